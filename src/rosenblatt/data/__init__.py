@@ -1,0 +1,1 @@
+"""Examples from anywhere: every source becomes the same stream of batches."""

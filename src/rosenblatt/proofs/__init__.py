@@ -1,0 +1,1 @@
+"""Margins, bounds, separability and cone programs: statements about data that check themselves."""
