@@ -1,0 +1,176 @@
+"""How many mistakes a perceptron can make: margin, radius and the bounds made of them.
+
+Everything lives in the space in which learning happens: with a bias, ``x̃ = (x, 1)`` and ``w̃ = (w, b)``;
+with three or more classes learned jointly, Kesler's space, in which an example of class ``y`` against class
+``c`` is ``x̃ ⊗ (e_y − e_c)``.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rosenblatt.proofs.examples import Examples, as_examples, as_matrix, product, row_sqnorms
+
+
+class MistakeBound(NamedTuple):
+    """A bound on the mistakes of a perceptron, and what it is made of."""
+
+    bound: float
+    kind: str  # "margin" or "hinge"
+    w: npt.NDArray[np.float64]  # (d,), or (k, d) for three or more classes
+    b: float | npt.NDArray[np.float64]
+    radius: float
+    margin: float
+
+
+def radius(X: Any, fit_intercept: bool = True, n_classes: int = 2) -> float:
+    """Return ``R = max ‖x̃ᵢ‖``, times √2 in Kesler's space (three or more classes).
+
+    >>> radius([[3.0, 4.0], [0.0, 1.0]], fit_intercept=False)
+    5.0
+    """
+    X = as_matrix(X)
+    largest = float(row_sqnorms(X).max()) + bool(fit_intercept)
+    return math.sqrt(largest) * (math.sqrt(2.0) if n_classes > 2 else 1.0)
+
+
+def margins(X: Any, y: Any, w: Any, b: Any = 0.0, fit_intercept: bool = True) -> npt.NDArray[np.float64]:
+    """Return ``y f(x)`` of every example, not normalised: for k > 2 classes the score of the true class
+    less the best of the others.
+
+    >>> margins([[1.0], [-2.0]], ["yes", "no"], [1.0])
+    array([1., 2.])
+    """
+    examples = as_examples(X, y, fit_intercept)
+    return margins_of(examples, *_as_weights(examples, w, b))
+
+
+def margin(X: Any, y: Any, w: Any, b: Any = 0.0, fit_intercept: bool = True) -> float:
+    """Return the margin of a hyperplane on data.
+
+    **Problem.** ``γ = minᵢ yᵢ (w·xᵢ + b) / ‖(w, b)‖``; without a bias, over ``‖w‖``. Negative when a row lies
+    on the wrong side. With two classes, the second in sorted order is +1.
+
+    >>> margin([[2.0], [-2.0]], [1, -1], [1.0])
+    2.0
+    """
+    examples = as_examples(X, y, fit_intercept)
+    w, b = _as_weights(examples, w, b)
+    norm = math.sqrt(_sqnorm(w, b, examples.fit_intercept))
+    if norm == 0.0:
+        raise ValueError("w is all zero and has no margin; give a hyperplane")
+    return float(margins_of(examples, w, b).min()) / norm
+
+
+def mistake_bound(
+    X: Any, y: Any, w: Any, b: Any = 0.0, *, fit_intercept: bool = True, passes: int = 1
+) -> MistakeBound:
+    """Bound the mistakes of a perceptron on ``(X, y)`` by comparing it with one hyperplane.
+
+    **Problem.** If the hyperplane separates the data with margin γ, at most ``(R/γ)²`` mistakes, however
+    often the data are repeated; otherwise the least ``R²‖s·w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)`` over ``s ≥ 0``.
+
+    Parameters
+    ----------
+    X, y : examples
+    w, b : the hyperplane; one row of weights per class when there are three or more
+    fit_intercept : whether the perceptron learns a bias
+    passes : how often the sequence repeats the data (used by the hinge bound only)
+
+    Guarantee
+    ---------
+    Holds for every order of the examples and every start from zero; zero scores count as mistakes.
+
+    Examples
+    --------
+    >>> mistake_bound([[2.0], [-2.0]], [1, -1], [1.0]).bound
+    1.25...
+
+    References
+    ----------
+    Novikoff (1962). Freund and Schapire (1999), Theorems 1 and 2. Shalev-Shwartz (2012), section 3.3.
+    """
+    examples = as_examples(X, y, fit_intercept)
+    w, b = _as_weights(examples, w, b)
+    sqnorm = _sqnorm(w, b, examples.fit_intercept)
+    signed = margins_of(examples, w, b)
+    R = radius(examples.X, fit_intercept, len(examples.classes))
+    bound, scale = scaled_bound(signed, sqnorm, R, passes)
+    kind = "margin" if signed.min() > 0 else "hinge"
+    gamma = float(signed.min()) / math.sqrt(sqnorm) if sqnorm > 0 else 0.0
+    return MistakeBound(bound, kind, scale * w, scale * b, R, gamma)
+
+
+def bound_of(margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: int = 1) -> float:
+    """Return the mistake bound of fixed weights from their margins ``mᵢ = yᵢ f(xᵢ)`` alone.
+
+    ``(R‖w‖ / min m)²`` when all margins are positive, else the smallest hinge bound over all scales of ``w``.
+
+    >>> bound_of([2.0, 2.0], w_sqnorm=1.0, radius=5**0.5)
+    1.25...
+    >>> bound_of([1.0, -1.0], w_sqnorm=1.0, radius=1.0)
+    4.0
+    """
+    return scaled_bound(margins, w_sqnorm, radius, passes)[0]
+
+
+def scaled_bound(
+    margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: int = 1
+) -> tuple[float, float]:
+    """Return the bound of :func:`bound_of` and the scale ``s`` of the weights that attains it.
+
+    **Problem.** ``min over s ≥ 0 of R² s²‖w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)``: convex, quadratic between the
+    breakpoints ``1/mᵢ``, so one sort finds the piece on which its derivative changes sign.
+    """
+    m = np.asarray(margins, dtype=np.float64)
+    smallest = float(m.min()) if m.size else 1.0
+    if smallest > 0:
+        reach = radius * math.sqrt(w_sqnorm) / smallest
+        return reach * reach, 1.0 / smallest
+    curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
+    helpful = np.sort(m[m > 0])[::-1]
+    pulls = np.empty(len(helpful) + 1)  # pulls[j] = Σ mᵢ over the rows still short of margin 1 on piece j
+    pulls[0] = m.sum()
+    pulls[1:] = pulls[0] - np.cumsum(helpful)
+    with np.errstate(over="ignore"):
+        ends = np.append(1.0 / helpful, np.inf)
+    if pulls[0] <= 0 or curvature <= 0:
+        return 2.0 * passes * m.size, 0.0
+    piece = int(np.argmax(curvature * ends >= pulls))
+    start = ends[piece - 1] if piece else 0.0
+    s = min(max(pulls[piece] / curvature, start), ends[piece])
+    loss = float(np.maximum(0.0, 1.0 - s * m).sum())
+    return min(curvature * passes * s * s + 2.0 * passes * loss, 2.0 * passes * m.size), float(s)
+
+
+def margins_of(examples: Examples, w: npt.NDArray[np.float64], b: Any) -> npt.NDArray[np.float64]:
+    """Return ``y f(x)`` of checked examples."""
+    if len(examples.classes) <= 2:
+        signed: npt.NDArray[np.float64] = examples.signs * (product(examples.X, w) + b)
+        return signed
+    scores = product(examples.X, w.T) + b  # (n, k)
+    rows = np.arange(len(scores))
+    true = scores[rows, examples.codes]
+    scores[rows, examples.codes] = -np.inf
+    best: npt.NDArray[np.float64] = true - scores.max(axis=1)
+    return best
+
+
+def _as_weights(examples: Examples, w: Any, b: Any) -> tuple[npt.NDArray[np.float64], Any]:
+    """Check the shapes of a hyperplane (or one per class) against the data."""
+    w = np.asarray(w, dtype=np.float64)
+    k, d = len(examples.classes), examples.X.shape[1]
+    if k <= 2:
+        if w.size != d:
+            raise ValueError(f"w has {w.size} weights but X has {d} columns; give one weight per column")
+        return w.reshape(d), float(np.asarray(b, dtype=np.float64).reshape(-1)[0])
+    if w.shape != (k, d):
+        raise ValueError(f"w has shape {w.shape}, but {k} classes and {d} columns need ({k}, {d})")
+    return w, np.broadcast_to(np.asarray(b, dtype=np.float64), (k,)).copy()
+
+
+def _sqnorm(w: npt.NDArray[np.float64], b: Any, fit_intercept: bool) -> float:
+    bias = float(np.sum(np.square(b))) if fit_intercept else 0.0
+    return float(np.sum(np.square(w))) + bias
