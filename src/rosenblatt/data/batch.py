@@ -1,0 +1,102 @@
+"""Batches: the one form that examples take, whatever file they come from."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Batch(NamedTuple):
+    """Some examples of a file, in its order.
+
+    >>> Batch(np.eye(2), np.array([-1, 1]), np.array([2, 3])).X.shape
+    (2, 2)
+    """
+
+    X: Any  # (rows, features) float64: a dense block or a scipy.sparse.csr_array
+    y: NDArray[Any] | None  # (rows,) int64, float64 or str, as written; None when the file has no target
+    lines: NDArray[np.int64]  # (rows,) line of every row in its file, 1-based, the header counted
+
+
+def sparse_rows(
+    values: NDArray[np.float64], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
+) -> Any:
+    """Return a ``csr_array`` over these arrays, with int32 indices where they fit."""
+    from scipy.sparse import csr_array
+
+    fits = values.size <= np.iinfo(np.int32).max and n_features <= np.iinfo(np.int32).max
+    index = np.int32 if fits else np.int64
+    parts = (values, indices.astype(index, copy=False), indptr.astype(index, copy=False))
+    return csr_array(parts, shape=(indptr.size - 1, n_features))
+
+
+def concatenate(batches: Sequence[Batch]) -> Batch:
+    """Join batches of one source; sparse ones are widened to the widest.
+
+    >>> one = Batch(np.eye(2), np.array([0, 1]), np.array([1, 2]))
+    >>> concatenate([one, one]).y
+    array([0, 1, 0, 1])
+    """
+    if len(batches) == 1:
+        return batches[0]
+    labels = [batch.y for batch in batches if batch.y is not None]
+    return Batch(
+        _stack([batch.X for batch in batches]),
+        np.concatenate(labels) if labels else None,
+        np.concatenate([batch.lines for batch in batches]),
+    )
+
+
+def _stack(blocks: list[Any]) -> Any:
+    if isinstance(blocks[0], np.ndarray):
+        return np.concatenate(blocks)
+    starts = np.cumsum([0] + [block.nnz for block in blocks])
+    indptr = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
+    return sparse_rows(
+        np.concatenate([block.data for block in blocks]),
+        np.concatenate([block.indices for block in blocks]),
+        np.concatenate([np.zeros(1, np.int64), *indptr]),
+        max(block.shape[1] for block in blocks),
+    )
+
+
+def rebatch(batches: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:
+    """Cut a stream of batches of any size into batches of ``batch_rows`` rows; the last may be shorter.
+
+    >>> blocks = [Batch(np.ones((n, 1)), np.arange(n), np.arange(n)) for n in (3, 1, 4)]
+    >>> [batch.y.size for batch in rebatch(blocks, 3)]
+    [3, 3, 2]
+    """
+    waiting: list[Batch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.lines.size
+        if rows < batch_rows:
+            continue
+        joined = concatenate(waiting)
+        full = rows - rows % batch_rows
+        for start in range(0, full, batch_rows):
+            yield _cut(joined, start, start + batch_rows)
+        waiting = [_cut(joined, full, rows)] if full < rows else []
+        rows -= full
+    if rows:
+        yield concatenate(waiting)
+
+
+def _cut(batch: Batch, start: int, stop: int) -> Batch:
+    if start == 0 and stop == batch.lines.size:
+        return batch
+    y = None if batch.y is None else batch.y[start:stop]
+    return Batch(batch.X[start:stop], y, batch.lines[start:stop])
+
+
+def as_written(labels: NDArray[np.float64]) -> NDArray[Any]:
+    """Return numeric labels as int64 when every one is an integer that a float64 holds exactly.
+
+    >>> as_written(np.array([-1.0, 1.0])), as_written(np.array([0.5, 1.0]))
+    (array([-1,  1]), array([0.5, 1. ]))
+    """
+    whole = (labels == np.rint(labels)) & (np.abs(labels) < 2.0**53)
+    return labels.astype(np.int64) if whole.all() else labels

@@ -1,0 +1,78 @@
+"""What every source of examples can do."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.batch import Batch, rebatch
+from rosenblatt.data.schema import Schema
+
+
+class Examples(ABC):
+    """Batches of examples from one source; every iteration reads it again from the start.
+
+    Attributes
+    ----------
+    path, format : where the examples come from, and what kind of file it is
+    skipped : lines passed over in the latest reading (``skip_bad=True``)
+    unseen_in : in the latest reading, how many values were ignored because training never saw them,
+        by column
+    """
+
+    format: str
+
+    def __init__(self, path: str, batch_rows: int, skip_bad: bool) -> None:
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows is {batch_rows}: it must be at least 1")
+        self.path = path
+        self.batch_rows = batch_rows
+        self.skip_bad = skip_bad
+        self.skipped: list[BadLine] = []
+        self.unseen_in: Counter[str] = Counter()
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """How features are made from this source. For LIBSVM text: as far as it has been read."""
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, or None where the format has no names."""
+        return self.schema.feature_names
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are. For LIBSVM text without a schema: known after reading."""
+        return self.schema.n_features
+
+    @property
+    def unseen(self) -> int:
+        """How many values of the latest reading were ignored because training never saw them."""
+        return self.unseen_in.total()
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.skipped = []
+        self.unseen_in = Counter()
+        empty = True
+        for batch in rebatch(self._blocks(), self.batch_rows):
+            empty = False
+            yield self._finish(batch)
+        if empty:
+            reason = f"all {len(self.skipped)} lines are bad" if self.skipped else "no examples in the file"
+            first = f", the first: {self.skipped[0]}" if self.skipped else ""
+            raise BadInput(self.path, None, reason + first)
+
+    @abstractmethod
+    def _blocks(self) -> Iterator[Batch]:
+        """Read the source in blocks of any number of rows."""
+
+    def _finish(self, batch: Batch) -> Batch:
+        return batch
+
+    def _pass_over(self, bad: Iterable[BadLine]) -> None:
+        """List bad lines, or raise at the first where none may be skipped."""
+        for line in sorted(bad):
+            if not self.skip_bad:
+                raise BadInput(*line)
+            self.skipped.append(line)

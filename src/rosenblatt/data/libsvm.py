@@ -1,0 +1,95 @@
+"""LIBSVM / SVMlight text."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
+from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
+from rosenblatt.data.scanners import libsvm as scanner
+from rosenblatt.data.schema import LibsvmSchema
+
+ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
+REASONS = {
+    scanner.NO_LABEL: "no label before {token}: write 0 where the label is not known",
+    scanner.BAD_LABEL: "the label {token} is not a number",
+    scanner.LABEL_NOT_FINITE: "the label {token} is not a finite number",
+    scanner.BAD_PAIR: "{token} is not index:value",
+    scanner.INDEX_ZERO: "index 0 in {token}: " + ONE_BASED,
+    scanner.INDEX_REPEATED: "the index of {token} is given twice: keep one",
+    scanner.INDEX_DESCENDS: "the index of {token} is below the one before it: sort the indices of each line",
+    scanner.INDEX_TOO_LARGE: "the index of {token} is above 2^31: number the features more densely",
+    scanner.BAD_VALUE: "the value of {token} is not a number",
+    scanner.VALUE_NOT_FINITE: "the value of {token} is not a finite number",
+}
+
+
+class LibsvmExamples(Examples):
+    """Examples from LIBSVM text; batches widen as larger indices appear, unless a schema fixes the width."""
+
+    format = "libsvm"
+
+    def __init__(
+        self, path: str, schema: LibsvmSchema | None, zero_based: bool | None, batch_rows: int, skip_bad: bool
+    ) -> None:
+        super().__init__(path, batch_rows, skip_bad)
+        first_text_line(path)  # a missing or empty file is told at once
+        known = schema.zero_based if schema else False
+        self.zero_based = known if zero_based is None else zero_based
+        self._width = schema.n_features if schema else None
+        self._widest = 0
+
+    @property
+    def schema(self) -> LibsvmSchema:
+        """Number of features: the schema's, or the largest index read so far."""
+        return LibsvmSchema(self._widest if self._width is None else self._width, self.zero_based)
+
+    def _blocks(self) -> Iterator[Batch]:
+        self._widest = 0
+        for block in blocks_of_lines(self.path):
+            found = scanner.scan(block.text, self.zero_based)
+            if found.bad:
+                self._pass_over(self._in_words(block, *entry) for entry in found.bad)
+            if found.labels.size:
+                yield self._batch(block, found)
+
+    def _batch(self, block: Block, found: scanner.Scan) -> Batch:
+        indices, values, indptr = found.indices, found.values, found.indptr
+        largest = int(indices.max(initial=-1)) + 1
+        if self._width is None:
+            self._widest = max(self._widest, largest)
+        elif largest > self._width:
+            known = indices < self._width
+            self.unseen_in["features the model does not know"] += int(known.size - known.sum())
+            indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+            indices, values = indices[known], values[known]
+        X = sparse_rows(values, indices, indptr, self.schema.n_features)
+        return Batch(X, found.labels, block.first_line + found.lines)
+
+    def _finish(self, batch: Batch) -> Batch:
+        return batch if batch.y is None else batch._replace(y=as_written(batch.y))
+
+    def _in_words(self, block: Block, line: int, what: int, start: int) -> BadLine:
+        token = block.text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
+        return BadLine(self.path, block.first_line + line, REASONS[what].format(token=shown(token)))
+
+
+def open_libsvm(
+    path: str,
+    *,
+    target: str | None,
+    schema: object,
+    zero_based: bool | None,
+    batch_rows: int,
+    skip_bad: bool,
+) -> LibsvmExamples:
+    """Open LIBSVM text; it has no column names, so it takes no target and no table's schema."""
+    if target is not None:
+        raise BadInput(
+            path, None, f"LIBSVM text has no columns, so none is called {target!r}: drop the target"
+        )
+    if schema is not None and not isinstance(schema, LibsvmSchema):
+        raise BadInput(path, None, "is LIBSVM text, but the model was trained on a table with named columns")
+    return LibsvmExamples(path, schema, zero_based, batch_rows, skip_bad)

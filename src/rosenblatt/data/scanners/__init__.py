@@ -1,0 +1,1 @@
+"""Compiled text scanners: bytes of whole lines in, arrays out."""

@@ -1,0 +1,123 @@
+"""CSV with a header: named columns, numeric or discrete."""
+
+from collections.abc import Iterator
+
+from rosenblatt.data.attributes import Strings, encode, learn_schema
+from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.batch import Batch
+from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.lines import Block, blocks_of_lines
+from rosenblatt.data.schema import LibsvmSchema, Schema, TableSchema
+
+
+class TableExamples(Examples):
+    """Examples from delimited text; columns are matched by name."""
+
+    format = "csv"
+
+    def __init__(
+        self,
+        path: str,
+        header: Header,
+        *,
+        target: str | None,
+        schema: TableSchema | None,
+        batch_rows: int,
+        skip_bad: bool,
+    ) -> None:
+        super().__init__(path, batch_rows, skip_bad)
+        self._header = header
+        self._target = target
+        self._schema = schema
+        self._only_block: Rows | None = None  # a small file is parsed once
+
+    @property
+    def schema(self) -> TableSchema:
+        """Kinds and categories; without a given schema, the file is read to find them."""
+        if self._schema is None:
+            features = [name for name in self._header.names if name != self._target]
+            self._schema = learn_schema(self._columns, features, self._target)
+        return self._schema
+
+    def _wanted(self) -> list[str]:
+        if self._schema is None:
+            return self._header.names
+        return [column.name for column in self._schema.columns] + ([self._target] if self._target else [])
+
+    def _columns(self) -> Iterator[Strings]:
+        return (rows.columns for rows in self._rows())
+
+    def _rows(self) -> Iterator[Rows]:
+        if self._only_block is not None:
+            yield self._only_block
+            return
+        wanted = self._wanted()
+        first, count = None, 0
+        for block in map(self._after_header, blocks_of_lines(self.path)):
+            if block.text:
+                rows = read_rows(block, self._header, wanted)
+                first, count = (rows if count == 0 else None), count + 1
+                yield rows
+        self._only_block = first
+
+    def _after_header(self, block: Block) -> Block:
+        header_lines = self._header.line - block.first_line + 1
+        if header_lines <= 0:
+            return block
+        lines = block.text.split(b"\n", header_lines)
+        return Block(self._header.line + 1, lines[-1] if len(lines) > header_lines else b"")
+
+    def _blocks(self) -> Iterator[Batch]:
+        schema = self.schema
+        for rows in self._rows():
+            found = encode(rows.columns, schema, with_target=self._target is not None)
+            bad = rows.bad + [(int(rows.lines[row]), reason) for row, reason in found.bad]
+            self._pass_over(BadLine(self.path, line, reason) for line, reason in bad)
+            self.unseen_in.update(found.unseen)
+            if found.rows.size:
+                yield Batch(found.X, found.y, rows.lines[found.rows])
+
+
+def open_table(
+    path: str,
+    *,
+    target: str | None,
+    schema: Schema | None,
+    separator: str | None,
+    batch_rows: int,
+    skip_bad: bool,
+) -> TableExamples:
+    """Open delimited text, and check its header against what is asked of it."""
+    if isinstance(schema, LibsvmSchema):
+        raise BadInput(
+            path, None, "is a table, but the model was trained on LIBSVM text without column names"
+        )
+    header = read_header(path, separator)
+    names = header.names
+    if target is not None and target not in names:
+        raise BadInput(path, header.line, f"no column is called {target!r}; there are {_listed(names)}")
+    if schema is None:
+        if len(names) < 2:
+            raise BadInput(
+                path, header.line, f"only one column, {names[0]!r}: features and a target are needed"
+            )
+        target = names[-1] if target is None else target
+        return TableExamples(
+            path, header, target=target, schema=None, batch_rows=batch_rows, skip_bad=skip_bad
+        )
+    missing = [column.name for column in schema.columns if column.name not in names]
+    if missing:
+        raise BadInput(
+            path, header.line, f"the model needs {_listed(missing)}, not among the columns {_listed(names)}"
+        )
+    if target is None and schema.target in names:
+        target = schema.target
+    elif target is not None and target != schema.target:
+        schema = TableSchema(schema.columns, target, schema.labels)
+    return TableExamples(path, header, target=target, schema=schema, batch_rows=batch_rows, skip_bad=skip_bad)
+
+
+def _listed(names: list[str], at_most: int = 20) -> str:
+    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return ", ".join(repr(name) for name in names[:at_most]) + more
