@@ -3,6 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -71,7 +72,7 @@ def _pieces(path: str, size: int) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file, without a byte order mark."""
     seen = 0
     try:
-        with _open(path) as file:
+        with _opened(path) as file:
             piece = file.read(size)
             if piece.startswith(UTF8_MARK):
                 piece = piece[len(UTF8_MARK) :]
@@ -84,24 +85,29 @@ def _pieces(path: str, size: int) -> Iterator[bytes]:
         raise BadInput(path, seen + 1, f"{reason}: fetch or compress the file again") from error
 
 
-def _open(path: str) -> IO[bytes]:
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file, through gzip where its first bytes say so."""
     try:
-        file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
+        with Path(path).open("rb") as file:
+            magic = file.read(6)
+            file.seek(0)
+            if magic.startswith(GZIP_MAGIC):
+                yield gzip.GzipFile(mode="rb", fileobj=file)
+            else:
+                _check_text(path, magic)
+                yield file
     except FileNotFoundError:
         raise BadInput(path, None, "no such file: check the path, or try sample:iris") from None
     except IsADirectoryError:
         raise BadInput(path, None, "is a folder: name a file in it") from None
-    except OSError as error:
-        raise BadInput(path, None, f"cannot be read: {error.strerror}") from error
-    magic = file.read(6)
-    file.seek(0)
-    if magic.startswith(GZIP_MAGIC):
-        return gzip.GzipFile(filename="", mode="rb", fileobj=file)  # type: ignore[return-value]
-    with_other = [name for start, name in OTHER_MAGIC.items() if magic.startswith(start)]
-    if with_other:
-        file.close()
-        raise BadInput(path, None, f"is {with_other[0]}: convert it to plain UTF-8 text or gzip")
+    except PermissionError:
+        raise BadInput(path, None, "may not be read: check its permissions") from None
+
+
+def _check_text(path: str, magic: bytes) -> None:
+    other = [name for start, name in OTHER_MAGIC.items() if magic.startswith(start)]
+    if other:
+        raise BadInput(path, None, f"is {other[0]}: convert it to plain UTF-8 text or gzip")
     if path.endswith(".gz"):
-        file.close()
         raise BadInput(path, None, "is named .gz but is not gzip: rename it, or compress it with gzip")
-    return file

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.lines import blocks_of_lines
+from rosenblatt.data.lines import blocks_of_lines, first_text_line
 
 BY_SUFFIX = {
     ".svm": "libsvm",
@@ -42,11 +42,13 @@ def _by_content(path: str) -> str:
 
 
 def _first_lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of the first block that is not blank."""
+    first_text_line(path)  # a file without one is an error
     for block in blocks_of_lines(path, 1 << 16):
-        lines = (line.strip() for line in block.text.split(b"\n")[:1000])
-        yield from (line for line in lines if line)
-        return
-    raise BadInput(path, None, "the file is empty: it holds no examples")
+        lines = [line.strip() for line in block.text.split(b"\n") if line.strip()]
+        if lines:
+            yield from lines
+            return
 
 
 def _is_label(line: bytes) -> bool:

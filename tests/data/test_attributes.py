@@ -1,0 +1,117 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rosenblatt.data.attributes import encode, learn_schema, number, numbers
+from rosenblatt.data.schema import Column, TableSchema
+
+# Seed 004, "encoding attributes": outlook, temperature and whether tennis is played.
+TENNIS = {
+    "Outlook": pa.array(["Sunny", "Overcast", "Rainy", "Sunny"]),
+    "Temperature": pa.array(["30", "22.5", "0", "25"]),
+    "Play": pa.array(["no", "yes", "no", "yes"]),
+}
+
+
+def test_discrete_columns_become_one_hot_and_numeric_ones_stay():
+    schema = learn_schema(lambda: [TENNIS], ["Outlook", "Temperature"], "Play")
+    assert schema.feature_names == ["Outlook=Overcast", "Outlook=Rainy", "Outlook=Sunny", "Temperature"]
+    found = encode(TENNIS, schema)
+    assert found.X.toarray().tolist() == [[0, 0, 1, 30], [1, 0, 0, 22.5], [0, 1, 0, 0], [0, 0, 1, 25]]
+    assert found.X.has_sorted_indices
+    assert found.y.tolist() == ["no", "yes", "no", "yes"]
+
+
+def test_numbers_alone_stay_dense():
+    columns = {"a": pa.array(["1", "2"]), "b": pa.array(["+3", " 4e1"])}
+    schema = learn_schema(lambda: [columns], ["a", "b"], None)
+    found = encode(columns, schema)
+    assert isinstance(found.X, np.ndarray)
+    assert found.X.tolist() == [[1, 3], [2, 40]]
+    assert found.y is None
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "2", "x"], "discrete"),
+        (["1", "", "2"], "numeric"),
+        (["1", "?", "NA"], "numeric"),
+        (["", "", ""], "discrete"),
+        (["1", "nan", "inf"], "numeric"),
+        (["1_000", "1", "2"], "discrete"),
+        (["True", "False", "True"], "discrete"),
+    ],
+)
+def test_a_column_is_numeric_when_every_value_it_has_is_a_number(values, kind):
+    blocks = [{"a": pa.array([value])} for value in values]  # the kind may show in a late block
+    (column,) = learn_schema(lambda: blocks, ["a"], None).columns
+    assert (column.categories is None) == (kind == "numeric")
+    if kind == "discrete":
+        assert column.categories == tuple(sorted(set(values)))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "dtype"),
+    [
+        (["1", "-1"], "integer", np.int64),
+        (["+1", "1.0"], "integer", np.int64),
+        (["9007199254740993", "9007199254740992"], "integer", np.int64),
+        (["0.5", "1"], "number", np.float64),
+        (["1", "b"], "text", np.str_),
+        (["NA", "b"], "text", np.str_),
+    ],
+)
+def test_labels_keep_their_kind(values, kind, dtype):
+    columns = {"a": pa.array(["1"] * 2), "y": pa.array(values)}
+    schema = learn_schema(lambda: [columns], ["a"], "y")
+    assert schema.labels == kind
+    y = encode(columns, schema).y
+    assert np.issubdtype(y.dtype, dtype)
+    read = {"integer": lambda text: int(text.removesuffix(".0")), "number": float, "text": str}[kind]
+    assert y.tolist() == [read(text) for text in values]
+
+
+def test_a_row_that_cannot_be_encoded_teaches_nothing():
+    columns = {
+        "n": pa.array(["1", "", "inf"]),
+        "d": pa.array(["a", "b", "c"]),
+        "y": pa.array(["0", "1", "0"]),
+    }
+    schema = learn_schema(lambda: [columns], ["n", "d"], "y")
+    assert schema.feature_names == ["n", "d=a"]
+    found = encode(columns, schema)
+    assert found.rows.tolist() == [0]
+    assert [row for row, _ in found.bad] == [1, 2]
+    assert "column 'n' has no value: fill it in" in found.bad[0][1]
+    assert "column 'n' is 'inf', not a finite number" in found.bad[1][1]
+
+
+def test_missing_is_a_category_when_seen_in_training():
+    schema = TableSchema((Column("with", ("", "a")), Column("without", ("a",))))
+    assert schema.feature_names == ["with=(missing)", "with=a", "without=a"]
+    found = encode({"with": pa.array(["", "a"]), "without": pa.array(["", "a"])}, schema)
+    assert found.X.toarray().tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert found.unseen == {"without": 1}
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", "", "é", "1"]), min_size=1, max_size=30))
+def test_every_row_has_exactly_one_hot_feature(values):
+    columns = {"d": pa.array([*values, "text"])}
+    schema = learn_schema(lambda: [columns], ["d"], None)
+    X = encode(columns, schema).X.toarray()
+    assert (X.sum(axis=1) == 1).all()
+    hot = [schema.columns[0].categories[place] for place in X.argmax(axis=1)]
+    assert hot == [*values, "text"]
+
+
+@given(
+    st.lists(st.floats().map(repr) | st.text(max_size=5) | st.sampled_from(["1e5", "+1", ".5", "5.", "1_0"]))
+)
+def test_the_fast_and_the_slow_reading_of_numbers_agree(texts):
+    alone = [numbers(pa.array([text], pa.string()))[0] for text in texts]
+    slow = [np.nan if number(text) is None else number(text) for text in texts]
+    np.testing.assert_array_equal(numbers(pa.array(texts, pa.string())), np.array(slow, float))
+    np.testing.assert_array_equal(alone, slow)
