@@ -70,7 +70,7 @@ def mistake_bound(
     """Bound the mistakes of a perceptron on ``(X, y)`` by comparing it with one hyperplane.
 
     **Problem.** If the hyperplane separates the data with margin γ, at most ``(R/γ)²`` mistakes, however
-    often the data are repeated; otherwise the least ``R²‖s·w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)`` over ``s ≥ 0``.
+    often the data are repeated; otherwise the least ``R²‖sw‖² + 2·passes·Σ max(0, 1 − s·mᵢ)`` over ``s ≥ 0``.
 
     Parameters
     ----------

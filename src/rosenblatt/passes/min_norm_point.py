@@ -1,0 +1,175 @@
+"""The point of least norm in the convex hull of rows (Wolfe 1976), as non-negative least squares.
+
+**Problem.** ``min ‖[1; Pᵀ] λ − e₁‖² over λ ≥ 0``. With ``x = Pᵀλ`` the optimum satisfies
+``p·x ≥ 1 − Σλ = ‖r‖²`` for every row ``p``: either ``r = 0`` and the rows contradict each other, or ``x``
+separates them and ``x/Σλ`` is the point of least norm.
+
+Lawson and Hanson (1974), chapter 23, with a thin QR of the columns in use, updated.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.passes.compiled import compiled
+
+
+@compiled
+def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: Any) -> Any:
+    """Minimise from a warm start; return (number of rows in use, residual r, iterations, stalled).
+
+    ``support[:n]`` and ``weights[:n]`` hold the rows in use and their λ, and are updated in place.
+    ``limits`` is (most iterations, tolerance on a row's violation relative to ‖r‖).
+    """
+    k, m = P.shape
+    capacity = min(k, m + 1)
+    Q = np.empty((capacity + 1, m + 1))  # orthonormal rows
+    R = np.zeros((capacity + 1, capacity + 1))  # R[i, j]: part of column j along Q[i]
+    used = np.zeros(k, dtype=np.bool_)
+    blocked = np.zeros(k, dtype=np.bool_)
+    column = np.empty(m + 1)
+    n = 0
+    for s in range(n_support):  # rebuild the warm start, leaving out what is dependent
+        column[0] = 1.0
+        column[1:] = P[support[s]]
+        if n < capacity and _append(Q, R, column, n):
+            used[support[s]] = True
+            support[n] = support[s]
+            weights[n] = weights[s]
+            n += 1
+    if n:
+        n = _descend((Q, R), support, weights, n, used)
+    r = _residual(Q, n)
+    best = math.inf
+    idle = 0
+    iterations = 0
+    for iterations in range(1, int(limits[0]) + 1):
+        norm = math.sqrt(np.dot(r, r))
+        if norm < 1e-15:
+            return n, r, iterations, False
+        if norm < best * (1.0 - 1e-9):
+            best = norm
+            idle = 0
+            blocked[:] = False
+        else:
+            idle += 1
+            if idle > 20:
+                return n, r, iterations, True
+        gains = np.dot(P, r[1:]) + r[0]
+        chosen = -1
+        gain = limits[1] * norm
+        for i in range(k):
+            if gains[i] > gain and not used[i] and not blocked[i]:
+                gain = gains[i]
+                chosen = i
+        if chosen < 0:
+            return n, r, iterations, idle > 0
+        column[0] = 1.0
+        column[1:] = P[chosen]
+        if n >= capacity or not _append(Q, R, column, n):
+            blocked[chosen] = True
+            continue
+        support[n] = chosen
+        weights[n] = 0.0
+        used[chosen] = True
+        n += 1
+        target = _solve(Q, R, n)
+        if target[n - 1] <= 0.0:  # rounding only: the row does not help after all
+            n -= 1
+            used[chosen] = False
+            blocked[chosen] = True
+            continue
+        n = _descend((Q, R), support, weights, n, used)
+        r = _residual(Q, n)
+    return n, r, iterations, True
+
+
+@compiled
+def _append(Q: Any, R: Any, column: Any, n: int) -> bool:
+    """Add a column to the QR; False where it depends on the others to working precision."""
+    q = column.copy()
+    before = math.sqrt(np.dot(q, q))
+    R[: n + 1, n] = 0.0
+    for _ in range(2):  # twice is enough
+        for i in range(n):
+            part = np.dot(Q[i], q)
+            R[i, n] += part
+            q -= part * Q[i]
+    after = math.sqrt(np.dot(q, q))
+    if after <= 1e-13 * before:
+        return False
+    Q[n] = q / after
+    R[n, n] = after
+    return True
+
+
+@compiled
+def _solve(Q: Any, R: Any, n: int) -> Any:
+    """Return the least-squares solution for the columns in use: ``R α = Q e₁``."""
+    alpha = Q[:n, 0].copy()
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            alpha[i] -= R[i, j] * alpha[j]
+        alpha[i] /= R[i, i]
+    return alpha
+
+
+@compiled
+def _residual(Q: Any, n: int) -> Any:
+    """Return ``e₁`` less its projection on the columns in use, orthogonalised twice."""
+    r = np.zeros(Q.shape[1])
+    r[0] = 1.0
+    for _ in range(2):
+        for i in range(n):
+            r -= np.dot(Q[i], r) * Q[i]
+    return r
+
+
+@compiled
+def _descend(qr: Any, support: Any, weights: Any, n: int, used: Any) -> int:
+    """Move towards the least-squares solution, dropping rows whose weight reaches zero."""
+    Q, R = qr
+    while n > 0:
+        target = _solve(Q, R, n)
+        step = 1.0
+        leaving = -1
+        for j in range(n):
+            if target[j] <= 0.0:
+                ratio = weights[j] / (weights[j] - target[j]) if weights[j] > 0.0 else 0.0
+                if leaving < 0 or ratio < step:
+                    step = ratio
+                    leaving = j
+        if leaving < 0:
+            weights[:n] = target
+            return n
+        for j in range(n):
+            weights[j] += step * (target[j] - weights[j])
+        weights[leaving] = 0.0
+        used[support[leaving]] = False
+        _remove(Q, R, leaving, n)
+        for j in range(leaving, n - 1):
+            support[j] = support[j + 1]
+            weights[j] = weights[j + 1]
+        n -= 1
+    return n
+
+
+@compiled
+def _remove(Q: Any, R: Any, leaving: int, n: int) -> None:
+    """Remove a column from the QR by Givens rotations."""
+    for j in range(leaving, n - 1):
+        for i in range(j + 2):
+            R[i, j] = R[i, j + 1]
+    for j in range(leaving, n - 1):
+        a, b = R[j, j], R[j + 1, j]
+        h = math.hypot(a, b)
+        c, s = a / h, b / h
+        for t in range(j, n - 1):
+            upper, lower = R[j, t], R[j + 1, t]
+            R[j, t] = c * upper + s * lower
+            R[j + 1, t] = c * lower - s * upper
+        for t in range(Q.shape[1]):
+            upper, lower = Q[j, t], Q[j + 1, t]
+            Q[j, t] = c * upper + s * lower
+            Q[j + 1, t] = c * lower - s * upper

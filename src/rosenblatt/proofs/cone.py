@@ -1,0 +1,203 @@
+"""The cone of separators: one signed row per demand ``a·w > 0``, whatever the number of classes.
+
+Two classes: ``a = y (x, 1)``. Three or more: for every example of class ``y`` and every other class ``c`` the
+row ``(x, 1) ⊗ (e_y − e_c)`` (Kesler's construction), the weights of the last class held at zero. Rows are
+never stored: searches ask for scores of all of them and for a few of them written out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
+from rosenblatt.proofs.signs import ExactVector, Scores, scores
+
+Ids = npt.NDArray[np.intp]
+Float64s = npt.NDArray[np.float64]
+UNEVEN = 64.0  # columns whose largest values differ by more than this are scaled in a working copy
+
+
+@dataclass(frozen=True)
+class Cone:
+    """The demands ``a·w > 0`` of checked examples."""
+
+    examples: Examples
+
+    @property
+    def k(self) -> int:
+        """The number of classes."""
+        return len(self.examples.classes)
+
+    @property
+    def joint(self) -> bool:
+        """Whether there are three or more classes."""
+        return self.k > 2
+
+    @cached_property
+    def width(self) -> int:
+        """The number of features, the always-one feature included."""
+        return int(self.examples.X.shape[1]) + self.examples.fit_intercept
+
+    @cached_property
+    def dim(self) -> int:
+        """The number of weights to be found."""
+        return self.width * (self.k - 1 if self.joint else 1)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """The number of demands."""
+        return len(self.examples.codes) * (self.k - 1 if self.joint else 1)
+
+    def example_and_rival(self, ids: Ids) -> tuple[Ids, Ids]:
+        """Return the example of each demand and the class it is told from."""
+        ids = np.asarray(ids, dtype=np.intp)
+        codes = self.examples.codes
+        if not self.joint:
+            return ids, (1 - codes[ids]) if self.k == 2 else codes[ids]
+        i, rank = np.divmod(ids, self.k - 1)
+        return i, rank + (rank >= codes[i])
+
+    def rows(self, ids: Ids, scaled: bool = False) -> Float64s:
+        """Write out rows ``a``, dense; ``scaled`` takes them from the working copy."""
+        i, rival = self.example_and_rival(ids)
+        X = self.work if scaled else self.examples.X
+        x = X[i]
+        x = np.asarray(x if isinstance(x, np.ndarray) else x.toarray(), dtype=np.float64)
+        if self.examples.fit_intercept:
+            x = np.column_stack([x, np.full(len(i), self.bias if scaled else 1.0)])
+        if not self.joint:
+            signed: Float64s = self.examples.signs[i][:, None] * x + 0.0
+            return signed
+        out = np.zeros((len(i), self.k, self.width))
+        at = np.arange(len(i))
+        out[at, self.examples.codes[i]] = x
+        out[at, rival] = -x
+        return out[:, :-1].reshape(len(i), self.dim) + 0.0
+
+    # The working copy: columns brought to one size by powers of two. Certificates never speak of it.
+
+    @cached_property
+    def _exponents(self) -> npt.NDArray[np.int64]:
+        """The exponent of the largest value of each column of X."""
+        X = self.examples.X
+        if not X.shape[1]:
+            return np.zeros(0, dtype=np.int64)
+        if isinstance(X, np.ndarray):
+            largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+        else:
+            largest = np.zeros(X.shape[1])
+            np.maximum.at(largest, X.indices, np.abs(X.data).astype(np.float64))
+        return np.where(largest > 0, np.frexp(largest)[1], -(1 << 20)).astype(np.int64)
+
+    @cached_property
+    def _even(self) -> bool:
+        """Whether the columns are of one size as they are."""
+        used = self._exponents[self._exponents > -(1 << 20)]
+        return not used.size or bool(
+            2.0 ** float(min(used.max() - used.min(), 1000)) <= UNEVEN and abs(used.max()) < 200
+        )
+
+    @cached_property
+    def scales(self) -> npt.NDArray[np.int64]:
+        """Exponents ``e``: column ``j`` of the working copy is ``2**e[j]`` times column ``j`` of ``x̃``."""
+        used = np.where(self._exponents > -(1 << 20), self._exponents, 0)
+        shift = np.zeros(len(used), dtype=np.int64) if self._even else -used
+        if self.examples.fit_intercept:
+            top = int(used.max(initial=0)) if self._even else 0
+            shift = np.append(shift, top)
+        return shift
+
+    @cached_property
+    def scales_of_weights(self) -> npt.NDArray[np.int64]:
+        """The exponents for every weight: those of :attr:`scales`, once for each class that has weights."""
+        return np.tile(self.scales, self.dim // max(self.width, 1))
+
+    @cached_property
+    def bias(self) -> float:
+        """The value of the always-one feature in the working copy; zero when there is none."""
+        return float(np.ldexp(1.0, self.scales[-1])) if self.examples.fit_intercept else 0.0
+
+    @cached_property
+    def work(self) -> Matrix:
+        """X itself where its columns are of one size, else a scaled copy."""
+        X = self.examples.X
+        if self._even:
+            return X
+        shift = self.scales[: X.shape[1]]
+        if isinstance(X, np.ndarray):
+            return np.ldexp(X.astype(np.float64), shift)
+        data = np.ldexp(X.data.astype(np.float64), shift[X.indices])
+        return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+    @cached_property
+    def norms(self) -> Float64s:
+        """``‖x̃‖`` of every example in the working copy; 1 for rows of zeros."""
+        norms = np.sqrt(row_sqnorms(self.work) + self.bias**2)
+        return np.where(norms > 0, norms, 1.0)
+
+    def unscaled(self, w: Float64s) -> list[Fraction] | Float64s:
+        """Turn weights of the working copy into exact weights for the rows as they are."""
+        shift = self.scales_of_weights
+        if np.abs(shift).max(initial=0) < 900:
+            out = np.ldexp(w, shift)
+            if np.all((np.abs(out) > 1e-290) | (w == 0)) and np.all(np.isfinite(out)):
+                return out
+        pairs = zip(w.tolist(), shift.tolist(), strict=True)
+        return [Fraction(a) * (Fraction(2) ** b) for a, b in pairs]
+
+    # Scores in floating point (working copy, rows of norm one) and exactly.
+
+    def prices(self, w: Float64s) -> Float64s:
+        """Return ``a·w/‖x̃‖`` of every demand in the working copy."""
+        d = self.work.shape[1]
+        if not self.joint:
+            flat = product(self.work, w[:d])
+            if self.examples.fit_intercept:
+                flat += w[d] * self.bias
+            flat *= self._signs_over_norms
+            return flat
+        blocks = w.reshape(-1, self.width)
+        out = product(self.work, np.ascontiguousarray(blocks[:, :d].T))  # (n, k - 1)
+        if self.examples.fit_intercept:
+            out += blocks[:, d] * self.bias
+        out /= self.norms[:, None]
+        full = np.column_stack([out, np.zeros(len(out))])
+        codes = self.examples.codes
+        gaps = full[np.arange(len(full)), codes][:, None] - full
+        demanded: Float64s = gaps[np.arange(self.k) != codes[:, None]]
+        return demanded
+
+    @cached_property
+    def _signs_over_norms(self) -> Float64s:
+        return self.examples.signs / self.norms
+
+    def exact_scores(self, w: Sequence[Any] | Float64s) -> list[tuple[Ids, float, Scores]]:
+        """Score every demand with proved error bounds: parts of (ids, sign, scores of the examples)."""
+        examples = self.examples
+        if not self.joint:
+            whole = scores(examples.X, ExactVector.of(w, examples.fit_intercept))
+            return [(np.arange(self.n_rows), 0.0, whole)]
+        values = [*ExactVector.of(w, examples.fit_intercept).values, *[Fraction(0)] * self.width]
+        blocks = [values[c * self.width : (c + 1) * self.width] for c in range(self.k)]
+        parts: list[tuple[Ids, float, Scores]] = []
+        for y in range(self.k):
+            mine = np.flatnonzero(examples.codes == y)
+            X = examples.X[mine]
+            for c in range(self.k):
+                if c != y and len(mine):
+                    gap = [a - b for a, b in zip(blocks[y], blocks[c], strict=True)]
+                    ids = mine * (self.k - 1) + c - (c > y)
+                    parts.append((ids, 1.0, scores(X, ExactVector.of(gap, examples.fit_intercept))))
+        return parts
+
+    def exact_signs(self, w: Sequence[Any] | Float64s) -> npt.NDArray[np.int8]:
+        """Return the sign of ``a·w`` for every demand, decided exactly."""
+        out = np.empty(self.n_rows, dtype=np.int8)
+        for ids, sign, part in self.exact_scores(w):
+            out[ids] = part.signs() * (np.int8(sign) if sign else self.examples.signs.astype(np.int8))
+        return out

@@ -1,0 +1,44 @@
+"""The perceptron itself as a search: fast wherever the margin is wide."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.passes import active_perceptron as passes
+from rosenblatt.passes.signs import csr_rows
+from rosenblatt.proofs.clock import Clock
+from rosenblatt.proofs.cone import Cone, Float64s
+
+SWEEPS = 5  # over all rows; in between, it cycles on the rows of the last sweep that were wrong
+CYCLES = 200
+
+
+def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
+    """Return weights for the working copy, and whether a sweep over all rows was clean (in floats)."""
+    examples = cone.examples
+    dense = isinstance(cone.work, np.ndarray)
+    rows = cone.work if dense else csr_rows(cone.work)
+    state: tuple[Any, ...] = (rows, examples.signs, cone.bias)
+    sweeps: Callable[..., int] = passes.dense_sweeps if dense else passes.sparse_sweeps
+    w = np.zeros(cone.work.shape[1] + 1)
+    if cone.joint:
+        state = (rows, examples.codes, cone.bias)
+        sweeps = passes.dense_joint_sweeps if dense else passes.sparse_joint_sweeps
+        w = np.zeros((cone.k, cone.work.shape[1] + 1))
+    everything = np.arange(len(examples.codes))
+    mistaken, scratch = np.empty_like(everything), np.empty_like(everything)
+    clean = False
+    wrong_before = len(everything)
+    for _ in range(SWEEPS):
+        count = sweeps(state, w, everything, 1, mistaken)
+        if count == 0:
+            clean = True
+            break
+        if clock.out_of_time() or count > 0.9 * wrong_before:
+            break
+        wrong_before = count
+        sweeps(state, w, mistaken[:count].copy(), CYCLES, scratch)
+    if cone.joint:
+        w = w[:-1] - w[-1]
+    return w[..., : cone.width].reshape(-1), clean

@@ -1,0 +1,210 @@
+"""Exact signs of ``w·x + b``: a floating-point filter decides the easy ones, integers the rest.
+
+**Bound.** Let ``u = 2⁻⁵³``, ``n`` the number of terms and ``ŵ`` the weights scaled so that the largest is in
+[1, 2] and rounded to float64. Whatever the order of summation, the computed score differs from the true one
+by at most ``(n + 6)·u·Σ|xⱼ||ŵⱼ| + n·2⁻¹⁰⁷⁴`` (Higham 2002, section 3.1; the 6 covers the rounding of w), and
+by Cauchy and Schwarz ``Σ|xⱼ||ŵⱼ| ≤ ‖x̃‖‖ŵ‖``. A score past its bound has a certain sign. What is left is tried
+once more in twice the precision (Ogita, Rump and Oishi 2005), then as integers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rosenblatt.passes import signs as passes
+from rosenblatt.proofs.exact import mantissas, over_common_denominator
+from rosenblatt.proofs.examples import BLOCK, Matrix
+
+U = 2.0**-53
+TINY = 5e-324
+Float64s = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ExactVector:
+    """Weights that are exactly rational; the last is the bias where ``bias`` says so.
+
+    ``values = 2**exponent · (high + low + something below 2⁻¹⁰⁵·|high|)``, the largest ``|high|`` in [1, 2].
+    """
+
+    values: tuple[Fraction, ...]
+    bias: bool
+
+    @classmethod
+    def of(cls, values: Sequence[Any] | Float64s, bias: bool) -> "ExactVector":
+        """Take floats, integers or Fractions as they are."""
+        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        return cls(tuple(value if isinstance(value, Fraction) else Fraction(value) for value in plain), bias)
+
+    @cached_property
+    def numerators(self) -> list[int]:
+        """The weights times their common denominator."""
+        return self._over_denominator[0]
+
+    @cached_property
+    def denominator(self) -> int:
+        """The common denominator of the weights, positive."""
+        return self._over_denominator[1]
+
+    @cached_property
+    def _over_denominator(self) -> tuple[list[int], int]:
+        return over_common_denominator(self.values)
+
+    @cached_property
+    def exponent(self) -> int:
+        """The power of two taken out of ``high`` and ``low``."""
+        largest = max((abs(value) for value in self.values), default=Fraction(0))
+        if not largest:
+            return 0
+        guess = largest.numerator.bit_length() - largest.denominator.bit_length()
+        return guess - 1 if largest < _power(guess) else guess
+
+    @cached_property
+    def high(self) -> Float64s:
+        """The scaled weights rounded to float64."""
+        scale = _power(-self.exponent)
+        return np.array([float(value * scale) for value in self.values], dtype=np.float64)
+
+    @cached_property
+    def low(self) -> Float64s:
+        """What ``high`` leaves out of the scaled weights, rounded to float64."""
+        scale = _power(-self.exponent)
+        pairs = zip(self.values, self.high.tolist(), strict=True)
+        return np.array([float(value * scale - Fraction(high)) for value, high in pairs], dtype=np.float64)
+
+    @cached_property
+    def sqnorm(self) -> Fraction:
+        """``‖w̃‖²``, exactly."""
+        return Fraction(sum(value * value for value in self.numerators), self.denominator**2)
+
+
+def _power(exponent: int) -> Fraction:
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores ``w·x + b`` in units of ``2**w.exponent``, each within ``errors`` of the truth."""
+
+    X: Matrix
+    w: ExactVector
+    values: Float64s
+    errors: Float64s
+    sqnorms: Float64s  # ‖x‖² in floating point, without the bias
+
+    def signs(self) -> npt.NDArray[np.int8]:
+        """Return the exact sign of every score."""
+        out = np.zeros(len(self.values), dtype=np.int8)
+        out[self.values > self.errors] = 1
+        out[self.values < -self.errors] = -1
+        doubtful = np.flatnonzero(~(np.abs(self.values) > self.errors))
+        for start in range(0, len(doubtful), BLOCK):
+            ids = doubtful[start : start + BLOCK]
+            out[ids] = _signs_of_few(self.X[ids], self.w)
+        return out
+
+    def exactly(self, ids: Sequence[int] | npt.NDArray[np.intp]) -> list[Fraction]:
+        """Return the true scores ``w·x + b`` of a few rows."""
+        return [
+            Fraction(number, self.w.denominator) * _power(exponent)
+            for number, exponent in exact_numerators(self.X[np.asarray(ids, dtype=np.intp)], self.w)
+        ]
+
+
+def scores(X: Matrix, w: ExactVector) -> Scores:
+    """Score all rows once in floating point, with proved error bounds."""
+    n, d = X.shape
+    values, sqnorms = np.empty(n), np.empty(n)
+    high = w.high
+    b = float(high[-1]) if w.bias else 0.0
+    if isinstance(X, np.ndarray):
+        passes.dense_scores(X, high[:d], b, values, sqnorms)
+    else:
+        passes.sparse_scores(passes.csr_rows(X), high[:d], b, values, sqnorms)
+    terms = d + 1
+    norm = float(np.sqrt(high @ high)) * (1 + 1e-9)
+    with np.errstate(over="ignore"):
+        errors = np.sqrt(sqnorms + (terms * TINY + w.bias))
+    errors *= (terms + 6) * U * 1.01 * norm
+    errors += terms * TINY
+    return Scores(X, w, values, errors, sqnorms)
+
+
+def exact_signs(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
+    """Return the sign of ``w·x + b`` for every row, decided exactly.
+
+    >>> X = np.array([[0.1, 0.2], [0.1, 0.1]])
+    >>> exact_signs(X, ExactVector.of([1.0, 1.0, -(0.1 + 0.2)], bias=True)).tolist()
+    [-1, -1]
+    """
+    return scores(X, w).signs()
+
+
+def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
+    """Try twice the precision, then integers."""
+    values, sizes = np.empty(X.shape[0]), np.empty(X.shape[0])
+    if isinstance(X, np.ndarray):
+        passes.dense_compensated(X, w.high, w.low, values, sizes)
+    else:
+        passes.sparse_compensated((*passes.csr_rows(X), w.bias), w.high, w.low, values, sizes)
+    terms = X.shape[1] + 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes + 20 * terms * TINY
+        decided = np.abs(values) > errors
+    out = np.where(decided, np.sign(np.where(decided, values, 0.0)), 0).astype(np.int8)
+    left = np.flatnonzero(~decided)
+    if len(left) and _sums_are_exact(X, w):
+        out[left] = np.sign(values[left])
+        return out
+    if len(left):
+        out[left] = [(number > 0) - (number < 0) for number, _ in exact_numerators(X[left], w)]
+    return out
+
+
+def _sums_are_exact(X: Matrix, w: ExactVector) -> bool:
+    """Say whether every product and partial sum is an integer below 2⁵³, so that nothing was rounded."""
+    if any(w.low) or max(map(int.bit_length, w.numerators), default=0) > 50:
+        return False
+    data = X if isinstance(X, np.ndarray) else X.data
+    if not data.size:
+        return True
+    grain = min((number & -number for number in w.numerators if number), default=1)
+    weight = sum(abs(number) for number in w.numerators) // grain
+    largest = max(float(np.abs(data).max()), 1.0)
+    return (
+        bool(np.all(np.rint(data) == data))
+        and largest * weight < 2**53
+        and w.denominator & (w.denominator - 1) == 0
+    )
+
+
+def exact_numerators(X: Matrix, w: ExactVector) -> list[tuple[int, int]]:
+    """Return ``(n, e)`` for every row: its score is ``n · 2**e / w.denominator``."""
+    weights = w.numerators
+    bias = weights[-1] if w.bias else 0
+    out = []
+    for m, e, columns in _integer_rows(X):
+        lowest = min((*e, 0)) if bias else min(e, default=0)
+        total = sum((a << (b - lowest)) * weights[j] for a, b, j in zip(m, e, columns, strict=True) if a)
+        out.append((total + (bias << -lowest if bias else 0), lowest))
+    return out
+
+
+def _integer_rows(X: Matrix) -> Any:
+    """Yield mantissas, exponents and column numbers of every row."""
+    if isinstance(X, np.ndarray):
+        m, e = mantissas(X)
+        columns = range(X.shape[1])
+        for mi, ei in zip(m.tolist(), e.tolist(), strict=True):
+            yield mi, ei, columns
+        return
+    m, e = mantissas(X.data)
+    mantissa, exponent, where, starts = m.tolist(), e.tolist(), X.indices.tolist(), X.indptr.tolist()
+    for lo, hi in pairwise(starts):
+        yield mantissa[lo:hi], exponent[lo:hi], where[lo:hi]

@@ -1,0 +1,73 @@
+"""Wolfe's point of least norm on a working set of rows, re-priced over all of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rosenblatt.passes.min_norm_point import min_norm_point
+from rosenblatt.proofs.clock import Clock
+from rosenblatt.proofs.cone import Cone, Float64s, Ids
+
+ROUNDS = 200
+ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
+
+
+class MinNormPoint(NamedTuple):
+    """Where the search ended: weights λ on demands (rows of norm one), and ``w = Σ λ a``."""
+
+    w: Float64s  # for the working copy
+    ids: Ids
+    weights: Float64s  # λ on the rows scaled to norm one in the working copy
+    norm: float  # of the residual; about zero says contradiction
+    separates: bool  # every price is positive (in floating point)
+    optimal: bool  # no row prices below the point itself: this is the point of least norm
+
+
+def working_rows(cone: Cone, ids: Ids) -> Float64s:
+    """Write out demands of the working copy, brought to norm one."""
+    P = cone.rows(ids, scaled=True)
+    P /= cone.norms[cone.example_and_rival(ids)[0]][:, None]
+    return P
+
+
+def wolfe_search(
+    cone: Cone, w: Float64s, clock: Clock, tolerance: float = 1e-10, first: bool = True
+) -> MinNormPoint:
+    """Find the point of least norm in the hull of the rows, starting from the rows that ``w`` scores worst.
+
+    ``first`` stops at the first separator found; else the search goes on to the point of least norm.
+    """
+    size = min(cone.n_rows, max(2 * cone.dim, 50))
+    working = _worst(cone.prices(w), size)
+    ids, weights = np.empty(0, dtype=np.intp), np.empty(0)
+    best, idle = np.inf, 0
+    point = MinNormPoint(w, ids, weights, np.inf, False, False)
+    for _ in range(ROUNDS):
+        working = np.union1d(working, ids)
+        P = working_rows(cone, working)
+        capacity = min(len(working), cone.dim + 1) + 1
+        support, lambdas = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
+        support[: len(ids)], lambdas[: len(ids)] = np.searchsorted(working, ids), weights
+        n, r, _, stalled = min_norm_point(P, support, lambdas, len(ids), (20 * (cone.dim + 10), tolerance))
+        ids, weights = working[support[:n]], lambdas[:n].copy()
+        norm = float(np.linalg.norm(r))
+        w = -r[1:]
+        prices = cone.prices(w)
+        target = r[0]  # every row prices at least this at the optimum
+        separates = bool(prices.min() > 0)
+        worse = np.setdiff1d(_worst(prices, size), working, assume_unique=True)
+        worse = worse[prices[worse] < target - tolerance * norm]
+        optimal = not len(worse) and not stalled
+        point = MinNormPoint(w, ids, weights, norm, separates, optimal)
+        idle = 0 if norm < best * (1 - 1e-6) else idle + 1
+        best = min(best, norm)
+        if norm < ZERO or (separates and first) or not len(worse) or idle > 5 or clock.out_of_time():
+            return point
+        working = worse
+    return point
+
+
+def _worst(prices: Float64s, size: int) -> Ids:
+    if size >= len(prices):
+        return np.arange(len(prices))
+    return np.sort(np.argpartition(prices, size - 1)[:size])

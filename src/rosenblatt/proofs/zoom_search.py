@@ -1,0 +1,152 @@
+"""Thin margins: a cutting plane with HiGHS, then the same program again under a magnifying glass.
+
+A solver in floating point cannot see margins below its tolerance. So the slacks of the weights found so far
+are computed exactly, multiplied by a power of two, and the same program is solved for a correction, on the rows
+that are nearly tight; what was 10⁻¹⁶ becomes one (iterative refinement, Gleixner, Steffy and Wolter 2016).
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from rosenblatt.proofs.box_program import TOLERANCE, BoxProgram, Optimum
+from rosenblatt.proofs.clock import Clock
+from rosenblatt.proofs.combination import Combination, exact_combination
+from rosenblatt.proofs.cone import Cone, Float64s, Ids
+from rosenblatt.proofs.signs import ExactVector, exact_numerators
+from rosenblatt.proofs.wolfe_search import working_rows
+
+CUTS = 60  # rounds of added rows per magnification
+ZOOMS = 12
+STEP = 20  # bits of magnification at a time
+
+
+@dataclass
+class _Focus:
+    """The weights found so far (working copy, exact) and the magnification ``2**bits`` around them."""
+
+    cone: Cone
+    center: list[Fraction]
+    bits: int = 0
+    ids: Ids = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def offsets(self, ids: Ids) -> Float64s:
+        """Return ``2**bits · p·center`` of demands, from exact scores."""
+        if not any(self.center):
+            return np.zeros(len(ids))
+        scales = self.cone.scales_of_weights.tolist()
+        w = [value * Fraction(2) ** shift for value, shift in zip(self.center, scales, strict=True)]
+        vector = ExactVector.of(w, False)
+        rows = exact_numerators(self.cone.rows(ids), vector)
+        norms = self.cone.norms[self.cone.example_and_rival(ids)[0]]
+        scaled = [
+            _to_float(Fraction(n, vector.denominator) * Fraction(2) ** (e + self.bits)) for n, e in rows
+        ]
+        return np.array(scaled) / norms
+
+    def moved(self, delta: Float64s) -> list[Fraction]:
+        """Return the center corrected by ``delta · 2**-bits``, its largest weight brought to about one."""
+        shift = Fraction(1, 1 << self.bits)
+        return [
+            value + Fraction(change) * shift
+            for value, change in zip(self.center, delta.tolist(), strict=True)
+        ]
+
+
+def _to_float(value: Fraction) -> float:
+    """Round, at most 10¹⁵ either way: farther rows cannot be tight."""
+    return float(max(min(value, Fraction(10**15)), Fraction(-(10**15))))
+
+
+def zoom_search(
+    cone: Cone, start: Float64s, ids: Ids, clock: Clock
+) -> tuple[Combination | list[Fraction] | None, Ids]:
+    """Return a contradiction, or strict weights for the rows as they are, or None; and the rows looked at."""
+    largest = float(np.abs(start).max(initial=0.0))
+    centers = [[Fraction(0)] * cone.dim]
+    if largest > 0:
+        centers.append([Fraction(value) for value in (start / largest).tolist()])
+    working = ids
+    for center in centers:
+        focus = _Focus(cone, center, 0, working)
+        if any(center):
+            focus.bits = _first_magnification(cone, center)
+        for _ in range(ZOOMS):
+            optimum, working = _cutting_plane(focus, clock)
+            if optimum is None:
+                break
+            found = _conclude(focus, optimum, working)
+            if found is not None:
+                return found, working
+            center_now = focus.moved(optimum.w)
+            if clock.out_of_time() or not any(center_now):
+                break
+            if focus.bits > 0 and optimum.t < -0.5 and np.abs(optimum.w).max() >= 1.0:
+                break  # no separator near this center
+            focus = _Focus(cone, center_now, focus.bits + STEP, working)
+    return None, working
+
+
+def _first_magnification(cone: Cone, center: list[Fraction]) -> int:
+    """Magnify so that the worst violation becomes about one."""
+    worst = abs(float(cone.prices(np.array([float(value) for value in center])).min()))
+    return int(min(max(-np.log2(max(worst, 1e-15)), 0), 50))
+
+
+def _conclude(focus: _Focus, optimum: Optimum, working: Ids) -> Combination | list[Fraction] | None:
+    """Look for an exact answer in what HiGHS returned."""
+    cone = focus.cone
+    if optimum.t > 0:
+        scales = cone.scales_of_weights.tolist()
+        w = [
+            value * Fraction(2) ** shift for value, shift in zip(focus.moved(optimum.w), scales, strict=True)
+        ]
+        if cone.exact_signs(w).min() > 0:
+            return w
+    if optimum.t < 1e-6:
+        norms = cone.norms[cone.example_and_rival(working)[0]]
+        used = np.flatnonzero(optimum.duals > 1e-11)
+        return exact_combination(cone, working[used], optimum.duals[used] / norms[used])
+    return None
+
+
+def _cutting_plane(focus: _Focus, clock: Clock) -> tuple[Optimum | None, Ids]:
+    """Solve over all rows by adding the most violated ones; return the optimum and the rows it knows."""
+    cone = focus.cone
+    program = BoxProgram(cone.dim)
+    size = max(2 * cone.dim, 50)
+    center = np.array([float(value) for value in focus.center])
+    far = cone.prices(center)  # in floating point: tells which rows might be tight
+    magnified = 2.0**focus.bits
+    reach = 2.0 * np.sqrt(cone.dim) + 2.0
+    near = np.flatnonzero(magnified * (far - 1e-14 * (1 + cone.dim)) < reach) if focus.bits else None
+    if near is not None and not len(near):
+        near = np.array([int(np.argmin(far))])
+    offsets_near = focus.offsets(near) if near is not None and len(near) <= 20 * size else None
+    known = focus.ids if len(focus.ids) else np.argsort(far)[:size]
+    if near is not None:
+        known = np.intersect1d(known, near)
+        if not len(known):
+            known = near[np.argsort(far[near])[:size]]
+    program.add(working_rows(cone, known), focus.offsets(known))
+    optimum = None
+    for _ in range(CUTS):
+        optimum = program.solve(clock.left())
+        if optimum is None or clock.out_of_time():
+            return optimum, known
+        prices = cone.prices(optimum.w)
+        if offsets_near is not None and near is not None:
+            total = prices[near] + offsets_near
+            violated = near[total < optimum.t - TOLERANCE]
+            order = np.argsort(total[total < optimum.t - TOLERANCE])
+        else:
+            total = prices + magnified * far
+            violated = np.flatnonzero(total < optimum.t - TOLERANCE)
+            order = np.argsort(total[violated])
+        fresh = violated[order][~np.isin(violated[order], known)][:size]
+        if not len(fresh):
+            return optimum, known
+        program.add(working_rows(cone, fresh), focus.offsets(fresh))
+        known = np.append(known, fresh)
+    return optimum, known
