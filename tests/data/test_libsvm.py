@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from rosenblatt.data import BadInput, LibsvmSchema, open_examples, read_all
+from rosenblatt.data import BadInput, Column, LibsvmSchema, TableSchema, open_examples, read_all
 
 
 @pytest.fixture
@@ -175,4 +175,4 @@ def test_a_target_or_a_tables_schema_does_not_fit(write):
     with pytest.raises(BadInput, match="none is called 'y'"):
         open_examples(path, target="y")
     with pytest.raises(BadInput, match="trained on a table"):
-        open_examples(path, schema={"kind": "table", "columns": [], "target": None, "labels": "text"})
+        open_examples(path, schema=TableSchema((Column("a"),)))

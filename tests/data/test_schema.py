@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
 
 CATEGORIES = st.none() | st.lists(st.text(), unique=True).map(tuple)
-COLUMNS = st.lists(st.builds(Column, st.text(), CATEGORIES)).map(tuple)
+COLUMNS = st.lists(
+    st.builds(Column, st.text(), CATEGORIES), min_size=1, unique_by=lambda column: column.name
+).map(tuple)
 SCHEMAS = st.builds(LibsvmSchema, st.integers(0, 2**31), st.booleans()) | st.builds(
     TableSchema, COLUMNS, st.none() | st.text(), st.sampled_from(["integer", "number", "text"])
 )
@@ -34,8 +36,15 @@ def test_every_feature_has_a_name(schema):
         {"kind": "table", "columns": 3, "target": None, "labels": "text"},
         {"kind": "table", "columns": [{"name": 1, "categories": None}], "target": None, "labels": "text"},
         {"kind": "table", "columns": [{"name": "a", "categories": [1]}], "target": None, "labels": "text"},
-        {"kind": "table", "columns": [], "target": 5, "labels": "text"},
-        {"kind": "table", "columns": [], "target": None, "labels": "colour"},
+        {"kind": "table", "columns": [], "target": None, "labels": "text"},
+        {
+            "kind": "table",
+            "columns": [{"name": "a", "categories": None}] * 2,
+            "target": None,
+            "labels": "text",
+        },
+        {"kind": "table", "columns": [{"name": "a", "categories": None}], "target": 5, "labels": "text"},
+        {"kind": "table", "columns": [{"name": "a", "categories": None}], "target": None, "labels": "colour"},
     ],
 )
 def test_anything_else_is_refused(stored):

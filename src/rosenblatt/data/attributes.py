@@ -96,6 +96,7 @@ def numbers(column: Any) -> NDArray[np.float64]:
     import pyarrow as pa
 
     try:
+        column[:20].cast(pa.float64())  # a cast that fails is slow: fail early
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         texts, codes = _distinct(column)
@@ -130,8 +131,9 @@ class _Kind:
         texts = column.take(odd).unique().to_pylist() if odd.size else []
         self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
         self.any_value |= odd.size < values.size or any(text not in MISSING for text in texts)
-        finite = values[np.isfinite(values)]
-        self.all_integers &= as_written(finite).dtype == np.int64 or _are_int64(column)
+        finite = np.delete(values, odd)
+        whole = bool((finite == np.rint(finite)).all())
+        self.all_integers &= whole and (bool((np.abs(finite) < 2.0**53).all()) or _are_int64(column))
 
 
 def _are_int64(column: Any) -> bool:

@@ -8,21 +8,22 @@ from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
-from rosenblatt.data.scanners import libsvm as scanner
+from rosenblatt.data.scanners import libsvm_loop as wrong
+from rosenblatt.data.scanners.libsvm import Scan, scan
 from rosenblatt.data.schema import LibsvmSchema
 
 ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
 REASONS = {
-    scanner.NO_LABEL: "no label before {token}: write 0 where the label is not known",
-    scanner.BAD_LABEL: "the label {token} is not a number",
-    scanner.LABEL_NOT_FINITE: "the label {token} is not a finite number",
-    scanner.BAD_PAIR: "{token} is not index:value",
-    scanner.INDEX_ZERO: "index 0 in {token}: " + ONE_BASED,
-    scanner.INDEX_REPEATED: "the index of {token} is given twice: keep one",
-    scanner.INDEX_DESCENDS: "the index of {token} is below the one before it: sort the indices of each line",
-    scanner.INDEX_TOO_LARGE: "the index of {token} is above 2^31: number the features more densely",
-    scanner.BAD_VALUE: "the value of {token} is not a number",
-    scanner.VALUE_NOT_FINITE: "the value of {token} is not a finite number",
+    wrong.NO_LABEL: "no label before {token}: write 0 where the label is not known",
+    wrong.BAD_LABEL: "the label {token} is not a number",
+    wrong.LABEL_NOT_FINITE: "the label {token} is not a finite number",
+    wrong.BAD_PAIR: "{token} is not index:value",
+    wrong.INDEX_ZERO: "index 0 in {token}: " + ONE_BASED,
+    wrong.INDEX_REPEATED: "the index of {token} is given twice: keep one",
+    wrong.INDEX_DESCENDS: "the index of {token} is below the one before it: sort the indices of each line",
+    wrong.INDEX_TOO_LARGE: "the index of {token} is above 2^31: number the features more densely",
+    wrong.BAD_VALUE: "the value of {token} is not a number",
+    wrong.VALUE_NOT_FINITE: "the value of {token} is not a finite number",
 }
 
 
@@ -49,13 +50,13 @@ class LibsvmExamples(Examples):
     def _blocks(self) -> Iterator[Batch]:
         self._widest = 0
         for block in blocks_of_lines(self.path):
-            found = scanner.scan(block.text, self.zero_based)
+            found = scan(block.text, self.zero_based)
             if found.bad:
                 self._pass_over(self._in_words(block, *entry) for entry in found.bad)
             if found.labels.size:
                 yield self._batch(block, found)
 
-    def _batch(self, block: Block, found: scanner.Scan) -> Batch:
+    def _batch(self, block: Block, found: Scan) -> Batch:
         indices, values, indptr = found.indices, found.values, found.indptr
         largest = int(indices.max(initial=-1)) + 1
         if self._width is None:

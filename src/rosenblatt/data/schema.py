@@ -41,6 +41,11 @@ class TableSchema:
     target: str | None = None
     labels: LabelKind = "text"
 
+    def __post_init__(self) -> None:
+        names = {column.name for column in self.columns}
+        if not names or len(names) < len(self.columns):
+            raise ValueError("not a schema: a table needs columns, each with a name of its own")
+
     @property
     def feature_names(self) -> list[str]:
         """Names of the features, in the order of the columns of ``X``."""

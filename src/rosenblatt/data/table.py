@@ -43,7 +43,8 @@ class TableExamples(Examples):
     def _wanted(self) -> list[str]:
         if self._schema is None:
             return self._header.names
-        return [column.name for column in self._schema.columns] + ([self._target] if self._target else [])
+        names = [column.name for column in self._schema.columns] + ([self._target] if self._target else [])
+        return list(dict.fromkeys(names))
 
     def _columns(self) -> Iterator[Strings]:
         return (rows.columns for rows in self._rows())
