@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data.attributes import encode, learn_schema, number, numbers
@@ -97,6 +97,7 @@ def test_missing_is_a_category_when_seen_in_training():
     assert found.unseen == {"without": 1}
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c", "", "é", "1"]), min_size=1, max_size=30))
 def test_every_row_has_exactly_one_hot_feature(values):
     columns = {"d": pa.array([*values, "text"])}
@@ -107,6 +108,7 @@ def test_every_row_has_exactly_one_hot_feature(values):
     assert hot == [*values, "text"]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats().map(repr) | st.text(max_size=5) | st.sampled_from(["1e5", "+1", ".5", "5.", "1_0"]))
 )

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -12,6 +12,7 @@ def batch_of(rows, sparse):
     return Batch(csr_array(X) if sparse else X, np.arange(rows), np.arange(rows))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 7), min_size=1), st.integers(1, 20), st.booleans())
 def test_every_row_comes_once_and_in_order(sizes, batch_rows, sparse):
     blocks = [batch_of(rows, sparse) for rows in sizes]

@@ -1,7 +1,7 @@
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadInput
@@ -20,6 +20,7 @@ def read(text, separator=","):
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n\t \x0b\x0c"), max_size=6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(CELL, CELL, CELL), max_size=12), st.sampled_from(",;\t"))
 def test_what_python_writes_is_read_back(tmp_path_factory, rows, separator):
     path = tmp_path_factory.mktemp("delimited") / "file"
@@ -67,6 +68,7 @@ def test_all_bad_lines_at_once():
     assert [line for line, _ in bad] == list(range(2, 2 + len(BAD)))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from([b'"', b",", b"1", b"x", b"\n", b"\r", b" ", b"\0", b"\xc3", b"\xa9"]), max_size=60

@@ -1,7 +1,7 @@
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadInput, read_all
@@ -10,6 +10,7 @@ from rosenblatt.data.lines import blocks_of_lines
 CSV = b"a,y\n" + b"1.25,3\n" * 5000
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b""))), st.integers(1, 40))
 def test_blocks_are_whole_lines_numbered(tmp_path_factory, lines, block_bytes):
     path = tmp_path_factory.mktemp("lines") / "file"

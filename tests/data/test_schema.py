@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
@@ -15,11 +15,13 @@ SCHEMAS = st.builds(LibsvmSchema, st.integers(0, 2**31), st.booleans()) | st.bui
 )
 
 
+@settings(deadline=None)
 @given(SCHEMAS)
 def test_it_survives_json(schema):
     assert schema_from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
 
 
+@settings(deadline=None)
 @given(SCHEMAS.filter(lambda schema: isinstance(schema, TableSchema)))
 def test_every_feature_has_a_name(schema):
     assert len(schema.feature_names) == schema.n_features

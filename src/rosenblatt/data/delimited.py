@@ -172,7 +172,8 @@ def _parse(
     )
     if table.num_rows + len(ragged) != lines.size:
         return _parse_one_by_one(text, lines, header, wanted)
-    columns = {name: _trimmed(table[name], text) for name in wanted}
+    spaces = b" " in text or b"\t" in text
+    columns = {name: _trimmed(table[name]) if spaces else _one_array(table[name]) for name in wanted}
     good = np.delete(lines, [row for row, _ in ragged])
     return columns, good, [(int(lines[row]), reason) for row, reason in ragged]
 
@@ -201,8 +202,11 @@ def _parse_one_by_one(
     )
 
 
-def _trimmed(column: Any, text: bytes) -> Any:
+def _one_array(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _trimmed(column: Any) -> Any:
     import pyarrow.compute as pc
 
-    array = column.combine_chunks()
-    return pc.ascii_trim_whitespace(array) if b" " in text or b"\t" in text else array
+    return pc.ascii_trim_whitespace(_one_array(column))
