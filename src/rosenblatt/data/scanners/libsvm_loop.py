@@ -239,7 +239,7 @@ def _index(text: Any, p: int, base: int, previous: int) -> tuple[int, int, int]:
 
 
 @_compiled
-def scan_lines(  # noqa: PLR0917 (the arrays it fills)
+def scan_lines(
     text: Any,
     zero_based: bool,
     labels: Any,
