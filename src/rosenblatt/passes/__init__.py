@@ -1,0 +1,1 @@
+"""The loop, compiled: the only hot loops of the project."""

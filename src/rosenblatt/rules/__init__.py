@@ -1,3 +1,88 @@
-"""x"""
-from rosenblatt.rules._registry import NO_SHRINK, STEPS, Seen, rule, step
+"""What one example does to the weights: one file per rule, each named after who found it.
+
+A rule is a NamedTuple of its parameters and one short function ``step(rule, seen) -> (shrink, tau)``, after
+which ``w = shrink·w + tau·y·x``. The function is the reference and, compiled as it stands, what runs.
+"""
+
+import math
+from typing import Any
+
+from rosenblatt.rules._registry import NO_SHRINK, Seen, rule, step, step_of
+from rosenblatt.rules.margin import Margin
+from rosenblatt.rules.passive_aggressive import PassiveAggressive
+from rosenblatt.rules.passive_aggressive_squared import PassiveAggressiveSquared
 from rosenblatt.rules.rosenblatt import Rosenblatt
+
+# The name of a rule on the command line and in `Perceptron(rule="...")`, and its class.
+BY_NAME: dict[str, Any] = {
+    "rosenblatt": Rosenblatt,
+    "margin": Margin,
+    "passive-aggressive": PassiveAggressive,
+    "passive-aggressive-squared": PassiveAggressiveSquared,
+}
+
+__all__ = [
+    "BY_NAME",
+    "NO_SHRINK",
+    "Margin",
+    "PassiveAggressive",
+    "PassiveAggressiveSquared",
+    "Rosenblatt",
+    "Seen",
+    "from_dict",
+    "resolve",
+    "rule",
+    "step",
+    "step_of",
+    "to_dict",
+]
+
+
+def resolve(rule: Any, eta: float | None = None) -> Any:
+    """Return a rule object, checked: the object given, or the named one with ``eta`` where it has an eta.
+
+    >>> resolve("margin", eta=0.5)
+    Margin(eta=0.5, beta=1.0)
+    >>> resolve(PassiveAggressive(C=0.1), eta=0.5)
+    PassiveAggressive(C=0.1)
+    """
+    if isinstance(rule, str):
+        if rule not in BY_NAME:
+            raise ValueError(f"rule must be one of {', '.join(BY_NAME)} or a rule object, got {rule!r}")
+        cls = BY_NAME[rule]
+        rule = cls(eta=eta) if eta is not None and "eta" in cls._fields else cls()
+    step_of(type(rule))
+    if hasattr(rule, "check"):
+        rule.check()
+    return rule._make(float(value) for value in rule)
+
+
+def to_dict(rule: Any) -> dict[str, Any]:
+    """Describe one of the package's rules as JSON can hold it.
+
+    >>> to_dict(Margin(eta=1.0, beta=2.0))
+    {'name': 'margin', 'eta': 1.0, 'beta': 2.0}
+    """
+    for name, cls in BY_NAME.items():
+        if type(rule) is cls:
+            values = {
+                key: value if math.isfinite(value) else str(value) for key, value in rule._asdict().items()
+            }
+            return {"name": name, **values}
+    raise ValueError(f"{rule!r} is not one of the rules a model file can name: {', '.join(BY_NAME)}")
+
+
+def from_dict(description: dict[str, Any]) -> Any:
+    """Rebuild a rule from :func:`to_dict`; nothing but the names of :data:`BY_NAME` is accepted.
+
+    >>> from_dict({"name": "passive-aggressive", "C": "inf"})
+    PassiveAggressive(C=inf)
+    """
+    values = dict(description)
+    name = values.pop("name", None)
+    if name not in BY_NAME:
+        raise ValueError(f"unknown rule {name!r}; this version knows {', '.join(BY_NAME)}")
+    cls = BY_NAME[name]
+    if set(values) != set(cls._fields):
+        raise ValueError(f"rule {name!r} has parameters {', '.join(cls._fields)}, got {', '.join(values)}")
+    return resolve(cls(**{key: float(value) for key, value in values.items()}))

@@ -10,7 +10,12 @@ StepT = TypeVar("StepT", bound=Step)
 
 
 class Seen(NamedTuple):
-    """What a rule may look at when it decides its step."""
+    """What a rule may look at when it decides its step.
+
+    With several classes trained jointly the rule sees the contest between the true class and its best
+    rival: ``y`` is +1, ``score`` the difference of the two scores, and ``x_sqnorm`` twice ``‖x‖²``, which is
+    the squared norm of the example in Kesler's construction.
+    """
 
     score: float  # w·x before the step
     y: float  # the truth, +1 or -1
@@ -24,7 +29,20 @@ STEPS: dict[type, Step] = {}
 
 
 def rule(cls: type) -> Callable[[StepT], StepT]:
-    """Register the decorated function as the step of ``cls``, in Python here and compiled in every pass."""
+    """Register the decorated function as the step of ``cls``, in Python here and compiled in every pass.
+
+    The function is compiled as it stands, so it is written in what numba understands: arithmetic,
+    comparisons, ``min``, ``max`` and the ``math`` module.
+
+    >>> from typing import NamedTuple
+    >>> class Bold(NamedTuple):
+    ...     eta: float = 2.0
+    >>> @rule(Bold)
+    ... def bold_step(bold, seen):
+    ...     return NO_SHRINK, bold.eta if seen.y * seen.score <= 0 else 0.0
+    >>> step(Bold(), Seen(score=0.0, y=1.0, x_sqnorm=1.0, w_sqnorm=0.0, updates=0.0, clock=0.0))
+    (1.0, 2.0)
+    """
 
     def register(function: StepT) -> StepT:
         STEPS[cls] = function
@@ -40,10 +58,14 @@ def step(rule: Any, seen: Seen) -> tuple[float, float]:
     >>> step(Rosenblatt(eta=0.5), Seen(score=-1.0, y=1.0, x_sqnorm=2.0, w_sqnorm=0.0, updates=0.0, clock=0.0))
     (1.0, 0.5)
     """
+    return step_of(type(rule))(rule, seen)
+
+
+def step_of(cls: type) -> Step:
+    """Return the step function registered for a rule's class."""
     try:
-        function = STEPS[type(rule)]
+        return STEPS[cls]
     except KeyError:
         raise TypeError(
-            f"{rule!r} is not a rule: decorate its step function with @rule({type(rule).__name__})"
+            f"{cls.__name__} is not a rule: decorate its step function with @rule({cls.__name__})"
         ) from None
-    return function(rule, seen)

@@ -48,20 +48,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _compiled(function: F) -> F:
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # nowhere to keep machine code
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 def _inlined(function: F) -> F:
     """Make a function part of every loop that calls it; LLVM alone leaves these two out."""
-    return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
+    return numba.njit(inline="always")(function)
 
 
 @_compiled
 def _at(text: Any, p: int) -> int:
     """Return a byte; numba would test a signed index for being negative."""
-    return text[np.uint64(p)]  # type: ignore[no-any-return]
+    return text[np.uint64(p)]
 
 
 @_compiled

@@ -1,0 +1,103 @@
+"""Matrices and labels from callers: checked once at the door, trusted afterwards."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def checked_matrix(X: Any, name: str = "X", n_features: int | None = None) -> Any:
+    """Return ``X`` as a finite float matrix, dense or canonical CSR; float32 and float64 stay as they come.
+
+    >>> checked_matrix([[1, 2], [3, 4]]).dtype
+    dtype('float64')
+    >>> checked_matrix([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    ValueError: X has the value nan in row 0, column 1: remove the row or fill in a number
+    """
+    X = _canonical_csr(X) if hasattr(X, "tocsr") else _as_dense(X, name)
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} has {X.shape[1]} features, but the learner has seen {n_features}")
+    _check_finite(X, name)
+    return X
+
+
+def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted classes and the index of every label's class.
+
+    >>> encoded(["b", "a", "b"])
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    y = np.asarray(y)
+    if y.dtype.kind in "iu" and y.size:
+        low = int(y.min())
+        span = int(y.max()) - low + 1
+        if span <= max(1024, y.size):  # a table of what occurs beats a sort
+            offset = y.astype(np.int64) - low
+            occurs = np.bincount(offset, minlength=span) > 0
+            classes = (np.flatnonzero(occurs) + low).astype(y.dtype)
+            return classes, (np.cumsum(occurs) - 1)[offset]
+    classes, index = np.unique(y, return_inverse=True)
+    return classes, index.astype(np.int64).reshape(-1)
+
+
+def checked_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """Return sample weights as finite, non-negative float64, or None where every row weighs one."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight must hold one number for each of the {n} rows, got shape {weight.shape}"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weight has the value {weight[wrong[0]]} in row {wrong[0]}: weights are finite and not negative"
+        )
+    if n and not weight.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+    return None if (weight == 1.0).all() else weight
+
+
+def _as_dense(X: Any, name: str) -> NDArray[Any]:
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be two-dimensional, got shape {X.shape}: reshape it to (rows, features), "
+            "(1, -1) for one row, (-1, 1) for one feature"
+        )
+    if X.dtype.kind == "c":
+        raise ValueError(f"{name} is complex: learning needs real numbers")
+    as_it_comes: NDArray[Any] = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return as_it_comes
+
+
+def _canonical_csr(X: Any) -> Any:
+    X = X.tocsr()
+    if X.data.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:  # unsorted or repeated indices: the norm of a row would be wrong
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_finite(X: Any, name: str) -> None:
+    values = X if isinstance(X, np.ndarray) else X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    wrong = np.argwhere(~np.isfinite(values))
+    if not wrong.size:  # only the sum overflowed
+        return
+    if isinstance(X, np.ndarray):
+        row, column = wrong[0]
+    else:
+        row, column = np.searchsorted(X.indptr, wrong[0][0], side="right") - 1, X.indices[wrong[0][0]]
+    value = values[tuple(wrong[0])]
+    raise ValueError(
+        f"{name} has the value {value} in row {row}, column {column}: remove the row or fill in a number"
+    )

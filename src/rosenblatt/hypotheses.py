@@ -1,0 +1,149 @@
+"""What predicts: six hypotheses read from one training run.
+
+``last`` is where the run ended; ``averaged`` the mean of all it went through, by survival; ``voted`` lets each of
+them vote with its survival; ``survivor`` is the one that lived longest; ``pocket`` the one that makes the fewest
+mistakes on the training set; ``random`` one drawn with probability proportional to survival.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.ledger import Ledger
+from rosenblatt.passes.votes import vote_each, vote_jointly
+
+NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
+FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
+MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
+VOTE_BLOCK = 1 << 24  # products computed at once
+
+
+class Run(NamedTuple):
+    """A training run as its hypotheses are read from it."""
+
+    W: NDArray[Any]  # (rows of weights, 1 + features), to be multiplied by the running scale
+    A: NDArray[np.float64]
+    running: NDArray[Any]
+    clock: float
+    unit: float  # 1 where a bias is learned, else 0
+    joint: bool  # several classes in one contest
+    ledger: Ledger | None
+    seed: int
+
+
+def check_name(name: str) -> str:
+    """Return the name of a hypothesis, or say which there are."""
+    if name not in NAMES:
+        raise ValueError(f"hypothesis must be one of {', '.join(NAMES)}, got {name!r}")
+    return name
+
+
+def last(run: Run) -> NDArray[Any]:
+    """Return the weights as the run left them."""
+    scale = run.running["scale"][:, None]
+    return run.W if (scale == 1.0).all() else run.W * scale.astype(run.W.dtype)
+
+
+def averaged(run: Run) -> NDArray[np.float64]:
+    """Return the mean of the weights after each example: ``(shadow·W − A) / clock`` (Freund, Schapire 1999)."""
+    if run.clock == 0.0:
+        return run.W.astype(np.float64)
+    mean: NDArray[np.float64] = (run.running["shadow"][:, None] * run.W - run.A) / run.clock
+    return mean
+
+
+def survivor(run: Run) -> NDArray[Any]:
+    """Return the hypothesis with the longest survival, the first of equals; one for each class under ovr."""
+    return _rebuilt(run, [_longest(survival) for survival in _survivals(run)])
+
+
+def drawn(run: Run) -> NDArray[Any]:
+    """Return a hypothesis drawn with probability survival / clock; the same one for the same seed."""
+    numbers = []
+    for hypothesis, survival in enumerate(_survivals(run)):
+        ticket = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
+        place = np.searchsorted(np.cumsum(survival), ticket, side="right")
+        numbers.append(int(min(place, survival.size - 1)))
+    return _rebuilt(run, numbers)
+
+
+def record_setters(run: Run) -> list[NDArray[Any]]:
+    """Return the hypotheses that lived longer than any before them, the candidates for the pocket.
+
+    Under ovr the classes have their own records; a class with fewer of them repeats its first.
+    """
+    records = []
+    for survival in _survivals(run):
+        best = np.maximum.accumulate(survival)
+        records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
+    most = max(record.size for record in records)
+    padded = np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records])
+    return _all_rebuilt(run, padded.T)
+
+
+def votes(run: Run, X: Any) -> NDArray[np.float64]:
+    """Return ``Σ (m_k/m)·vote of v_k`` for every row, computed in blocks from the ledger, never storing a v_k."""
+    ledger = _ledger(run)
+    n = X.shape[0]
+    total = np.zeros((n, run.W.shape[0]))
+    support = ledger.support if ledger.support is not None else X[:0]
+    index = ledger.support_index()
+    start = ledger.start.astype(np.float64)
+    since = np.zeros(total.shape[1])
+    block = max(1, VOTE_BLOCK // max(1, support.shape[0]))
+    for lo in range(0, n, block):
+        part = X[lo : lo + block]
+        scores = np.asarray(part @ start[:, 1:].T) + run.unit * start[:, 0]
+        products = _dense(part @ support.T)
+        into = total[lo : lo + block]
+        unit_sq = run.unit * run.unit
+        if run.joint:
+            vote_jointly(products, ledger.entries, index, scores, run.clock, unit_sq, into)
+        else:
+            vote_each(products, ledger.entries, index, scores, since, run.clock, unit_sq, into)
+    return total / run.clock if run.clock else total
+
+
+def _survivals(run: Run) -> list[NDArray[np.float64]]:
+    """Return, for each hypothesis of the run, how long it and all it was before lived."""
+    ledger = _ledger(run)
+    every = range(run.running.shape[0])
+    return [ledger.survivals(ledger.lines_of(each, run.joint), run.clock) for each in every]
+
+
+def _longest(survival: NDArray[np.float64]) -> int:
+    return int(np.argmax(survival))
+
+
+def _rebuilt(run: Run, numbers: list[int]) -> NDArray[Any]:
+    return _all_rebuilt(run, np.array([numbers]))[0]
+
+
+def _all_rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Rebuild weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
+    ledger = _ledger(run)
+    lines = np.empty_like(numbers)
+    for hypothesis in range(numbers.shape[1]):
+        own = np.concatenate([[0], ledger.lines_of(hypothesis, run.joint) + 1])
+        lines[:, hypothesis] = own[numbers[:, hypothesis]]
+    stops, place = np.unique(lines, return_inverse=True)
+    weights = ledger.weights_after(stops, run.unit)[place.reshape(lines.shape)]  # (k, h, rows, 1 + features)
+    if run.joint or numbers.shape[1] == 1:
+        return list(weights[:, 0])
+    own_row = np.arange(numbers.shape[1])
+    return [each[own_row, own_row] for each in weights]
+
+
+def _ledger(run: Run) -> Ledger:
+    if run.ledger is None:
+        raise ValueError(
+            f"the ledger was not kept, so only 'last' and 'averaged' are known: "
+            f"train with keep_ledger=True for {', '.join(FROM_THE_LEDGER)}"
+        )
+    return run.ledger
+
+
+def _dense(products: Any) -> NDArray[np.float64]:
+    full = products if isinstance(products, np.ndarray) else products.toarray()
+    return np.ascontiguousarray(full, dtype=np.float64)

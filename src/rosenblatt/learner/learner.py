@@ -1,0 +1,232 @@
+"""The learner: it holds a hypothesis, sees an example, predicts, is told the truth, and moves as its rule says."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
+from rosenblatt.learner.scoring import decided, linear_scores
+from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standing
+from rosenblatt.learner.state import LearnerState
+from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.records import ENTRY, State, Visits
+from rosenblatt.passes.rows import flat, rows_of
+from rosenblatt.passes.sweep import sweep
+
+MULTI_CLASS = ("joint", "ovr")
+LEDGER_AT_ONCE = 1 << 16  # lines offered to a pass before it must ask for more
+
+
+class Epoch(NamedTuple):
+    """What one pass did."""
+
+    number: int
+    mistakes: int
+    updates: int
+
+
+class Learner(LearnerState):
+    """State, passes and hypotheses in one object that knows nothing of files or estimators.
+
+    Parameters
+    ----------
+    rule : a rule object or its name
+    multi_class : ``"joint"`` (the true class against its best rival) or ``"ovr"`` (every class for itself)
+    fit_intercept : learn a bias, as the weight of an always-one coordinate
+    keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
+    seed : of the shuffle and of the ``random`` hypothesis
+
+    Examples
+    --------
+    >>> learner = Learner()
+    >>> learner.learn([[2.0, 1.0], [-1.0, -1.0]], ["up", "down"])
+    Epoch(number=1, mistakes=1, updates=1)
+    >>> learner.predict([[1.0, 1.0]])
+    array(['up'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        rule: Any = "rosenblatt",
+        *,
+        multi_class: str = "joint",
+        fit_intercept: bool = True,
+        keep_ledger: bool = True,
+        seed: int = 0,
+    ) -> None:
+        if multi_class not in MULTI_CLASS:
+            raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
+        super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger)
+        self.rule = rules.resolve(rule)
+        self.seed = seed
+        self.epochs: list[Epoch] = []
+        self.converged = False  # whether the last training ended with a pass that made no update
+        self.standings: dict[str, Standing] = {}
+        self.pocket: NDArray[Any] | None = None
+
+    # Learning
+
+    def start_from(self, coef: Any, intercept: Any = 0.0, classes: Any = None) -> None:
+        """Begin with these weights instead of zero: one row per class, or one in all for two classes."""
+        if self.clock:
+            raise ValueError(
+                "the learner has already learned: start weights must come before the first example"
+            )
+        if classes is not None:
+            self.meet(encoded(classes)[0])
+        self.set_start(coef, intercept)
+
+    def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
+        """See the examples once, in the given order; classes and features not met before are taken in."""
+        X = checked_matrix(X)
+        labels, weight = self._take_in(X, y, sample_weight, classes)
+        before = len(self.ledger) if self.ledger is not None else 0
+        epoch = self._pass(X, labels, in_given_order(X.shape[0], weight))
+        if self.ledger is not None:
+            self.ledger.remember(X, self.rows_seen, before)
+        self.rows_seen += X.shape[0]
+        self.standings, self.pocket, self.converged = {}, None, False
+        return epoch
+
+    def train(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        sample_weight: Any = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+    ) -> None:
+        """Cycle over the examples until a pass makes no update, or ``max_iter`` times."""
+        X = checked_matrix(X)
+        labels, weight = self._take_in(X, y, sample_weight, None)
+        rows = rows_of(X)
+        shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
+        visits = in_given_order(X.shape[0], weight)
+        before = len(self.ledger) if self.ledger is not None else 0
+        self.converged = False
+        for _ in range(max_iter):
+            if shuffled is not None:
+                visits = shuffled.epoch(len(self.epochs))
+            epoch = self._pass(X, labels, visits)
+            if on_epoch is not None:
+                on_epoch(epoch)
+            if epoch.updates == 0:
+                self.converged = True
+                break
+        if self.ledger is not None:
+            self.ledger.remember(X, self.rows_seen, before)
+        self.rows_seen += X.shape[0]
+        self._take_stock(X, labels, whole_visits=bool((visits.weight == 1.0).all()))
+
+    # Predicting
+
+    def weights(self, hypothesis: str = "averaged") -> NDArray[Any]:
+        """Return ``(rows, 1 + features)`` weights of a hypothesis that has them, the bias first."""
+        run = self._run()
+        if hypothesis == "last":
+            return hypotheses.last(run)
+        if hypothesis == "averaged":
+            return hypotheses.averaged(run)
+        if hypothesis == "survivor":
+            return hypotheses.survivor(run)
+        if hypothesis == "random":
+            return hypotheses.drawn(run)
+        if hypothesis == "pocket":
+            if self.pocket is None:
+                raise ValueError(
+                    "the pocket is chosen on a whole training set: it is known after fit with keep_ledger=True, "
+                    "not after learning batch by batch; 'survivor' needs no training set"
+                )
+            return self.pocket
+        hypotheses.check_name(hypothesis)
+        raise ValueError(
+            "'voted' is a vote of many hyperplanes and has no weights of its own; 'averaged' has"
+        )
+
+    def scores(self, X: Any, hypothesis: str = "averaged") -> NDArray[Any]:
+        """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
+        X = checked_matrix(X, n_features=self.n_features)
+        if hypothesis == "voted":
+            found = hypotheses.votes(self._run(), X)
+        else:
+            found = linear_scores(X, self.weights(hypothesis))
+        return found[:, 0] if self.W.shape[0] == 1 else found
+
+    def predict(self, X: Any, hypothesis: str = "averaged", undecided: Any = None) -> NDArray[Any]:
+        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        return decided(self.scores(X, hypothesis), self.classes, undecided)
+
+    # Inside
+
+    def _take_in(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+        """Meet the classes and features of a batch and return its labels as indices, and its weights."""
+        n = X.shape[0]
+        met, index = encoded(y)
+        if index.shape != (n,):
+            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
+        if met.dtype.kind == "f" and not np.isfinite(met).all():
+            raise ValueError("y has a label that is not finite: remove the row or name its class")
+        if n == 0:
+            raise ValueError("X has no rows: there is nothing to learn from")
+        weight = checked_weight(sample_weight, n)
+        if classes is not None:
+            self.meet(encoded(classes)[0])
+        self.meet(met)
+        if not self.clock and not self.W.any():
+            self.W = self.W.astype(X.dtype)
+        elif X.dtype == np.float64:
+            self.W = self.W.astype(np.float64, copy=False)
+        self.widen(X.shape[1])
+        return np.searchsorted(self.classes, met)[index], weight
+
+    def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> Epoch:
+        """Run the rule over the visits and note what it did."""
+        rows = rows_of(X)
+        layout = np.ascontiguousarray if rows.indices is None else np.asfortranarray
+        self.W, self.A = layout(self.W), layout(self.A)
+        room_for_scores = np.empty(self.W.shape[0], self.W.dtype)
+        state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
+        truth = labels if self.W.shape[0] > 1 else 2 * labels - 1
+        mistakes, updates, done = self.mistakes, self.updates, 0
+        while done < visits.order.size:
+            left = Visits(visits.order[done:], visits.weight[done:])
+            lines = _NO_LEDGER
+            if self.ledger is not None:
+                lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
+            done += sweep(self.rule, rows, truth, left, self.unit, state, lines)
+            if self.ledger is not None:
+                self.ledger.written(int(self.totals["written"][0]), self.rows_seen)
+                self.totals["written"] = 0
+        if not np.isfinite(self.running["sqnorm"]).all():
+            raise ValueError(
+                "the weights grew beyond what a float can hold: scale the features, or clip them"
+            )
+        epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
+        self.epochs.append(epoch)
+        return epoch
+
+    def _run(self) -> hypotheses.Run:
+        if not self.classes.size:
+            raise ValueError("the learner has not learned yet: call learn or train first")
+        return hypotheses.Run(
+            self.W, self.A, self.running, self.clock, self.unit, self.joint, self.ledger, self.seed
+        )
+
+    def _take_stock(self, X: Any, labels: NDArray[np.int64], whole_visits: bool) -> None:
+        """Measure every hyperplane of the run on the data it was trained on."""
+        bounded = Bounded(self.rule, self.radius, len(self.epochs), self.start_norm, whole_visits)
+        found = hyperplanes(self._run(), X, labels)
+        self.pocket = found.get("pocket")
+        self.standings = {
+            name: standing(weights, X, labels, self.joint, bounded) for name, weights in found.items()
+        }
+
+
+_NO_LEDGER = np.empty(0, ENTRY)

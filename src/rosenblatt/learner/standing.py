@@ -1,0 +1,113 @@
+"""How the hypotheses of a run stand on the data they were trained on: margin, bound, accuracy, the pocket."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.proofs.bounds import bound_of
+
+SCORES_AT_ONCE = 1 << 22
+
+
+class Standing(NamedTuple):
+    """How a hypothesis stands on the data it was trained on."""
+
+    margin: float  # min y·score / ‖w‖ in the space in which learning happens; negative where it errs
+    bound: float  # on the mistakes of the run: (R/γ)² when it separates, else the hinge-loss bound
+    accuracy: float
+
+
+class Bounded(NamedTuple):
+    """What the bound on a run's mistakes depends on beside the data."""
+
+    rule: Any
+    radius: float
+    passes: int
+    start_norm: float
+    whole_visits: bool  # no visit weighed less than one example
+
+
+def hyperplanes(run: hypotheses.Run, X: Any, labels: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Return the weights of every hypothesis that has some; the pocket is chosen on the data."""
+    found: dict[str, NDArray[Any]] = {"last": hypotheses.last(run), "averaged": hypotheses.averaged(run)}
+    if run.ledger is not None:
+        candidates = hypotheses.record_setters(run)
+        found["survivor"] = hypotheses.survivor(run)
+        found["pocket"] = candidates[_most_accurate(X, labels, candidates)]
+        found["random"] = hypotheses.drawn(run)
+    return found
+
+
+def standing(
+    weights: NDArray[Any], X: Any, labels: NDArray[np.int64], joint: bool, bounded: Bounded
+) -> Standing:
+    """Measure one hypothesis on the data."""
+    scores = linear_scores(X, weights)
+    margins = margins_of(scores, labels, joint)
+    sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
+    sqnorm = np.array([sqnorm.sum()]) if joint else sqnorm
+    norm = np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
+    margin = float((margins.min(axis=0) / norm).min())
+    return Standing(margin, _bound(margins, sqnorm, margin, bounded), float(_right(scores, labels).mean()))
+
+
+def margins_of(scores: NDArray[Any], labels: NDArray[np.int64], joint: bool) -> NDArray[np.float64]:
+    """Return ``y·score``, a column for each hypothesis: how far each example is on its right side."""
+    if scores.shape[1] == 1:
+        return np.asarray(scores * (2.0 * labels - 1.0)[:, None], dtype=np.float64)
+    every = np.arange(labels.size)
+    if joint:
+        of_truth = scores[every, labels]
+        rivals = scores.copy()
+        rivals[every, labels] = -np.inf
+        return np.asarray(of_truth - rivals.max(axis=1), dtype=np.float64)[:, None]
+    margins = -scores.astype(np.float64)
+    margins[every, labels] *= -1.0
+    return margins
+
+
+def _bound(
+    margins: NDArray[np.float64], sqnorm: NDArray[np.float64], margin: float, bounded: Bounded
+) -> float:
+    """Return what the rule promises, infinity where it promises nothing."""
+    if not bounded.whole_visits or not hasattr(bounded.rule, "promise"):
+        return math.inf
+    if bounded.start_norm > 0.0:
+        known = margin > 0.0 and sqnorm.size == 1
+        return (
+            float(bounded.rule.mistakes_at_most(bounded.radius, margin, bounded.start_norm))
+            if known
+            else math.inf
+        )
+    norm, hinge = bounded.rule.promise(bounded.radius)
+    total = 0.0
+    for h in range(sqnorm.size):
+        if math.isinf(hinge) and margins[:, h].min() <= 0.0:
+            return math.inf
+        passes = bounded.passes * hinge / 2.0 if math.isfinite(hinge) else 1.0
+        total += bound_of(margins[:, h], float(sqnorm[h]), math.sqrt(norm), passes)
+    return total
+
+
+def _most_accurate(X: Any, labels: NDArray[np.int64], candidates: list[NDArray[Any]]) -> int:
+    """Return which of several weights err least on the data, the first of equals, reading the data once."""
+    rows = candidates[0].shape[0]
+    stack = np.concatenate(candidates)
+    right = np.zeros(len(candidates))
+    block = max(1, SCORES_AT_ONCE // stack.shape[0])
+    for lo in range(0, X.shape[0], block):
+        truth = labels[lo : lo + block]
+        scores = linear_scores(X[lo : lo + block], stack).reshape(truth.size, len(candidates), rows)
+        for k in range(len(candidates)):
+            right[k] += _right(scores[:, k], truth).sum()
+    return int(np.argmax(right))
+
+
+def _right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    if scores.shape[1] == 1:
+        return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
+    return np.asarray(np.argmax(scores, axis=1) == labels)

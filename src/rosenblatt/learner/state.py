@@ -1,0 +1,147 @@
+"""What a learner knows and how it grows: weights, running scalars, classes, and room for new ones."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.ledger import Ledger, widened
+from rosenblatt.passes.records import TOTALS, new_running
+
+
+class LearnerState:
+    """The numbers of a learner. Classes stay sorted; classes and features may join at any time."""
+
+    def __init__(self, multi_class: str, unit: float, keep_ledger: bool) -> None:
+        self.multi_class = multi_class
+        self.unit = unit  # the always-one coordinate: 1 where a bias is learned, else 0
+        self.classes: NDArray[Any] = np.empty(0)
+        self.W: NDArray[Any] = np.zeros(
+            (1, 1)
+        )  # (rows, 1 + features): one row for two classes, else one each
+        self.A = np.zeros((1, 1))  # what averaging needs, see passes.records.State
+        self.running = new_running(1)  # one hypothesis, or one per class under ovr
+        self.totals = np.zeros(1, TOTALS)
+        self.ledger = Ledger(self.W.copy()) if keep_ledger else None
+        self.rows_seen = 0
+        self.start_norm = 0.0
+
+    @property
+    def n_features(self) -> int:
+        """How many features it has met, the always-one coordinate not counted."""
+        return int(self.W.shape[1]) - 1
+
+    @property
+    def joint(self) -> bool:
+        """Whether several classes are in one contest."""
+        return bool(self.W.shape[0] > self.running.shape[0])
+
+    @property
+    def clock(self) -> float:
+        """How many examples it has seen."""
+        return float(self.totals["clock"][0])
+
+    @property
+    def mistakes(self) -> int:
+        """How many mistakes it has made."""
+        return int(self.totals["mistakes"][0])
+
+    @property
+    def updates(self) -> int:
+        """How many times its weights have moved."""
+        return int(self.totals["updates"][0])
+
+    @property
+    def radius(self) -> float:
+        """The largest norm seen, in the space in which learning happens (√2 larger in a joint contest)."""
+        return math.sqrt(float(self.totals["reach"][0]) * (2.0 if self.joint else 1.0))
+
+    def set_start(self, coef: Any, intercept: Any) -> None:
+        """Replace the zero weights of a learner that has seen nothing."""
+        coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        if coef.shape[0] != self.W.shape[0]:
+            raise ValueError(
+                f"coef_init must have {self.W.shape[0]} row(s) for {self.classes.size} classes, got {coef.shape[0]}"
+            )
+        self.widen(coef.shape[1])
+        if coef.shape[1] != self.n_features:
+            raise ValueError(f"coef_init must have {self.n_features} columns, got {coef.shape[1]}")
+        self.W = self.W.astype(np.float64)
+        self.W[:, 1:] = coef
+        self.W[:, 0] = np.asarray(intercept, dtype=np.float64)
+        if not self.unit and self.W[:, 0].any():
+            raise ValueError("intercept_init must be zero where no bias is learned (fit_intercept=False)")
+        if not np.isfinite(self.W).all():
+            raise ValueError("coef_init and intercept_init must be finite")
+        sqnorm = (self.W**2).sum(axis=1)
+        self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
+        self.start_norm = math.sqrt(float(sqnorm.sum()))
+        if self.ledger is not None:
+            self.ledger.start = self.W.copy()
+
+    def meet(self, met: NDArray[Any]) -> None:
+        """Take in classes not met before."""
+        if not self.classes.size:
+            self.classes = met.copy()
+            self._shape_for_classes()
+            return
+        if (met.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
+            raise ValueError(
+                f"y has labels like {met[0]!r}, but the learner knows {self.classes[:3].tolist()}"
+            )
+        if np.isin(met, self.classes).all():
+            return
+        if self.classes.size == 1 and np.union1d(self.classes, met).size > 2:
+            self.meet(np.setdiff1d(met, self.classes)[:1])
+        old, self.classes = self.classes, np.union1d(self.classes, met)
+        place = np.searchsorted(self.classes, old)
+        if self.classes.size == 2:
+            if place[0] == 1:  # the class met first turns out to be the positive one
+                self._negate()
+            return
+        self._spread(place)
+
+    def widen(self, n_features: int) -> None:
+        """Take in features not met before: their weights have been zero so far."""
+        if n_features > self.n_features:
+            self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
+            if self.ledger is not None:
+                self.ledger.widen(n_features)
+
+    def _shape_for_classes(self) -> None:
+        rows = 1 if self.classes.size <= 2 else self.classes.size
+        self.W = np.zeros((rows, self.W.shape[1]), self.W.dtype)
+        self.A = np.zeros((rows, self.W.shape[1]))
+        self.running = new_running(1 if self.multi_class == "joint" else rows)
+        if self.ledger is not None:
+            self.ledger.start = self.W.copy()
+
+    def _negate(self) -> None:
+        self.W, self.A = -self.W, -self.A
+        if self.ledger is not None:
+            self.ledger.start = -self.ledger.start
+            self.ledger.entries["tau"] *= -1.0
+
+    def _spread(self, place: NDArray[np.int64]) -> None:
+        """Move the old classes to their new places; two that shared one hypothesis get weights of their own.
+
+        In a joint contest each of the two gets half, so that every difference of scores stays as it was.
+        """
+        rows, two, joint = self.classes.size, self.W.shape[0] == 1, self.multi_class == "joint"
+
+        def spread(old: NDArray[Any]) -> NDArray[Any]:
+            new = np.zeros((rows, old.shape[1]), old.dtype)
+            new[place] = np.concatenate([-old, old]) / (2 if joint else 1) if two else old
+            return new
+
+        start = spread(self.ledger.start) if self.ledger is not None else self.W
+        self.W, self.A = spread(self.W), spread(self.A)
+        if joint and two:
+            self.running["sqnorm"] /= 2.0
+        elif not joint:
+            old, self.running = self.running, new_running(rows)
+            self.running["shadow"] = self.clock  # a new class has been all zero since the clock began
+            self.running[place] = np.repeat(old, 2) if two else old
+        if self.ledger is not None:
+            self.ledger.spread(place, start, joint)

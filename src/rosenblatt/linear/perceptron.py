@@ -1,0 +1,432 @@
+"""The perceptron with scikit-learn's manners, over the learner."""
+
+import copy
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import checked_weight
+from rosenblatt.learner import Epoch, Learner
+from rosenblatt.learner.scoring import decided
+from rosenblatt.learner.trace import Trace, trace_of
+from rosenblatt.storage import BadModel, load_learner, save_learner
+
+
+class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier that learns by correcting its mistakes, and says what it has proved.
+
+    **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
+    ``w += η y x`` and ``b += η y``. Passes are repeated until one makes no update, or ``max_iter`` times.
+
+    Parameters
+    ----------
+    rule : str or rule, default="rosenblatt"
+        A name (``rosenblatt``, ``margin``, ``passive-aggressive``, ``passive-aggressive-squared``) or an object
+        such as ``rules.PassiveAggressive(C=0.1)``.
+    eta : float, default=1.0
+        The learning rate of a rule given by name, ``0 < eta ≤ 1``.
+    hypothesis : str, default="averaged"
+        What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from
+        one training run; see :meth:`use`.
+    max_iter : int, default=10
+        The most passes over the data.
+    fit_intercept : bool, default=True
+        Learn a bias, as the weight of an always-one coordinate that counts in every norm.
+    shuffle : bool, default=True
+        Visit the rows of every pass in a new order, which depends on the rows and on ``random_state`` but not on
+        how the rows were ordered.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffle and of the ``random`` hypothesis.
+    multi_class : str, default="joint"
+        ``joint``: the true class against its best rival; ``ovr``: every class for itself, in one sweep.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied into the sample weights. A weight of k presents an example k times.
+    warm_start : bool, default=False
+        Go on from the last fit instead of starting anew.
+    keep_ledger : bool, default=True
+        Record every update. Without it only ``last`` and ``averaged`` are known.
+    verbose : int, default=0
+        Show a progress bar.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        Weights and biases of the hypothesis that predicts.
+    classes_, n_features_in_, feature_names_in_, n_iter_ :
+        As in scikit-learn.
+    mistakes_ : ndarray
+        Mistakes of every pass (``y·score ≤ 0``); with ``ovr`` summed over the classes.
+    n_mistakes_, clock_ : int, float
+        Mistakes and examples in all.
+    radius_ : float
+        ``R``, the largest norm of an example in the space in which learning happens.
+    margin_ : float
+        ``γ = min y·score/‖w‖`` of the predicting hypothesis on the training data, in that same space; negative
+        where it errs, nan where unknown.
+    mistake_bound_ : float
+        What the rule promises: ``(R/γ)²`` when separated, else the hinge-loss bound; infinite where unknown.
+    converged_ : bool
+        Whether a pass made no update.
+    ledger_ : structured ndarray
+        One line per update: row, class, step, clock.
+
+    Guarantee
+    ---------
+    If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any order
+    (Novikoff 1962), and training ends with ``converged_``, given enough passes.
+
+    Examples
+    --------
+    >>> from rosenblatt import Perceptron
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.0]], ["in", "in", "out", "out"]
+    >>> clf = Perceptron().fit(X, y)
+    >>> bool(clf.converged_), bool(clf.n_mistakes_ <= clf.mistake_bound_)
+    (True, True)
+    >>> clf.use("voted").predict([[1.0, 1.0]])
+    array(['in'], dtype='<U3')
+
+    References
+    ----------
+    F. Rosenblatt (1958). Y. Freund and R. Schapire (1999), Large margin classification using the perceptron
+    algorithm, Figure 1 (voted and averaged). S. Gallant (1990), Perceptron-based learning algorithms (pocket).
+    """
+
+    def __init__(
+        self,
+        rule: Any = "rosenblatt",
+        *,
+        eta: float = 1.0,
+        hypothesis: str = "averaged",
+        max_iter: int = 10,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        multi_class: str = "joint",
+        class_weight: Any = None,
+        warm_start: bool = False,
+        keep_ledger: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self.rule = rule
+        self.eta = eta
+        self.hypothesis = hypothesis
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.keep_ledger = keep_ledger
+        self.verbose = verbose
+
+    # Learning
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        reference: Any = None,
+    ) -> Self:
+        """Learn from all examples, pass after pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
+        coef_init, intercept_init : array-like, optional
+            Weights to start from instead of zero.
+        reference : array-like or (coef, intercept), optional
+            A hyperplane ``u`` to measure every update against: ``trace_`` keeps ``v·u`` and ``‖v‖²``.
+        """
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        hypotheses.check_name(self.hypothesis)
+        X, y = self._checked(X, y, reset=True)
+        weight = self._weights(y, sample_weight)
+        if weight is not None and (weight == 0.0).any():
+            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        if np.unique(y).size < 2:
+            raise ValueError(f"y holds only one class, {y[0]!r}: a boundary needs two to lie between")
+        if not (self.warm_start and hasattr(self, "learner_")):
+            self.learner_ = self._new_learner()
+        if coef_init is not None or intercept_init is not None:
+            coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
+            self.learner_.start_from(coef, 0.0 if intercept_init is None else intercept_init, np.unique(y))
+        passes_before = len(self.learner_.epochs)
+        with _Progress(self.verbose, self.max_iter) as progress:
+            self.learner_.train(
+                X,
+                y,
+                max_iter=self.max_iter,
+                shuffle=self.shuffle,
+                sample_weight=weight,
+                on_epoch=progress.advance,
+            )
+        self.n_iter_ = len(self.learner_.epochs) - passes_before
+        self.classes_ = self.learner_.classes
+        if reference is not None:
+            self.trace_ = self.trace(reference)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch once, in its order; classes not seen before are taken in."""
+        first = not hasattr(self, "learner_")
+        hypotheses.check_name(self.hypothesis)
+        X, y = self._checked(X, y, reset=first)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
+        weight = self._weights(y, sample_weight)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn(X, y, weight, classes)
+        self.n_iter_ = 1
+        self.classes_ = self.learner_.classes
+        return self
+
+    # Predicting
+
+    def use(self, hypothesis: str) -> Self:
+        """Return the same trained model, predicting by another hypothesis; nothing is trained again."""
+        check_is_fitted(self)
+        hypotheses.check_name(hypothesis)
+        if hypothesis != "voted":
+            self.learner_.weights(hypothesis)  # says at once where this run does not know it
+        elif self.learner_.ledger is None:
+            raise ValueError(
+                "the vote is told from the ledger, which was not kept: train with keep_ledger=True"
+            )
+        other = copy.copy(self)
+        other.hypothesis = hypothesis
+        return other
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return ``w·x + b`` for every row, a column per class when there are more than two.
+
+        For the ``voted`` hypothesis: the share of survival that voted for, less the share against.
+        """
+        check_is_fitted(self)
+        return self.learner_.scores(self._rows(X), self.hypothesis)
+
+    def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
+        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
+        return decided(self.decision_function(X), self.classes_, undecided)
+
+    def distance(self, X: Any) -> NDArray[Any]:
+        """Return the signed distance to the boundary, ``(w·x + b)/‖w‖``.
+
+        With more than two classes: how far the row is from losing its class, the nearest of the boundaries
+        between the best class and each other.
+        """
+        scores = self.decision_function(X)
+        coef = self.coef_.astype(np.float64)
+        if scores.ndim == 1:
+            return np.asarray(scores / np.linalg.norm(coef))
+        best = np.argmax(scores, axis=1)
+        between = np.linalg.norm(coef[:, None] - coef[None], axis=2)
+        np.fill_diagonal(between, 1.0)
+        away = (scores[np.arange(best.size), best][:, None] - scores) / between[best]
+        away[np.arange(best.size), best] = np.inf
+        return np.asarray(away.min(axis=1))
+
+    # What it knows
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of the hypothesis that predicts."""
+        return self._hyperplanes()[:, 1:]
+
+    @property
+    def intercept_(self) -> NDArray[Any]:
+        """Biases of the hypothesis that predicts."""
+        return self._hyperplanes()[:, 0]
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Mistakes of every pass."""
+        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Mistakes in all."""
+        return self._learner().mistakes
+
+    @property
+    def clock_(self) -> float:
+        """Examples seen in all."""
+        return self._learner().clock
+
+    @property
+    def radius_(self) -> float:
+        """The largest norm of an example, in the space in which learning happens."""
+        return self._learner().radius
+
+    @property
+    def margin_(self) -> float:
+        """The margin of the predicting hypothesis on the training data."""
+        standing = self._learner().standings.get(self.hypothesis)
+        return standing.margin if standing else float("nan")
+
+    @property
+    def mistake_bound_(self) -> float:
+        """What the rule promises about the mistakes of this run."""
+        standing = self._learner().standings.get(self.hypothesis)
+        return standing.bound if standing else float("inf")
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last training ended with a pass that made no update."""
+        return self._learner().converged
+
+    @property
+    def ledger_(self) -> NDArray[Any]:
+        """The ledger: one line per update."""
+        ledger = self._learner().ledger
+        if ledger is None:
+            raise AttributeError("the ledger was not kept: train with keep_ledger=True")
+        return ledger.entries
+
+    def trace(self, reference: Any) -> Trace:
+        """Return ``v·u`` and ``‖v‖²`` after every update, against a reference hyperplane ``u``."""
+        check_is_fitted(self)
+        return trace_of(self.learner_, reference)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str], *, ledger: bool | None = None) -> None:
+        """Write the model to a file; with the ledger where asked, or where the hypothesis is read from it."""
+        check_is_fitted(self)
+        if ledger is None:
+            ledger = self.hypothesis in ("voted", "survivor", "random") and self.learner_.ledger is not None
+        about = {
+            "estimator": type(self).__name__,
+            "hypothesis": self.hypothesis,
+            "parameters": {
+                "max_iter": int(self.max_iter),
+                "shuffle": bool(self.shuffle),
+                "warm_start": bool(self.warm_start),
+                "keep_ledger": bool(self.keep_ledger),
+            },
+            "n_iter": int(self.n_iter_),
+            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
+        }
+        save_learner(self.learner_, path, about=about, ledger=ledger)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model from a file; averaging goes on exactly where it stopped."""
+        learner, about = load_learner(path)
+        try:
+            model = cls(
+                learner.rule,
+                hypothesis=hypotheses.check_name(about["hypothesis"]),
+                fit_intercept=bool(learner.unit),
+                random_state=learner.seed,
+                multi_class=learner.multi_class,
+                max_iter=int(about["parameters"]["max_iter"]),
+                shuffle=bool(about["parameters"]["shuffle"]),
+                warm_start=bool(about["parameters"]["warm_start"]),
+                keep_ledger=bool(about["parameters"]["keep_ledger"]),
+            )
+            model.n_iter_ = int(about["n_iter"])
+            names = about["feature_names"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
+        model.learner_, model.classes_ = learner, learner.classes
+        model.n_features_in_ = learner.n_features
+        if names:
+            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        return model
+
+    # Inside
+
+    def _new_learner(self) -> Learner:
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        return Learner(
+            rules.resolve(self.rule, self.eta),
+            multi_class=self.multi_class,
+            fit_intercept=self.fit_intercept,
+            keep_ledger=self.keep_ledger,
+            seed=int(seed),
+        )
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(
+            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+        check_classification_targets(y)
+        return X, y
+
+    def _rows(self, X: Any) -> Any:
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+
+    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
+        weight = checked_weight(sample_weight, len(y))
+        if self.class_weight is None:
+            return weight
+        classes = np.unique(y)
+        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        own = of_class[np.searchsorted(classes, y)]
+        return checked_weight(own if weight is None else own * weight, len(y))
+
+    def _learner(self) -> Learner:
+        if not hasattr(self, "learner_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+        return self.learner_
+
+    def _hyperplanes(self) -> NDArray[Any]:
+        if self.hypothesis == "voted":
+            raise AttributeError(
+                "'voted' is a vote of many hyperplanes and has no weights; use('averaged') has"
+            )
+        return self._learner().weights(self.hypothesis)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Progress:
+    """A progress bar over passes on standard error, or nothing."""
+
+    def __init__(self, verbose: int, passes: int) -> None:
+        self._bar: Any = None
+        if verbose:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True))
+            self._task = self._bar.add_task("learning", total=passes)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, epoch: Epoch) -> None:
+        """Move on by one pass."""
+        if self._bar is not None:
+            text = f"pass {epoch.number}: {epoch.mistakes:,} mistakes"
+            self._bar.update(self._task, advance=1, description=text)

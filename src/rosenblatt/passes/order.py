@@ -1,0 +1,107 @@
+"""In what order a shuffled pass visits the rows: decided by what the rows say, not by where they stand.
+
+Every row gets a key from its content, its label and the seed; sorting by key is the shuffle. So the same rows
+give the same model however they were ordered, dense or sparse, and a row of weight k is visited exactly as k
+copies of it would be.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.passes.compiled import compiled
+from rosenblatt.passes.records import Visits
+from rosenblatt.passes.rows import ONE, Rows
+
+# Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+def in_given_order(n: int, sample_weight: NDArray[np.float64] | None = None) -> Visits:
+    """Visit rows as they stand; one of weight k is visited k times in a row, a fraction weighs what is left."""
+    if sample_weight is None:
+        return Visits(np.arange(n, dtype=np.uintp), np.empty(0))
+    copies, each = _copies(sample_weight)
+    return Visits(np.repeat(np.arange(n, dtype=np.uintp), copies), np.repeat(each, copies))
+
+
+class Shuffle:
+    """The shuffled visits of every epoch over the same rows.
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> shuffle = Shuffle(Rows(X.reshape(-1), None, None), np.array([0, 1, 1]), seed=0)
+    >>> sorted(shuffle.epoch(0).order.tolist())
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        labels: NDArray[np.int64],
+        seed: int,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> None:
+        n = labels.shape[0]
+        keys = np.empty(n, np.uint64)
+        bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
+        _fill_keys(bits, rows.indices, rows.starts, labels, keys)
+        given = in_given_order(n, sample_weight)
+        self._order, self._weight, self._seed = given.order, given.weight, np.uint64(seed)
+        self._keys = _told_apart(keys[given.order])
+
+    def epoch(self, number: int) -> Visits:
+        """Return the visits of one epoch."""
+        salt = _mixed(np.array([self._seed * GOLDEN + np.uint64(number)], np.uint64))[0]
+        position = np.argsort(_mixed(self._keys ^ salt))
+        return Visits(self._order[position], self._weight[position] if self._weight.size else self._weight)
+
+
+def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Split each weight into its number of visits and the weight of each."""
+    copies = np.ceil(sample_weight).astype(np.int64)
+    return copies, sample_weight / np.maximum(copies, 1)
+
+
+def _told_apart(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give the copies of one row keys of their own, numbered in any order since they are the same."""
+    position = np.argsort(keys, kind="stable")
+    ordered = keys[position]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    number = np.arange(keys.size) - np.repeat(first, np.diff(np.append(first, keys.size)))
+    apart = np.empty_like(keys)
+    apart[position] = ordered + number.astype(np.uint64) * GOLDEN
+    return apart
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    keys = (keys ^ (keys >> S30)) * FIRST
+    keys = (keys ^ (keys >> S27)) * SECOND
+    return keys ^ (keys >> S31)
+
+
+@compiled
+def _said(value: Any, column: Any) -> Any:
+    """What one coordinate adds to a row's key: nothing where it is zero."""
+    z = (value ^ (value >> S32)) + (column + ONE) * GOLDEN  # small numbers differ in their high bits only
+    z = (z ^ (z >> S30)) * FIRST
+    z = (z ^ (z >> S27)) * SECOND
+    return z ^ (z >> S31) if value != 0 else np.uint64(0)
+
+
+@compiled
+def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any) -> None:
+    """Sum what the coordinates of each row say, in any order: the same for dense and sparse rows."""
+    n = np.uint64(keys.shape[0])
+    width = np.uint64(bits.shape[0]) // max(n, ONE)
+    for i in range(n):
+        key = np.uint64(labels[i] + 1) * SECOND
+        if indices is None:
+            for j in range(width):
+                key += _said(np.uint64(bits[i * width + j]), j)
+        else:
+            for k in range(starts[i], starts[i + ONE]):
+                key += _said(np.uint64(bits[k]), np.uint64(indices[k]))
+        keys[i] = key

@@ -1,0 +1,66 @@
+"""What a pass keeps and writes: running scalars, totals, and the lines of the ledger."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The running scalars of one hypothesis w = scale × vector (one per class under "ovr", else one in all).
+RUNNING = np.dtype(
+    [
+        ("scale", np.float64),  # w = scale × the stored vector, so that a shrink touches no coordinate
+        ("shadow", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
+        ("sqnorm", np.float64),  # ‖w‖², kept up from the score, never recomputed
+        ("decay", np.float64),  # product of the shrinks since this hypothesis' last line in the ledger
+        ("updates", np.int64),
+    ]
+)
+
+# What a pass counts over all hypotheses.
+TOTALS = np.dtype(
+    [
+        ("clock", np.float64),  # examples seen; a weighted visit counts its weight
+        ("mistakes", np.int64),  # y·score ≤ 0
+        ("updates", np.int64),
+        ("reach", np.float64),  # the largest ‖x‖² seen, the always-one coordinate included
+        ("written", np.int64),  # lines written into the ledger handed to the pass
+    ]
+)
+
+# One line of the ledger: this update made w ← decay·w + tau·x.
+ENTRY = np.dtype(
+    [
+        ("row", np.int64),  # which example
+        ("up", np.int32),  # the class whose weights gained tau·x
+        ("down", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
+        ("tau", np.float64),  # how much, with the sign of y
+        ("decay", np.float64),  # what the weights were multiplied by since the line before
+        ("clock", np.float64),  # examples seen before this one
+        ("score", np.float64),  # y·score before the update
+        ("sqnorm", np.float64),  # ‖w‖² after it
+    ]
+)
+
+
+class Visits(NamedTuple):
+    """Which rows a pass looks at, in this order, and how much each visit weighs (empty: one each)."""
+
+    order: NDArray[np.uintp]
+    weight: NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """All that a pass changes."""
+
+    W: NDArray[Any]  # weights, laid out for the rows
+    A: NDArray[np.float64]  # Σ over updates of shadow × step: the averaged weights are (shadow·W − A) / clock
+    running: NDArray[Any]  # RUNNING, one per hypothesis
+    scores: NDArray[Any]  # room for the scores of one example, one per row of weights
+    totals: NDArray[Any]  # TOTALS, one
+
+
+def new_running(hypotheses: int) -> NDArray[Any]:
+    """Return the running scalars of hypotheses that have seen nothing."""
+    running = np.zeros(hypotheses, RUNNING)
+    running["scale"] = running["decay"] = 1.0
+    return running

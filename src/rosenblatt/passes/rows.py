@@ -1,0 +1,212 @@
+"""Rows as passes see them, and the three things a pass does with a row.
+
+A pass is written once, over these functions; numba specialises it on the kind of rows. Weights are
+homogeneous, the always-one coordinate first, and flat; their layout follows the rows, so that the inner loop
+always runs along memory: class by class under dense rows, feature by feature under sparse ones.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from rosenblatt.passes.compiled import FASTMATH
+
+OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
+
+# Every index is unsigned: numba tests a signed one for being negative, and a slice counts references.
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+
+class Rows(NamedTuple):
+    """Dense rows are their values one after the other; sparse ones also have indices and starts (CSR)."""
+
+    values: NDArray[Any]
+    indices: NDArray[Any] | None
+    starts: NDArray[np.uint64] | None
+
+
+def rows_of(X: Any) -> Rows:
+    """Wrap a float matrix, dense or CSR, without copying what is already in shape."""
+    if isinstance(X, np.ndarray):
+        return Rows(np.ascontiguousarray(X).reshape(-1), None, None)
+    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
+    return Rows(X.data, X.indices.view(unsigned), X.indptr.astype(np.uint64))
+
+
+def flat(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
+    """Lay ``(classes, 1 + features)`` weights out for the rows, copying only when they lie otherwise."""
+    return weights.reshape(-1) if rows.indices is None else weights.T.reshape(-1)
+
+
+def score_row(
+    values: Any, indices: Any, starts: Any, i: Any, unit: float, W: NDArray[Any], scores: NDArray[Any]
+) -> float:
+    """Fill ``scores[c] = W[c]·(unit, xᵢ)`` and return ``‖xᵢ‖² + unit²``."""
+    raise RuntimeError("score_row runs inside compiled passes only")
+
+
+def add_row(
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: float,
+    c: int,
+    classes: int,
+    step: float,
+    V: NDArray[Any],
+) -> None:
+    """Add ``step·(unit, xᵢ)`` to the weights ``V`` of class ``c``."""
+    raise RuntimeError("add_row runs inside compiled passes only")
+
+
+def fold(
+    indices: Any, c: int, classes: int, scale: float, shadow: float, W: NDArray[Any], A: NDArray[Any]
+) -> None:
+    """Make the scale one for class ``c`` (all, when negative): ``A ← A − shadow·W``, then ``W ← scale·W``."""
+    raise RuntimeError("fold runs inside compiled passes only")
+
+
+def scale_rows(indices: Any, c: int, classes: int, scale: float, V: NDArray[Any]) -> None:
+    """Multiply the weights of class ``c`` (all, when negative)."""
+    raise RuntimeError("scale_rows runs inside compiled passes only")
+
+
+def owner(indices: Any, at: int, length: int, classes: int) -> int:
+    """Return the class whose weight stands at this place of the flat weights."""
+    raise RuntimeError("owner runs inside compiled passes only")
+
+
+def _dense(indices: Any) -> bool:
+    return indices is None or isinstance(indices, numba.types.NoneType)
+
+
+@overload(score_row, inline="always")
+def _score_row(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any
+) -> Callable[..., Any]:
+    return _score_dense if _dense(indices) else _score_sparse
+
+
+@overload(add_row, **OUT_OF_LINE)
+def _add_row(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+) -> Callable[..., Any]:
+    return _add_dense if _dense(indices) else _add_sparse
+
+
+@overload(fold, **OUT_OF_LINE)
+def _fold(indices: Any, c: Any, classes: Any, scale: Any, shadow: Any, W: Any, A: Any) -> Callable[..., Any]:
+    return _fold_each
+
+
+@overload(scale_rows, **OUT_OF_LINE)
+def _scale_rows(indices: Any, c: Any, classes: Any, scale: Any, V: Any) -> Callable[..., Any]:
+    return _scale_each
+
+
+@overload(owner, **OUT_OF_LINE)
+def _owner(indices: Any, at: Any, length: Any, classes: Any) -> Callable[..., Any]:
+    return _owner_dense if _dense(indices) else _owner_sparse
+
+
+def _score_dense(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:
+    classes = np.uint64(scores.shape[0])
+    width = np.uint64(W.shape[0]) // classes - ONE
+    x = i * width  # where the row begins among the values
+    zero = W.dtype.type(0)
+    s0, s1, s2, x_sqnorm = zero, zero, zero, zero
+    for j in range(width):
+        s0 += values[x + j] * W[ONE + j]
+        x_sqnorm += values[x + j] * values[x + j]
+    scores[0] = s0 + unit * W[0]
+    c = ONE
+    while c + TWO < classes:  # three classes share each load of x
+        w0 = c * (width + ONE)
+        w1 = w0 + width + ONE
+        w2 = w1 + width + ONE
+        s0, s1, s2 = zero, zero, zero
+        for j in range(width):
+            s0 += values[x + j] * W[w0 + ONE + j]
+            s1 += values[x + j] * W[w1 + ONE + j]
+            s2 += values[x + j] * W[w2 + ONE + j]
+        scores[c] = s0 + unit * W[w0]
+        scores[c + ONE] = s1 + unit * W[w1]
+        scores[c + TWO] = s2 + unit * W[w2]
+        c += ONE + TWO
+    while c < classes:
+        w0 = c * (width + ONE)
+        s0 = zero
+        for j in range(width):
+            s0 += values[x + j] * W[w0 + ONE + j]
+        scores[c] = s0 + unit * W[w0]
+        c += ONE
+    return x_sqnorm + unit * unit
+
+
+def _add_dense(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+) -> None:
+    width = np.uint64(V.shape[0]) // np.uint64(classes) - ONE
+    x = i * width
+    v = np.uint64(c) * (width + ONE)
+    move = V.dtype.type(step)
+    for j in range(width):
+        V[v + ONE + j] += move * values[x + j]
+    V[v] += move * unit
+
+
+def _score_sparse(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:
+    x_sqnorm = W.dtype.type(0)
+    if scores.shape[0] == 1:
+        s = W.dtype.type(0)
+        for k in range(starts[i], starts[i + ONE]):
+            s += values[k] * W[ONE + indices[k]]
+        scores[0] = s + unit * W[0]
+        for k in range(starts[i], starts[i + ONE]):
+            x_sqnorm += values[k] * values[k]
+        return x_sqnorm + unit * unit
+    classes = np.uint64(scores.shape[0])
+    for c in range(classes):
+        scores[c] = unit * W[c]
+    for k in range(starts[i], starts[i + ONE]):
+        x_sqnorm += values[k] * values[k]
+        w = (ONE + indices[k]) * classes
+        for c in range(classes):
+            scores[c] += values[k] * W[w + c]
+    return x_sqnorm + unit * unit
+
+
+def _add_sparse(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+) -> None:
+    stride, own = np.uint64(classes), np.uint64(c)
+    move = V.dtype.type(step)
+    for k in range(starts[i], starts[i + ONE]):
+        V[(ONE + indices[k]) * stride + own] += move * values[k]
+    V[own] += move * unit
+
+
+def _owner_dense(indices: Any, at: Any, length: Any, classes: Any) -> Any:
+    return at // (length // classes)
+
+
+def _owner_sparse(indices: Any, at: Any, length: Any, classes: Any) -> Any:
+    return at % classes
+
+
+def _fold_each(indices: Any, c: Any, classes: Any, scale: Any, shadow: Any, W: Any, A: Any) -> None:
+    for at in range(W.shape[0]):
+        if c < 0 or owner(indices, at, W.shape[0], classes) == c:
+            A[at] -= shadow * W[at]
+            W[at] *= scale
+
+
+def _scale_each(indices: Any, c: Any, classes: Any, scale: Any, V: Any) -> None:
+    for at in range(V.shape[0]):
+        if c < 0 or owner(indices, at, V.shape[0], classes) == c:
+            V[at] *= scale

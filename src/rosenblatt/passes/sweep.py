@@ -1,0 +1,122 @@
+"""The loop: see an example, predict, be told the truth, move as the rule says.
+
+Written once, over any rule and any kind of rows. A hypothesis is what one set of running scalars describes:
+two classes have one; several classes have one each (``ovr``), or one for all (``joint``: the true class against
+its best rival, ``W[y] += τ x`` and ``W[rival] −= τ x``, Kesler's construction).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.records import State, Visits
+from rosenblatt.passes.rows import Rows, add_row, fold, score_row
+from rosenblatt.rules import Seen, step, step_of
+
+SMALLEST_SCALE = 1e-100  # below this the scale is folded into the weights, long before it underflows
+
+
+@compiled
+def best_rival(scores: NDArray[Any], truth: int) -> int:
+    """Return the class with the highest score beside the true one, the first of equals."""
+    rival = 1 if truth == 0 else 0
+    for c in range(rival + 1, scores.shape[0]):
+        if c != truth and scores[c] > scores[rival]:
+            rival = c
+    return rival
+
+
+@overload(step, strict=False, inline="always")
+def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
+    """Compile a rule's Python function as it stands, found by the class of its NamedTuple."""
+    return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
+
+
+@compiled_for_rules
+def sweep(
+    rule: Any,
+    rows: Rows,
+    labels: NDArray[np.int64],
+    visits: Visits,
+    unit: float,
+    state: State,
+    ledger: NDArray[Any],
+) -> int:
+    """Visit rows in order and return how many visits were made: fewer only when the ledger is full.
+
+    An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
+    """
+    values, indices, starts = rows
+    order, weights = visits
+    W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
+    classes, hypotheses = scores.shape[0], running.shape[0]
+    joint = classes > hypotheses
+    binary = classes == 1  # the only hypothesis speaks for class 1, and labels are -1 or +1
+    keep = ledger.shape[0] > 0
+    weighted = weights.shape[0] > 0
+    clock, reach = totals.clock, totals.reach
+    mistakes, updates, written = totals.mistakes, totals.updates, totals.written
+    weight = 1.0
+    made = order.shape[0]
+    for t in range(order.shape[0]):
+        if keep and ledger.shape[0] - written < hypotheses:
+            made = t
+            break
+        i = order[t]
+        if weighted:
+            weight = weights[t]
+        x_sqnorm = score_row(values, indices, starts, i, unit, W, scores)
+        reach = max(reach, x_sqnorm)
+        for c in range(hypotheses):
+            own = running[c]
+            if joint:
+                up = labels[i]
+                down = best_rival(scores, up)
+                y = 1.0
+                score = own.scale * (scores[up] - scores[down])
+                x_sqnorm *= 2.0
+            else:
+                up = c
+                down = -1
+                # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.
+                y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
+                score = own.scale * scores[c]
+            if y * score <= 0.0:
+                mistakes += 1
+            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock))
+            if shrink != 1.0:
+                own.sqnorm *= shrink * shrink
+                own.decay *= shrink
+                own.scale *= shrink
+                score *= shrink
+                if own.scale < SMALLEST_SCALE:
+                    fold(indices, -1 if joint else c, classes, own.scale, own.shadow, W, A)
+                    own.scale, own.shadow = 1.0, 0.0
+            if tau != 0.0:
+                move = weight * tau * y
+                own.sqnorm += move * (2.0 * score + move * x_sqnorm)
+                own.updates += 1
+                updates += 1
+                now = move / own.scale
+                add_row(values, indices, starts, i, unit, up, classes, now, W)
+                add_row(values, indices, starts, i, unit, up, classes, own.shadow * now, A)
+                if joint:
+                    add_row(values, indices, starts, i, unit, down, classes, -now, W)
+                    add_row(values, indices, starts, i, unit, down, classes, -own.shadow * now, A)
+                if keep:
+                    line = ledger[written]
+                    line.row, line.up, line.down = i, up + binary, down
+                    line.tau, line.decay, line.clock = move, own.decay, clock
+                    line.score, line.sqnorm = y * score, own.sqnorm
+                    written += 1
+                own.decay = 1.0
+            own.shadow += weight * own.scale
+        clock += weight
+    totals.clock, totals.reach = clock, reach
+    totals.mistakes, totals.updates, totals.written = mistakes, updates, written
+    return made
