@@ -24,7 +24,7 @@ class PassiveAggressive(NamedTuple):
 
     Examples
     --------
-    >>> PassiveAggressive(C=math.inf).mistakes_at_most(radius=2.0, margin=0.5)
+    >>> PassiveAggressive(C=float("inf")).mistakes_at_most(radius=2.0, margin=0.5)
     16.0
 
     References
