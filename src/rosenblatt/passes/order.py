@@ -49,12 +49,12 @@ class Shuffle:
         bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
         _fill_keys(bits, rows.indices, rows.starts, labels, keys)
         given = in_given_order(n, sample_weight)
-        self._order, self._weight, self._seed = given.order, given.weight, np.uint64(seed)
+        self._order, self._weight, self._seed = given.order, given.weight, np.array([seed % 2**64], np.uint64)
         self._keys = _told_apart(keys[given.order])
 
     def epoch(self, number: int) -> Visits:
         """Return the visits of one epoch."""
-        salt = _mixed(np.array([self._seed * GOLDEN + np.uint64(number)], np.uint64))[0]
+        salt = _mixed(self._seed * GOLDEN + np.uint64(number))
         position = np.argsort(_mixed(self._keys ^ salt))
         return Visits(self._order[position], self._weight[position] if self._weight.size else self._weight)
 
