@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_array
+from tests.oracle import plain_loop, slow_vote
+from tests.strategies import integer_data
 
 from rosenblatt.hypotheses import NAMES
 from rosenblatt.learner import Learner
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
-from tests.oracle import plain_loop, slow_vote
-from tests.strategies import integer_data
 
 MULTI = ["joint", "ovr"]
 
@@ -94,7 +94,9 @@ def test_pocket_errs_no_more_than_the_longest_survivor(multi_class, data):
     accuracy = {name: (learner.predict(X, name) == labels).mean() for name in NAMES}
     stands = learner.standings
     assert stands["pocket"].accuracy >= stands["survivor"].accuracy
-    if classes == 2:  # a row of score zero falls to the first class when predicting, but is no success in training
+    if (
+        classes == 2
+    ):  # a row of score zero falls to the first class when predicting, but is no success in training
         assert accuracy["pocket"] >= stands["pocket"].accuracy
     else:
         assert accuracy["pocket"] == stands["pocket"].accuracy

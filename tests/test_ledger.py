@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_array
+from tests.strategies import integer_data
 
 from rosenblatt.learner import Learner
-from tests.strategies import integer_data
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])

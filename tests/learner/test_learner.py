@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from tests.oracle import plain_loop
+from tests.strategies import integer_data
 
 from rosenblatt.learner import Learner
 from rosenblatt.rules import Rosenblatt
-from tests.oracle import plain_loop
-from tests.strategies import integer_data
 
 
 @settings(max_examples=60, deadline=None)

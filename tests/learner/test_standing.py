@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import integer_data, separable_data
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
-from tests.strategies import integer_data, separable_data
 
 PROMISING = [rules.Rosenblatt, rules.Margin, rules.PassiveAggressive, rules.PassiveAggressiveSquared]
 
@@ -39,7 +39,9 @@ def test_separable_data_are_learned_within_the_bound(rule, data, eta, order, sta
         w0 = np.random.default_rng(order).normal(size=U.shape)
         learner.start_from(w0[:, 1:], w0[:, 0], np.arange(max(2, len(U))))
         start_norm = float(np.linalg.norm(w0))
-    most = own.mistakes_at_most(math.sqrt(2 if len(U) > 1 else 1) * np.sqrt((X**2).sum(1) + 1).max(), margin, start_norm)
+    most = own.mistakes_at_most(
+        math.sqrt(2 if len(U) > 1 else 1) * np.sqrt((X**2).sum(1) + 1).max(), margin, start_norm
+    )
     learner.train(X, labels, max_iter=min(3000, int(most) + 2))
     assert learner.mistakes <= most * (1 + 1e-9)
     if rule in (rules.Rosenblatt, rules.Margin) and most < 2900:
@@ -52,7 +54,7 @@ def test_separable_data_are_learned_within_the_bound(rule, data, eta, order, sta
 @settings(max_examples=60, deadline=None)
 @given(data=integer_data(), passes=st.integers(1, 6), rule=st.sampled_from(PROMISING))
 def test_any_data_keep_within_the_bound_of_every_hypothesis(multi_class, data, passes, rule):
-    X, labels, classes = data
+    X, labels, _ = data
     learner = Learner(rule(), multi_class=multi_class)
     learner.train(X, labels, max_iter=passes)
     for standing in learner.standings.values():

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-
-from rosenblatt.learner import Learner, learner as learner_module
-from rosenblatt.rules import Margin, PassiveAggressive, Rosenblatt
 from tests.oracle import plain_loop
 from tests.strategies import integer_data
+
+from rosenblatt.learner import Learner
+from rosenblatt.learner import learner as learner_module
+from rosenblatt.rules import Margin, PassiveAggressive, Rosenblatt
 
 STORED = {
     "dense": lambda X: X,

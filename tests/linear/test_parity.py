@@ -1,0 +1,109 @@
+"""The parity contract: the same examples in the same order give the same model, however they arrive."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array
+
+from rosenblatt import Perceptron
+from rosenblatt.data import open_examples, read_all
+from rosenblatt.learner import Learner
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def fitted(X, y):
+    return Perceptron(shuffle=False, max_iter=1).fit(X, y)
+
+
+def int64_csr(X):
+    sparse = csr_array(X)
+    return csr_array(
+        (sparse.data, sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)), shape=X.shape
+    )
+
+
+def partial(X, y, size):
+    clf = Perceptron()
+    for lo in range(0, len(y), size):
+        clf.partial_fit(X[lo : lo + size], y[lo : lo + size], classes=np.unique(y) if lo == 0 else None)
+    return clf
+
+
+def one_by_one(X, y):
+    learner = Learner()
+    for i in range(len(y)):
+        learner.learn(X[i : i + 1], y[i : i + 1], classes=np.unique(y))
+    return learner
+
+
+def libsvm_file(X, y, folder):
+    lines = (
+        f"{label} " + " ".join(f"{j + 1}:{float(v)!r}" for j, v in enumerate(row) if v)
+        for row, label in zip(X, y, strict=True)
+    )
+    path = folder / "data.svm"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def csv_file(X, y, folder):
+    path = folder / "data.csv"
+    pd.DataFrame(X, columns=NAMES).assign(y=y).to_csv(path, index=False)
+    return path
+
+
+def learned_from(examples):
+    learner = Learner()
+    for batch in examples:
+        learner.learn(batch.X, batch.y, classes=[-1, 3, 7])
+    return learner
+
+
+WAYS_IN = {
+    "csr int32": lambda X, y, folder: fitted(csr_array(X), y),
+    "csr int64": lambda X, y, folder: fitted(int64_csr(X), y),
+    "fortran order": lambda X, y, folder: fitted(np.asfortranarray(X), y),
+    "nested lists": lambda X, y, folder: fitted(X.tolist(), y.tolist()),
+    "integers": lambda X, y, folder: (
+        fitted(X.astype(np.int64), y) if (np.rint(X) == X).all() else fitted(X, y)
+    ),
+    "pandas": lambda X, y, folder: fitted(pd.DataFrame(X, columns=NAMES), pd.Series(y)),
+    "polars": lambda X, y, folder: fitted(pl.DataFrame(X, schema=NAMES), y),
+    "arrow": lambda X, y, folder: fitted(pa.table({n: X[:, k] for k, n in enumerate(NAMES)}), y),
+    "partial_fit by 7": lambda X, y, folder: partial(X, y, 7),
+    "partial_fit by 1": lambda X, y, folder: partial(X, y, 1),
+    "partial_fit csr by 13": lambda X, y, folder: partial(csr_array(X), y, 13),
+    "learn one by one": lambda X, y, folder: one_by_one(X, y),
+    "libsvm file": lambda X, y, folder: learned_from(open_examples(libsvm_file(X, y, folder), batch_rows=17)),
+    "csv file": lambda X, y, folder: learned_from(open_examples(csv_file(X, y, folder), batch_rows=17)),
+    "whole file": lambda X, y, folder: learned_from([read_all(csv_file(X, y, folder))]),
+}
+
+
+def weights(model, hypothesis):
+    return (model if isinstance(model, Learner) else model.learner_).weights(hypothesis)
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_integer_data_give_exactly_the_same_model(way, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(120, 4)).astype(float)
+    y = rng.choice([-1, 3, 7], 120)
+    expected, got = fitted(X, y), WAYS_IN[way](X, y, tmp_path)
+    for hypothesis in ("last", "averaged"):
+        assert np.array_equal(weights(got, hypothesis), weights(expected, hypothesis))
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_float_data_give_the_same_mistakes_and_nearly_the_same_weights(way, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 4))
+    y = rng.choice([-1, 3, 7], 120)
+    expected, got = fitted(X, y), WAYS_IN[way](X, y, tmp_path)
+    learner = got if isinstance(got, Learner) else got.learner_
+    assert learner.mistakes == expected.n_mistakes_
+    for hypothesis in ("last", "averaged"):
+        np.testing.assert_allclose(weights(got, hypothesis), weights(expected, hypothesis), rtol=1e-9)

@@ -1,0 +1,201 @@
+"""Perceptron with scikit-learn's manners."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.strategies import separable_data
+
+from rosenblatt import Perceptron, rules
+from rosenblatt.hypotheses import NAMES
+
+
+@parametrize_with_checks(
+    [
+        Perceptron(),
+        Perceptron(hypothesis="voted"),
+        Perceptron("passive-aggressive", multi_class="ovr", hypothesis="last", keep_ledger=False),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_it_works_in_a_pipeline_a_search_a_calibration_and_cross_validation():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), Perceptron())
+    search = GridSearchCV(
+        model, {"perceptron__rule": ["rosenblatt", "margin"], "perceptron__max_iter": [2, 5]}, cv=3
+    )
+    assert search.fit(X, y).best_score_ > 0.93
+    proba = CalibratedClassifierCV(model, cv=3).fit(X, y).predict_proba(X)
+    assert np.allclose(proba.sum(axis=1), 1.0)
+    assert (cross_val_predict(model, X, y, cv=3) == y).mean() > 0.93
+
+
+@pytest.mark.parametrize("container", [csr_array, csr_matrix, csc_array, coo_array])
+def test_every_sparse_container_gives_the_same_model(container):
+    X, y = load_iris(return_X_y=True)
+    dense, sparse = Perceptron().fit(X, y), Perceptron().fit(container(X), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(sparse.predict(container(X)), dense.predict(X))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_keep_their_names(frame):
+    X, y = load_iris(return_X_y=True)
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    clf = Perceptron().fit(frame({name: X[:, k] for k, name in enumerate(names)}), y)
+    assert clf.feature_names_in_.tolist() == names
+    assert np.array_equal(clf.coef_, Perceptron().fit(X, y).coef_)
+
+
+def test_any_hypothesis_predicts_without_training_again():
+    X, y = load_iris(return_X_y=True)
+    clf = Perceptron(max_iter=5).fit(X, y)
+    learner = clf.learner_
+    for name in NAMES:
+        other = clf.use(name)
+        assert other.learner_ is learner
+        assert other.score(X, y) > 0.6
+        assert other.hypothesis == name
+    assert clf.hypothesis == "averaged"
+    assert clf.use("voted").decision_function(X).min() >= 0.0
+    with pytest.raises(AttributeError, match="no weights"):
+        clf.use("voted").coef_  # noqa: B018
+    with pytest.raises(ValueError, match="hypothesis must be one of"):
+        clf.use("best")
+
+
+def test_undecided_is_reported_where_the_score_is_exactly_zero():
+    clf = Perceptron(fit_intercept=False).fit([[1.0], [-1.0]], ["yes", "no"])
+    assert clf.predict([[0.0], [1.0]]).tolist() == ["no", "yes"]
+    assert clf.predict([[0.0], [1.0]], undecided="?").tolist() == ["?", "yes"]
+    three = Perceptron(fit_intercept=False).fit([[1.0, 0], [-1, 0], [0, 1.0]], [1, 2, 3])
+    assert three.predict([[0.0, 0.0]], undecided=-1).tolist() == [-1]
+
+
+def test_distance_is_geometric():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = (X[:, 0] + 0.3 > 0).astype(int)
+    clf = Perceptron().fit(X, y)
+    d = clf.distance(X)
+    foot = X - d[:, None] * clf.coef_ / np.linalg.norm(clf.coef_)
+    np.testing.assert_allclose(clf.decision_function(foot), 0.0, atol=1e-9)
+    X, y = load_iris(return_X_y=True)
+    clf = Perceptron().fit(X, y)
+    d = clf.distance(X)
+    assert (d >= 0).all()
+    i = int(np.argmax(d))
+    best = clf.decision_function(X[i : i + 1]).argmax()
+    for c in set(range(3)) - {best}:
+        w = clf.coef_[best] - clf.coef_[c]
+        nearer = X[i] - 0.999 * d[i] * w / np.linalg.norm(w)
+        assert clf.predict([nearer]) == clf.classes_[best]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=separable_data())
+def test_the_two_lemmas_of_the_proof_hold_at_every_update(data):
+    X, labels, U = data
+    if len(np.unique(labels)) < max(2, len(U)):
+        return
+    clf = Perceptron(max_iter=30).fit(X, labels, reference=(U[:, 1:], U[:, 0]))
+    trace, k = clf.trace_, np.arange(1, len(clf.ledger_) + 1)
+    gamma = trace.gain.min()
+    assert (trace.dot >= k * gamma - 1e-7 * np.abs(trace.dot)).all()
+    assert (trace.sqnorm <= k * trace.radius**2 * (1 + 1e-9)).all()
+    assert (trace.dot**2 <= trace.sqnorm * (1 + 1e-7) + 1e-9).all()
+    if len(U) == 1:
+        last = np.concatenate([clf.use("last").intercept_, clf.use("last").coef_[0]])
+        np.testing.assert_allclose(trace.dot[-1], last @ U[0] / np.linalg.norm(U), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(trace.sqnorm[-1], last @ last, rtol=1e-7)
+
+
+def test_class_weight_is_a_number_of_presentations():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 1.0).astype(int)
+    weighted = Perceptron(class_weight={0: 1, 1: 3}).fit(X, y)
+    repeated = Perceptron().fit(np.repeat(X, np.where(y, 3, 1), axis=0), np.repeat(y, np.where(y, 3, 1)))
+    assert np.array_equal(weighted.coef_, repeated.coef_)
+    with pytest.raises(ValueError, match="balanced"):
+        Perceptron(class_weight="balanced").partial_fit(X, y)
+
+
+def test_warm_start_goes_on():
+    X, y = load_iris(return_X_y=True)
+    once = Perceptron(max_iter=6).fit(X, y)
+    twice = Perceptron(max_iter=3, warm_start=True).fit(X, y).fit(X, y)
+    assert np.array_equal(once.coef_, twice.coef_)
+    assert twice.mistakes_.size == 6
+    assert twice.n_iter_ == 3
+
+
+def test_save_load_and_resume(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = Perceptron(rules.PassiveAggressive(C=0.1), hypothesis="voted").fit(X, y)
+    clf.save(tmp_path / "m.safetensors")
+    back = Perceptron.load(tmp_path / "m.safetensors")
+    assert np.array_equal(back.predict(X), clf.predict(X))
+    assert back.feature_names_in_.tolist() == clf.feature_names_in_.tolist()
+    assert back.get_params()["rule"] == rules.PassiveAggressive(C=0.1)
+    assert np.array_equal(
+        back.partial_fit(X, y).use("averaged").coef_, clf.partial_fit(X, y).use("averaged").coef_
+    )
+
+
+def test_partial_fit_takes_in_new_classes_with_or_without_naming_them():
+    X, y = load_iris(return_X_y=True)
+    unnamed = Perceptron()
+    for c in range(3):
+        unnamed.partial_fit(X[y == c], y[y == c])
+    assert unnamed.classes_.tolist() == [0, 1, 2]
+    named = Perceptron().partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
+    named.partial_fit(X[y == 2], y[y == 2])
+    assert named.classes_.tolist() == [0, 1, 2]
+    assert named.coef_.shape == (3, 4)
+
+
+def test_a_rule_of_ones_own_runs_compiled():
+    from tests.linear.own_rule import Halved
+
+    X, y = load_iris(return_X_y=True)
+    mine = Perceptron(Halved()).fit(X, y)
+    assert np.array_equal(mine.coef_, Perceptron(eta=0.5).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter"),
+        ({"hypothesis": "best"}, "hypothesis"),
+        ({"multi_class": "pairs"}, "multi_class"),
+        ({"rule": "delta"}, "rule"),
+        ({"eta": 2.0}, "eta"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Perceptron(**parameters).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="only one class"):
+        Perceptron().fit([[1.0], [2.0]], ["a", "a"])
+
+
+def test_verbose_shows_progress(capsys):
+    Perceptron(verbose=1).fit([[1.0], [-1.0]], [1, 0])
+    shown = capsys.readouterr()
+    assert "mistakes" in shown.err
+    assert not shown.out

@@ -1,0 +1,171 @@
+"""Model files: what is saved resumes bit for bit, and what is not a model says so."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save
+from scipy.sparse import csr_array
+from tests.strategies import integer_data
+
+from rosenblatt import rules
+from rosenblatt.hypotheses import NAMES
+from rosenblatt.learner import Learner
+from rosenblatt.storage import BadModel, load_learner, read_file, save_learner, write_file
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@settings(max_examples=25, deadline=None)
+@given(data=integer_data(), sparse=st.booleans(), rule=st.sampled_from(sorted(rules.BY_NAME)))
+def test_resuming_is_never_having_stopped_bit_for_bit(tmp_path_factory, multi_class, data, sparse, rule):
+    X, labels, classes = data
+    X = X + 0.1 if not sparse else csr_array(X * 0.3)
+    path = tmp_path_factory.mktemp("model") / "m.safetensors"
+    half = len(labels) // 2
+    straight, stopped = Learner(rule, multi_class=multi_class), Learner(rule, multi_class=multi_class)
+    for learner in (straight, stopped):
+        learner.learn(X[:half], labels[:half], classes=np.arange(classes))
+    save_learner(stopped, path, ledger=True)
+    resumed, _ = load_learner(path)
+    for learner in (straight, resumed):
+        learner.learn(X[half:], labels[half:])
+    assert np.array_equal(straight.W, resumed.W)
+    assert np.array_equal(straight.A, resumed.A)
+    assert np.array_equal(straight.running, resumed.running)
+    assert np.array_equal(straight.totals, resumed.totals)
+    assert np.array_equal(straight.ledger.entries, resumed.ledger.entries)
+    for name in ("last", "averaged", "voted", "survivor", "random"):
+        assert np.array_equal(straight.scores(X, name), resumed.scores(X, name))
+
+
+@pytest.mark.parametrize(
+    "labels", [["x", "y"], [0, 1], [0.5, 1.5], [True, False], np.array(["p", "q"], object)]
+)
+def test_classes_of_every_kind_come_back_as_they_were(tmp_path, labels):
+    learner = Learner()
+    learner.train([[1.0], [-1.0]], labels)
+    save_learner(learner, tmp_path / "m", about={"note": "ümlaut"})
+    back, about = load_learner(tmp_path / "m")
+    assert back.classes.tolist() == learner.classes.tolist()
+    assert back.classes.dtype == learner.classes.dtype
+    assert about == {"note": "ümlaut"}
+    assert back.standings == learner.standings
+    assert back.epochs == learner.epochs
+
+
+def test_the_ledger_is_saved_on_request_only(tmp_path):
+    learner = Learner()
+    learner.train([[1.0], [-1.0]], [1, 0])
+    save_learner(learner, tmp_path / "without")
+    save_learner(learner, tmp_path / "with", ledger=True)
+    assert load_learner(tmp_path / "without")[0].ledger is None
+    back = load_learner(tmp_path / "with")[0]
+    for name in NAMES:
+        assert np.array_equal(back.scores([[0.5]], name), learner.scores([[0.5]], name))
+    with pytest.raises(ValueError, match="keep_ledger=True"):
+        save_learner(Learner(keep_ledger=False), tmp_path / "none", ledger=True)
+
+
+def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    learner = Learner()
+    learner.train([[1.0], [-1.0]], [1, 0])
+    save_learner(learner, tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rosenblatt.storage.os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save_learner(learner, tmp_path / "m", ledger=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m").read_bytes() == before
+
+
+def model_bytes(tmp_path):
+    learner = Learner()
+    rng = np.random.default_rng(0)
+    learner.train(rng.normal(size=(30, 3)), rng.integers(0, 3, 30))
+    save_learner(learner, tmp_path / "m", ledger=True)
+    return (tmp_path / "m").read_bytes()
+
+
+def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path):
+    content = model_bytes(tmp_path)
+    for length in [0, 1, 7, 8, 50, len(content) // 2, len(content) - 1]:
+        (tmp_path / "cut").write_bytes(content[:length])
+        with pytest.raises(BadModel, match="cut"):
+            load_learner(tmp_path / "cut")
+
+
+def test_flipped_bits_never_crash_and_never_run(tmp_path):
+    content = bytearray(model_bytes(tmp_path))
+    rng = np.random.default_rng(0)
+    header = int.from_bytes(content[:8], "little")
+    for _ in range(300):
+        damaged = bytearray(content)
+        damaged[rng.integers(0, header + 8)] ^= 1 << int(rng.integers(0, 8))
+        (tmp_path / "bad").write_bytes(damaged)
+        try:
+            learner, _ = load_learner(tmp_path / "bad")
+        except BadModel:
+            continue
+        learner.predict(np.zeros((1, learner.n_features)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"label,x\n1,2\n", "not a model"),
+        (save({"w": np.zeros(3)}), "not a rosenblatt model"),
+        (save({"w": np.zeros(3)}, metadata={"rosenblatt": "[1, 2]"}), "not a rosenblatt model"),
+        (save({"w": np.zeros(3)}, metadata={"rosenblatt": "{"}), "not a model"),
+        (
+            save({"w": np.zeros(3)}, metadata={"rosenblatt": '{"format": "rosenblatt", "version": 99}'}),
+            "version 99",
+        ),
+        (save({"w": np.zeros(3)}, metadata={"rosenblatt": "[" * 100_000}), "not a model"),
+    ],
+)
+def test_what_is_not_a_model_says_so(tmp_path, content, message):
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(BadModel, match=message):
+        load_learner(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, a: h["learner"]["rule"].update(name="os.system"),
+        lambda h, a: h["learner"].update(multi_class="pairs"),
+        lambda h, a: h["classes"].update(values=[1, 1, 1]),
+        lambda h, a: h["classes"].update(values=[[1], [2], [3]]),
+        lambda h, a: h.pop("learner"),
+        lambda h, a: a.pop("W"),
+        lambda h, a: a.update(W=np.full_like(a["W"], np.nan)),
+        lambda h, a: a.update(A=a["A"][:1]),
+        lambda h, a: a.update({"ledger.row": a["ledger.row"] + 1000}),
+        lambda h, a: a.update({"ledger.up": a["ledger.up"] + 7}),
+        lambda h, a: a.update({"ledger.tau": a["ledger.tau"][:-1]}),
+        lambda h, a: a.update({"running.scale": a["running.scale"].astype(np.float32)}),
+    ],
+)
+def test_a_hostile_model_is_refused(tmp_path, change):
+    model_bytes(tmp_path)
+    header, arrays = read_file(tmp_path / "m")
+    header = json.loads(json.dumps(header))
+    change(header, arrays)
+    write_file(tmp_path / "hostile", header, arrays)
+    with pytest.raises(BadModel, match="does not hold together"):
+        load_learner(tmp_path / "hostile")
+
+
+def test_a_missing_file_and_a_missing_folder_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such model"):
+        load_learner(tmp_path / "nowhere")
+    learner = Learner()
+    learner.train([[1.0], [-1.0]], [1, 0])
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        save_learner(learner, tmp_path / "nowhere" / "m")
