@@ -1,4 +1,4 @@
-"""An independent answer for small data: Bland's simplex over the rationals, sharing nothing with the prover."""
+"""An independent answer for small data: Bland's simplex over the rationals, shared with no prover."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def demands(X: list[list[float]], y: list[int], fit_intercept: bool) -> list[lis
 def touched(rows: list[list[Any]]) -> set[int]:
     """Return the demands that can have positive weight in a combination ``λ ≥ 0, Σλ = 1, Σ λ a = 0``.
 
-    Empty: strictly separable (Gordan). All: no separator touches only some. Else: those that every one touches.
+    Empty: strictly separable (Gordan). All: no separator. Else: those that every separator touches.
     """
     tableau = _Tableau(rows)
     if not tableau.feasible():

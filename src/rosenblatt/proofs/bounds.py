@@ -65,7 +65,7 @@ def margin(X: Any, y: Any, w: Any, b: Any = 0.0, fit_intercept: bool = True) -> 
 
 
 def mistake_bound(
-    X: Any, y: Any, w: Any, b: Any = 0.0, *, fit_intercept: bool = True, passes: int = 1
+    X: Any, y: Any, w: Any, b: Any = 0.0, *, fit_intercept: bool = True, passes: float = 1
 ) -> MistakeBound:
     """Bound the mistakes of a perceptron on ``(X, y)`` by comparing it with one hyperplane.
 
@@ -103,7 +103,7 @@ def mistake_bound(
     return MistakeBound(bound, kind, scale * w, scale * b, R, gamma)
 
 
-def bound_of(margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: int = 1) -> float:
+def bound_of(margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: float = 1) -> float:
     """Return the mistake bound of fixed weights from their margins ``mᵢ = yᵢ f(xᵢ)`` alone.
 
     ``(R‖w‖ / min m)²`` when all margins are positive, else the smallest hinge bound over all scales of ``w``.
@@ -117,7 +117,7 @@ def bound_of(margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: int
 
 
 def scaled_bound(
-    margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: int = 1
+    margins: npt.ArrayLike, w_sqnorm: float, radius: float, passes: float = 1
 ) -> tuple[float, float]:
     """Return the bound of :func:`bound_of` and the scale ``s`` of the weights that attains it.
 

@@ -53,6 +53,15 @@ class BoxProgram:
         self._highs.addRows(k, -offsets, upper, int(keep.sum()), starts, columns, values[keep])
         self.n_rows += k
 
+    def reward_slack(self, P: Float64s) -> None:
+        """Change the goal to ``max Σ pᵢ·w`` with ``t = 0``: a direction, even where no row can be strict."""
+        self._highs.changeColBounds(self.dim, 0.0, 0.0)
+        total = P.sum(axis=0)
+        total /= np.abs(total).max(initial=0.0) or 1.0
+        for column, reward in enumerate(total.tolist()):
+            self._highs.changeColCost(column, -reward)
+        self._highs.changeColCost(self.dim, 0.0)
+
     def solve(self, time_limit: float) -> Optimum | None:
         """Solve from the last basis; None where HiGHS does not call its answer optimal."""
         import highspy

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import Integers, integers, over_common_denominator, pivots, solve
+from rosenblatt.proofs.exact import Integers, over_common_denominator, pivots, solve
 
 
 class Combination(NamedTuple):
@@ -31,7 +31,7 @@ def exact_combination(cone: Cone, ids: Ids, guesses: Float64s) -> Combination | 
         return None
     order = keep[np.argsort(-guesses[keep], kind="stable")]
     ids, guesses = np.asarray(ids)[order], guesses[order]
-    whole = integers(cone.rows(ids))
+    whole = cone.integer_rows(ids)
     scaled = [
         math.ldexp(g, max(-1000, min(1000, r - max(whole.rows))))
         for g, r in zip(guesses, whole.rows, strict=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
 from rosenblatt.proofs.signs import ExactVector, Scores, scores
 
@@ -24,9 +25,14 @@ UNEVEN = 64.0  # columns whose largest values differ by more than this are scale
 
 @dataclass(frozen=True)
 class Cone:
-    """The demands ``a·w > 0`` of checked examples."""
+    """The demands ``a·w > 0`` of checked examples.
+
+    ``kept`` keeps the geometry, for margins: rows at their own lengths, and with three or more classes the
+    weights of all of them. Without it rows are brought to norm one and columns to one size, for searches.
+    """
 
     examples: Examples
+    kept: bool = False
 
     @property
     def k(self) -> int:
@@ -46,7 +52,7 @@ class Cone:
     @cached_property
     def dim(self) -> int:
         """The number of weights to be found."""
-        return self.width * (self.k - 1 if self.joint else 1)
+        return self.width * (self.k - (not self.kept) if self.joint else 1)
 
     @cached_property
     def n_rows(self) -> int:
@@ -77,7 +83,11 @@ class Cone:
         at = np.arange(len(i))
         out[at, self.examples.codes[i]] = x
         out[at, rival] = -x
-        return out[:, :-1].reshape(len(i), self.dim) + 0.0
+        return out.reshape(len(i), -1)[:, : self.dim] + 0.0
+
+    def integer_rows(self, ids: Ids, evenly: bool = False) -> Integers:
+        """Write out rows as integers, exactly; ``evenly`` with the column scales of the working copy."""
+        return integers(self.rows(ids), self.scales_of_weights if evenly else None)
 
     # The working copy: columns brought to one size by powers of two. Certificates never speak of it.
 
@@ -106,6 +116,9 @@ class Cone:
     def scales(self) -> npt.NDArray[np.int64]:
         """Exponents ``e``: column ``j`` of the working copy is ``2**e[j]`` times column ``j`` of ``x̃``."""
         used = np.where(self._exponents > -(1 << 20), self._exponents, 0)
+        if self.kept:
+            top = int(used.max(initial=0))
+            return np.full(self.width, -top if abs(top) > 200 else 0, dtype=np.int64)
         shift = np.zeros(len(used), dtype=np.int64) if self._even else -used
         if self.examples.fit_intercept:
             top = int(used.max(initial=0)) if self._even else 0
@@ -126,7 +139,7 @@ class Cone:
     def work(self) -> Matrix:
         """X itself where its columns are of one size, else a scaled copy."""
         X = self.examples.X
-        if self._even:
+        if not self.scales[: X.shape[1]].any():
             return X
         shift = self.scales[: X.shape[1]]
         if isinstance(X, np.ndarray):
@@ -138,6 +151,8 @@ class Cone:
     def norms(self) -> Float64s:
         """``‖x̃‖`` of every example in the working copy; 1 for rows of zeros."""
         norms = np.sqrt(row_sqnorms(self.work) + self.bias**2)
+        if self.kept:
+            norms[:] = norms.max() or 1.0
         return np.where(norms > 0, norms, 1.0)
 
     def unscaled(self, w: Float64s) -> list[Fraction] | Float64s:
@@ -166,7 +181,7 @@ class Cone:
         if self.examples.fit_intercept:
             out += blocks[:, d] * self.bias
         out /= self.norms[:, None]
-        full = np.column_stack([out, np.zeros(len(out))])
+        full = out if self.kept else np.column_stack([out, np.zeros(len(out))])
         codes = self.examples.codes
         gaps = full[np.arange(len(full)), codes][:, None] - full
         demanded: Float64s = gaps[np.arange(self.k) != codes[:, None]]

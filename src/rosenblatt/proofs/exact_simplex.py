@@ -2,9 +2,9 @@
 
 **Problem.** ``min Σ|sⱼ|`` subject to ``Σ λᵢ aᵢ + s = 0``, ``Σ λᵢ = 1``, ``λ ≥ 0``. Either the least value is
 zero and λ is a contradiction, or the dual solution ``w`` has ``a·w > 0`` for every row. Only rows that the
-current ``w`` gets wrong may enter, so the search stops as soon as ``w`` is strict. It starts from the rows that
-a floating-point search ended with; from there few pivots are needed. Ties are broken at random, so it cannot
-cycle for ever.
+current ``w`` gets wrong may enter, so the search stops as soon as ``w`` is strict. It starts from the rows
+that a floating-point search ended with; from there few pivots are needed. Ties are broken at random, so it
+cannot cycle for ever.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 
 from rosenblatt.proofs.combination import Combination, combination
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import Integers, integers, pivots, solve
+from rosenblatt.proofs.exact import Integers, pivots, solve
 
 
 def exact_simplex(
@@ -62,7 +62,7 @@ class _Basis:
 
     def _table(self, demands: list[int]) -> Integers:
         """Write rows as integers, columns scaled once and for all, each row by its own largest entry."""
-        return integers(self.cone.rows(np.array(demands)), self.cone.scales_of_weights)
+        return self.cone.integer_rows(np.array(demands), evenly=True)
 
     def _shed_negative_weights(self) -> None:
         while True:

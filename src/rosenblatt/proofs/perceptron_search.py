@@ -10,8 +10,8 @@ from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s
 
-SWEEPS = 5  # over all rows; in between, it cycles on the rows of the last sweep that were wrong
-CYCLES = 200
+SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
+CYCLES = 50
 
 
 def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
@@ -28,17 +28,20 @@ def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
         w = np.zeros((cone.k, cone.work.shape[1] + 1))
     everything = np.arange(len(examples.codes))
     mistaken, scratch = np.empty_like(everything), np.empty_like(everything)
+    seen = np.zeros(len(everything), dtype=np.bool_)
+    active = everything[:0]
     clean = False
-    wrong_before = len(everything)
-    for _ in range(SWEEPS):
+    for sweep in range(SWEEPS):
         count = sweeps(state, w, everything, 1, mistaken)
-        if count == 0:
-            clean = True
+        clean = count == 0
+        hopeless = sweep >= 2 and count > 10 + len(everything) // 100
+        if clean or hopeless or clock.out_of_time():
             break
-        if clock.out_of_time() or count > 0.9 * wrong_before:
-            break
-        wrong_before = count
-        sweeps(state, w, mistaken[:count].copy(), CYCLES, scratch)
+        wrong = mistaken[:count]
+        active = np.append(active, wrong[~seen[wrong]])
+        seen[wrong] = True
+        if sweeps(state, w, active, CYCLES, scratch) and sweep >= 5:
+            break  # not even the rows known to be hard come out clean
     if cone.joint:
         w = w[:-1] - w[-1]
     return w[..., : cone.width].reshape(-1), clean

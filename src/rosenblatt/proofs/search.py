@@ -1,7 +1,7 @@
 """Is there a ``w`` with ``a·w > 0`` for every demand? A portfolio of searches; the answer is always exact.
 
 The perceptron (wide margins), equal rows with different labels (many real sets), Wolfe's point of least norm,
-HiGHS under magnification (thin margins), and an exact simplex that cannot fail. Whoever finds it, the answer is
+HiGHS under magnification (thin margins), an exact simplex that cannot fail. Whoever finds it, the answer is
 either weights whose every sign was decided exactly, or an exact combination of rows that adds up to zero.
 """
 
@@ -62,7 +62,7 @@ def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
         if point.norm < 1e-6 and (exact := exact_combination(cone, ids, weights)):
             return Contradiction(*exact, "wolfe")
     if not clock.out_of_time():
-        answer, tight = zoom_search(cone, w, ids, clock)
+        answer, tight = zoom_search(cone, ids, clock)
         if isinstance(answer, Combination):
             return Contradiction(*answer, "highs")
         if answer is not None:

@@ -104,10 +104,29 @@ class Scores:
         out[self.values > self.errors] = 1
         out[self.values < -self.errors] = -1
         doubtful = np.flatnonzero(~(np.abs(self.values) > self.errors))
+        self._decide(doubtful, self.w, out)
+        return out
+
+    def compared(self, sides: Float64s | float, threshold: Fraction) -> npt.NDArray[np.int8]:
+        """Return the exact sign of ``side·score − threshold`` for every row, the sides being ±1."""
+        level = float(threshold * _power(-self.w.exponent))
+        away = self.values * sides - level
+        errors = self.errors + (abs(level) * 4 * U + TINY)
+        out = np.sign(away).astype(np.int8)
+        doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
+        sides = np.broadcast_to(sides, away.shape)[doubtful]
+        for side in (1, -1):
+            values = [side * value for value in self.w.values]
+            last = values.pop() if self.w.bias else Fraction(0)
+            shifted = ExactVector((*values, last - threshold), True)
+            self._decide(doubtful[sides == side], shifted, out)
+        return out
+
+    def _decide(self, doubtful: npt.NDArray[np.intp], w: ExactVector, out: npt.NDArray[np.int8]) -> None:
+        """Write the exact signs of ``w·x + b`` on doubtful rows, a block at a time."""
         for start in range(0, len(doubtful), BLOCK):
             ids = doubtful[start : start + BLOCK]
-            out[ids] = _signs_of_few(self.X[ids], self.w)
-        return out
+            out[ids] = _signs_of_few(self.X[ids], w)
 
     def exactly(self, ids: Sequence[int] | npt.NDArray[np.intp]) -> list[Fraction]:
         """Return the true scores ``w·x + b`` of a few rows."""
@@ -155,7 +174,9 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
         passes.sparse_compensated((*passes.csr_rows(X), w.bias), w.high, w.low, values, sizes)
     terms = X.shape[1] + 1
     with np.errstate(over="ignore", invalid="ignore"):
-        errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes + 20 * terms * TINY
+        reach = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0
+        errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes
+        errors += 20 * terms * TINY + 8 * TINY * reach  # products, and weights, below the smallest normal float
         decided = np.abs(values) > errors
     out = np.where(decided, np.sign(np.where(decided, values, 0.0)), 0).astype(np.int8)
     left = np.flatnonzero(~decided)

@@ -1,8 +1,8 @@
 """Thin margins: a cutting plane with HiGHS, then the same program again under a magnifying glass.
 
 A solver in floating point cannot see margins below its tolerance. So the slacks of the weights found so far
-are computed exactly, multiplied by a power of two, and the same program is solved for a correction, on the rows
-that are nearly tight; what was 10⁻¹⁶ becomes one (iterative refinement, Gleixner, Steffy and Wolter 2016).
+are computed exactly, multiplied by a power of two, and the same program is solved for a correction, on the
+rows that are nearly tight; what was 10⁻¹⁶ becomes one. Iterative refinement: Gleixner, Steffy, Wolter (2016).
 """
 
 from dataclasses import dataclass, field
@@ -59,39 +59,27 @@ def _to_float(value: Fraction) -> float:
     return float(max(min(value, Fraction(10**15)), Fraction(-(10**15))))
 
 
-def zoom_search(
-    cone: Cone, start: Float64s, ids: Ids, clock: Clock
-) -> tuple[Combination | list[Fraction] | None, Ids]:
+def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[Fraction] | None, Ids]:
     """Return a contradiction, or strict weights for the rows as they are, or None; and the rows looked at."""
-    largest = float(np.abs(start).max(initial=0.0))
-    centers = [[Fraction(0)] * cone.dim]
-    if largest > 0:
-        centers.append([Fraction(value) for value in (start / largest).tolist()])
-    working = ids
-    for center in centers:
-        focus = _Focus(cone, center, 0, working)
-        if any(center):
-            focus.bits = _first_magnification(cone, center)
-        for _ in range(ZOOMS):
-            optimum, working = _cutting_plane(focus, clock)
-            if optimum is None:
-                break
-            found = _conclude(focus, optimum, working)
-            if found is not None:
-                return found, working
-            center_now = focus.moved(optimum.w)
-            if clock.out_of_time() or not any(center_now):
-                break
-            if focus.bits > 0 and optimum.t < -0.5 and np.abs(optimum.w).max() >= 1.0:
-                break  # no separator near this center
-            focus = _Focus(cone, center_now, focus.bits + STEP, working)
+    focus = _Focus(cone, [Fraction(0)] * cone.dim, 0, ids)
+    optimum, working = _cutting_plane(focus, clock)
+    if optimum is not None and (found := _conclude(focus, optimum, working)) is not None:
+        return found, working
+    direction, working = _cutting_plane(_Focus(cone, focus.center, 0, working), clock, reward_slack=True)
+    center = [] if direction is None else [Fraction(value) for value in direction.w.tolist()]
+    for zoom in range(1, ZOOMS + 1):
+        if not any(center) or clock.out_of_time():
+            break
+        focus = _Focus(cone, center, zoom * STEP, working)
+        optimum, working = _cutting_plane(focus, clock)
+        if optimum is None:
+            break
+        if (found := _conclude(focus, optimum, working)) is not None:
+            return found, working
+        if optimum.t < -0.5 and np.abs(optimum.w).max() >= 1.0:
+            break  # no separator near this center
+        center = focus.moved(optimum.w)
     return None, working
-
-
-def _first_magnification(cone: Cone, center: list[Fraction]) -> int:
-    """Magnify so that the worst violation becomes about one."""
-    worst = abs(float(cone.prices(np.array([float(value) for value in center])).min()))
-    return int(min(max(-np.log2(max(worst, 1e-15)), 0), 50))
 
 
 def _conclude(focus: _Focus, optimum: Optimum, working: Ids) -> Combination | list[Fraction] | None:
@@ -111,7 +99,7 @@ def _conclude(focus: _Focus, optimum: Optimum, working: Ids) -> Combination | li
     return None
 
 
-def _cutting_plane(focus: _Focus, clock: Clock) -> tuple[Optimum | None, Ids]:
+def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> tuple[Optimum | None, Ids]:
     """Solve over all rows by adding the most violated ones; return the optimum and the rows it knows."""
     cone = focus.cone
     program = BoxProgram(cone.dim)
@@ -130,6 +118,8 @@ def _cutting_plane(focus: _Focus, clock: Clock) -> tuple[Optimum | None, Ids]:
         if not len(known):
             known = near[np.argsort(far[near])[:size]]
     program.add(working_rows(cone, known), focus.offsets(known))
+    if reward_slack:
+        program.reward_slack(working_rows(cone, known))
     optimum = None
     for _ in range(CUTS):
         optimum = program.solve(clock.left())

@@ -1,0 +1,126 @@
+"""Is the data separable at all? The answer, with its proof, either way."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.proofs.clock import Clock
+from rosenblatt.proofs.combination import Combination
+from rosenblatt.proofs.cone import Cone, Ids
+from rosenblatt.proofs.duplicates import contradictions
+from rosenblatt.proofs.examples import as_examples
+from rosenblatt.proofs.faces import Face, face
+from rosenblatt.proofs.inseparable import Inseparable, QuasiSeparable
+from rosenblatt.proofs.proof import as_labels
+from rosenblatt.proofs.search import OutOfTime, Strict, search
+from rosenblatt.proofs.separable import Separable, Undecided
+from rosenblatt.proofs.statements import margin_statement, two_sided_statement
+from rosenblatt.proofs.wolfe_search import wolfe_search
+
+SMALL = 200_000  # demands × weights up to which a separator is improved to the largest margin
+
+
+def separability(
+    X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None, *, touching: bool = True
+) -> Separable | QuasiSeparable | Inseparable | Undecided:
+    """Decide whether a hyperplane has every row strictly on the side of its class, and prove the answer.
+
+    **Problem.** Rows ``aᵢ = yᵢ (xᵢ, 1)``. Either some ``w`` has ``aᵢ·w > 0`` for all i, or some ``λ ≥ 0``, ``Σλ = 1``
+    has ``Σ λᵢ aᵢ = 0``, never both (Gordan). Three or more classes: one score per class, every example's own class
+    strictly best (Kesler's construction).
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix, float32, float64 or integers; sparse data are never made dense
+    y : n labels of any sortable kind, two or more classes (one class is separable with an intercept)
+    fit_intercept : whether the hyperplane may miss the origin
+    time_limit : seconds after which :class:`Undecided` is returned with two-sided bounds on the margin
+    touching : on inseparable data also ask for a hyperplane that touches some rows and has the others strictly on
+        their sides; False answers faster and leaves ``overlap`` open
+
+    Returns
+    -------
+    Separable, QuasiSeparable (an Inseparable), Inseparable or Undecided; each has ``verify(X, y)``, ``rows``,
+    ``to_json(path)`` and prints as a paragraph.
+
+    Guarantee
+    ---------
+    The answer is exact for the floating-point numbers given; ``verify`` re-checks it with independent code.
+
+    Examples
+    --------
+    >>> proof = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> proof.rows, [str(weight) for weight in proof.weights]
+    ((0, 1, 2, 3), ['1/4', '1/4', '1/4', '1/4'])
+    >>> separability([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]).margin > 0.18
+    True
+
+    References
+    ----------
+    Gordan (1873). Albert and Anderson (1984) for the three cases. Wolfe (1976), Algorithm of section 4.
+    """
+    clock = Clock(time_limit)
+    examples = as_examples(X, y, fit_intercept)
+    cone = Cone(examples)
+    found = search(cone, clock)
+    about: dict[str, Any] = {
+        "classes": as_labels(examples.classes),
+        "fit_intercept": examples.fit_intercept,
+        "n_rows": len(examples.codes),
+        "n_features": int(examples.X.shape[1]),
+    }
+    if isinstance(found, Strict):
+        planes = _planes(cone, _widest(cone, found.w, clock))
+        return Separable(**about, hyperplanes=planes, **margin_statement(examples, planes))
+    if isinstance(found, OutOfTime):
+        planes = _planes(cone, found.w)
+        rows, rivals = _named(cone, found.ids)
+        bounds = two_sided_statement(cone, planes, found.ids, found.weights)
+        return Undecided(**about, rows=rows, rivals=rivals, **bounds)
+    order = np.argsort(found.ids)
+    blame = Combination(found.ids[order], [found.weights[i] for i in order])
+    culprits, rivals = _named(cone, blame.ids)
+    about |= {"culprits": culprits, "rivals": rivals, "weights": tuple(blame.weights)}
+    known = face(cone, blame, contradictions(cone), clock) if touching else None
+    return _with_face(cone, known, about)
+
+
+def _with_face(cone: Cone, known: Face | None, about: dict[str, Any]) -> Inseparable:
+    """State what is known beyond the contradiction itself."""
+    if known is None:
+        return Inseparable(**about, overlap=None, core_rows=(), core_rivals=(), core_weights=())
+    rows, rivals = _named(cone, known.core.ids)
+    about |= {"core_rows": rows, "core_rivals": rivals, "core_weights": tuple(known.core.weights)}
+    if not any(known.w):
+        return Inseparable(**about, overlap=True)
+    touched, touched_rivals = _named(cone, np.flatnonzero(known.touched))
+    planes = _planes(cone, known.w)
+    return QuasiSeparable(
+        **about, overlap=False, hyperplanes=planes, touched=touched, touched_rivals=touched_rivals
+    )
+
+
+def _named(cone: Cone, ids: Ids) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the rows of demands, and the classes they are told from where there are three or more."""
+    rows, rivals = cone.example_and_rival(np.asarray(ids, dtype=np.intp))
+    return tuple(rows.tolist()), tuple(rivals.tolist()) if cone.joint else ()
+
+
+def _planes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """Cut weights into one hyperplane, or one per class; the last class then has zero weights or its own."""
+    values = [Fraction(value) for value in (w.tolist() if isinstance(w, np.ndarray) else w)]
+    blocks = [tuple(values[i : i + cone.width]) for i in range(0, len(values), cone.width)] or [()]
+    if cone.joint and len(blocks) < cone.k:
+        blocks.append((Fraction(0),) * cone.width)
+    return tuple(blocks)
+
+
+def _widest(cone: Cone, w: Any, clock: Clock) -> Any:
+    """Improve a separator of few rows to the one of largest margin, so that ``rows`` names its support."""
+    if cone.n_rows * cone.dim > SMALL or clock.out_of_time():
+        return w
+    kept = Cone(cone.examples, kept=True)
+    point = wolfe_search(kept, np.zeros(kept.dim), clock, first=False)
+    better = kept.unscaled(point.w)
+    return better if point.separates and kept.exact_signs(better).min() > 0 else w
