@@ -1,6 +1,7 @@
 """Model files: what is saved resumes bit for bit, and what is not a model says so."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from tests.strategies import integer_data
 from rosenblatt import rules
 from rosenblatt.hypotheses import NAMES
 from rosenblatt.learner import Learner
-from rosenblatt.storage import BadModel, load_learner, read_file, save_learner, write_file
+from rosenblatt.storage import (
+    BadModel,
+    load_learner,
+    read_about,
+    read_file,
+    replacing,
+    save_learner,
+    write_file,
+)
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
@@ -169,3 +178,35 @@ def test_a_missing_file_and_a_missing_folder_are_named(tmp_path):
     learner.train([[1.0], [-1.0]], [1, 0])
     with pytest.raises(FileNotFoundError, match="no such folder"):
         save_learner(learner, tmp_path / "nowhere" / "m")
+
+
+def test_what_was_said_about_a_model_is_read_without_its_numbers(tmp_path):
+    learner = Learner()
+    learner.train([[1.0], [-1.0]], [1, 0])
+    save_learner(learner, tmp_path / "m", about={"learner": "perceptron"})
+    assert read_about(tmp_path / "m") == {"learner": "perceptron"}
+    write_file(tmp_path / "bare", {"format": "rosenblatt", "version": 1}, {})
+    with pytest.raises(BadModel, match="says nothing about itself"):
+        read_about(tmp_path / "bare")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["labels.csv"]
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with replacing(link) as file:
+        file.write(b"after")
+    assert path.read_text() == "after"
+    assert link.is_symlink()
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    with replacing("/dev/null") as file:
+        file.write(b"gone")
+    assert not Path("/dev/null").is_file()

@@ -1,11 +1,13 @@
 """Model files: safetensors with a versioned JSON header. Loading one reads numbers and never runs code."""
 
+import contextlib
 import json
 import math
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,8 @@ def save_learner(
     arrays |= {f"totals.{name}": learner.totals[name] for name in TOTALS.names or ()}
     if learner.pocket is not None:
         arrays["pocket"] = learner.pocket
+    if learner.S is not None:
+        arrays["S"] = learner.S
     if ledger and learner.ledger is not None:
         arrays |= _ledger_arrays(learner.ledger)
     header = {
@@ -83,16 +87,26 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dic
 
     contiguous = {name: np.array(array, order="C") for name, array in arrays.items()}
     content = save(contiguous, metadata={FORMAT: json.dumps(header, allow_nan=False)})
-    target = Path(path)
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside the path to write to; it takes the path's place when all of it is on disk, or never."""
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():  # a pipe or a device has nothing to replace
+        with target.open("wb") as file:
+            yield file
+        return
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{target.parent}: there is no such folder to write {target.name} into"
-        ) from None
+        folder = Path(path).parent
+        raise FileNotFoundError(f"{folder}: there is no such folder to write {target.name} into") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         Path(beside).chmod(0o666 & ~_umask())
@@ -104,17 +118,40 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dic
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_file` wrote."""
+    with _opened(path) as file:
+        header = _header(path, file)
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    return header, arrays
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what was said about a model, and none of its numbers."""
+    with _opened(path) as file:
+        about = _header(path, file).get("about")
+    if not isinstance(about, dict):
+        raise BadModel(f"{path}: the model does not hold together: it says nothing about itself")
+    return about
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such model file")
     try:
         with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {})[FORMAT])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            yield file
+    except SafetensorError as error:
+        raise BadModel(f"{path}: not a model file, or a damaged one: {error}") from error
+
+
+def _header(path: str | os.PathLike[str], file: Any) -> dict[str, Any]:
+    try:
+        header = json.loads((file.metadata() or {})[FORMAT])
     except KeyError:
         raise BadModel(f"{path}: a safetensors file, but not a rosenblatt model") from None
-    except (SafetensorError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadModel(f"{path}: not a model file, or a damaged one: {error}") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise BadModel(f"{path}: not a rosenblatt model")
@@ -122,7 +159,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, N
         raise BadModel(
             f"{path}: a model of format version {header.get('version')!r}, but this rosenblatt reads {VERSION}"
         )
-    return header, arrays
+    return header
 
 
 def _learner_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
@@ -142,6 +179,10 @@ def _learner_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Le
     hypotheses = 1 if learner.multi_class == "joint" else rows
     learner.W = _array(arrays, "W", (rows, width), (np.float32, np.float64))
     learner.A = _array(arrays, "A", (rows, width), (np.float64,))
+    if learner.S is not None:
+        learner.S = _array(arrays, "S", (rows, width), (np.float64,))
+        if not (learner.S > 0.0).all():
+            raise ValueError("S has a variance that is not above zero")
     learner.running = _records(arrays, "running", RUNNING, hypotheses)
     learner.totals = _records(arrays, "totals", TOTALS, 1)
     if "pocket" in arrays:

@@ -1,0 +1,52 @@
+"""The commands put together."""
+
+from typing import Annotated
+
+import typer
+
+from rosenblatt.cli.evaluate import evaluate
+from rosenblatt.cli.fit import fit
+from rosenblatt.cli.info import info
+from rosenblatt.cli.predict import predict
+from rosenblatt.cli.telling import guarded, show_tracebacks
+
+COMMANDS = (fit, predict, evaluate, info)
+
+app = typer.Typer(
+    name="rosenblatt",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: it starts in half the time, and reads the same in a pipe
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for _command in COMMANDS:
+    app.command()(guarded(_command))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from rosenblatt import __version__
+
+        print(f"rosenblatt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", hidden=True)] = False,
+) -> None:
+    """Learn linear decision boundaries by correcting mistakes, and prove what was learned.
+
+    \b
+    Examples:
+      rosenblatt fit train.svm --test test.svm --model m.safetensors
+      rosenblatt predict m.safetensors new.csv -o labels.csv
+      rosenblatt prove data.csv --target y
+
+    Sources are LIBSVM text, CSV with a header (either may be gzip) or sample:NAME, as in sample:iris.
+    """
+    if debug:
+        show_tracebacks()

@@ -1,0 +1,126 @@
+"""Tables for people, drawn with rich; colour and width are the terminal's business."""
+
+import math
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+BARS = "▁▂▃▄▅▆▇█"
+MOST_BARS = 40
+
+
+def console() -> "Console":
+    """Return a console on standard output that adds nothing of its own."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def show(*parts: Any) -> None:
+    """Print tables and lines, with an empty line between tables and no spaces at the ends of lines."""
+    screen = console()
+    with screen.capture() as drawn:
+        for part in parts:
+            screen.print(part)
+    for line in drawn.get().splitlines():
+        print(line.rstrip())
+
+
+def facts(rows: Sequence[tuple[str, str]]) -> "Table":
+    """Return a table of names and what they are."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def columns(*names: str) -> "Table":
+    """Return a table whose first column is words and whose others are numbers."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for place, name in enumerate(names):
+        table.add_column(name, justify="right" if place else "left", no_wrap=place > 0, overflow="fold")
+    return table
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Draw numbers as bars, neighbours joined where there are many.
+
+    >>> sparkline([8, 4, 2, 0])
+    '█▄▂▁'
+    """
+    if len(values) > MOST_BARS:
+        ends = [round(k * len(values) / MOST_BARS) for k in range(MOST_BARS + 1)]
+        values = [sum(values[a:b]) / (b - a) for a, b in pairwise(ends)]
+    top = max(values, default=0) or 1
+    return "".join(BARS[min(7, max(0, math.ceil(8 * value / top) - 1))] for value in values)
+
+
+def can_draw() -> bool:
+    """Whether standard output can show bars."""
+    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+
+
+def number(value: float | None) -> str:
+    """Write a number for people.
+
+    >>> number(1234567.0), number(0.123456), number(float("inf")), number(None), number(1e-7)
+    ('1,234,567', '0.1235', '∞', 'unknown', '1e-07')
+    """
+    if value is None or math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if abs(value) >= 1e15:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def share(value: float | None) -> str:
+    """Write an accuracy.
+
+    >>> share(0.91234), share(None)
+    ('0.9123', '')
+    """
+    return "" if value is None else f"{value:.4f}"
+
+
+def seconds(value: float) -> str:
+    """Write a time.
+
+    >>> seconds(0.0123), seconds(12.3)
+    ('0.012 s', '12.3 s')
+    """
+    return f"{value:.3f} s" if value < 1 else f"{value:.1f} s"
+
+
+def print_json(value: Any) -> None:
+    """Print JSON that every parser reads: what is not finite becomes null."""
+    import json
+
+    print(json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """Replace what JSON cannot hold.
+
+    >>> finite({"bound": float("inf"), "margin": [0.5]})
+    {'bound': None, 'margin': [0.5]}
+    """
+    if isinstance(value, dict):
+        return {str(key): finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

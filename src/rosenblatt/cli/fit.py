@@ -1,0 +1,201 @@
+"""``rosenblatt fit``: learn from a file, and say what was learned."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.learners import LEARNERS, Model, Options, trainer
+from rosenblatt.cli.progress import Progress
+from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read, refuse_overwriting
+from rosenblatt.cli.telling import refuse
+from rosenblatt.rules import BY_NAME
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.scoring import Accuracy
+
+
+def fit(
+    source: opt.Source,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="SOURCE", help="Score on this too; nothing is learned from it."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="FILE", help="Write the model here.")
+    ] = None,
+    target: opt.Target = None,
+    learner: Annotated[str, typer.Option("--learner", help=f"One of {', '.join(LEARNERS)}.")] = "perceptron",
+    rule: Annotated[
+        str | None, typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt")
+    ] = None,
+    eta: Annotated[
+        float | None, typer.Option("--eta", help="Learning rate of the rule, 0 < eta <= 1.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option("--beta", help="Margin that the rule 'margin' asks for.")
+    ] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Largest step of a passive-aggressive rule.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="Any other parameter of the rule."),
+    ] = None,
+    hypothesis: Annotated[
+        opt.HypothesisName | None,
+        typer.Option("--hypothesis", help="What the model predicts by.", show_default="averaged"),
+    ] = None,
+    passes: Annotated[
+        int,
+        typer.Option("--passes", "--max-iter", help="Stop at a pass without an update, or after so many."),
+    ] = 10,
+    no_shuffle: Annotated[
+        bool, typer.Option("--no-shuffle", help="Visit the rows in the order of the file.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of the shuffle and of the random hypothesis.")] = 0,
+    multi_class: Annotated[
+        Literal["joint", "ovr"],
+        typer.Option(
+            "--multi-class", help="Three or more classes: against the best rival, or each for itself."
+        ),
+    ] = "joint",
+    no_intercept: opt.NoIntercept = False,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Do not record updates: less memory, only last and averaged.")
+    ] = False,
+    save_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--save-ledger", help="Write the ledger into the model, so that every hypothesis survives."
+        ),
+    ] = False,
+    skip_bad: opt.SkipBad = False,
+    format: opt.InputFormat = None,
+    zero_based: opt.ZeroBased = False,
+    json: opt.AsJson = False,
+) -> None:
+    """Learn from a file, print how it went, and score every hypothesis.
+
+    \b
+    Examples:
+      rosenblatt fit sample:breast-cancer
+      rosenblatt fit train.svm --test test.svm --model m.safetensors
+      rosenblatt fit weather.csv --target Play --rule passive-aggressive --C 0.1
+      rosenblatt fit train.csv --passes 50 --hypothesis voted --json
+    """
+    train = trainer(learner)
+    asked = Options(
+        rule=rule,
+        parameters=_parameters(eta, beta, C, param),
+        hypothesis=hypothesis,
+        passes=passes,
+        shuffle=not no_shuffle,
+        seed=seed,
+        multi_class=multi_class,
+        fit_intercept=not no_intercept,
+        keep_ledger=not no_ledger,
+    )
+    if save_ledger and (no_ledger or model is None):
+        refuse(
+            "--save-ledger writes the ledger into --model FILE: "
+            + ("drop --no-ledger" if no_ledger else "name one")
+        )
+    if model is not None:
+        refuse_overwriting(model, source, test)
+    reading = Reading(target, format, zero_based, skip_bad)
+    with Progress() as progress:
+        started = time.perf_counter()
+        progress.tell(f"reading {source}")
+        rows = read(source, reading)
+        _check_classes(rows)
+        held_out = None
+        if test is not None:
+            progress.tell(f"reading {test}")
+            held_out = read(test, reading, rows.schema)
+        read_at = time.perf_counter()
+        progress.tell("learning", 0, passes)
+        trained = train(asked, rows.X, rows.y, lambda done, words: progress.tell(words, done, passes))
+        trained_at = time.perf_counter()
+        progress.tell("scoring")
+        report = _report(trained, rows, held_out)
+    report["seconds"] = {
+        "read": round(read_at - started, 6),
+        "learn": round(trained_at - read_at, 6),
+        "score": round(time.perf_counter() - trained_at, 6),
+    }
+    if model is not None:
+        about = {
+            "learner": learner,
+            "schema": rows.schema.to_dict(),
+            "feature_names": rows.schema.feature_names,
+        }
+        trained.save(model, about, save_ledger)
+        report["model"] = model
+    if json:
+        from rosenblatt.cli.drawing import print_json
+
+        print_json(report)
+    else:
+        from rosenblatt.cli.fit_report import show
+
+        show(report)
+
+
+def _parameters(
+    eta: float | None, beta: float | None, C: float | None, more: list[str] | None
+) -> dict[str, float]:
+    given = {name: value for name, value in (("eta", eta), ("beta", beta), ("C", C)) if value is not None}
+    for text in more or []:
+        name, _, value = text.partition("=")
+        try:
+            given[name.strip()] = float(value)
+        except ValueError:
+            refuse(f"--param {text!r} is not NAME=VALUE with a number, as in --param C=0.1")
+    return given
+
+
+def _check_classes(rows: Rows) -> None:
+    if rows.y is None:
+        refuse(f"{rows.source}: has no labels to learn from")
+    labels = set(rows.y[:1000].tolist())
+    if len(labels) < 2 and (rows.y == rows.y[0]).all():
+        refuse(f"{rows.source}: only one class, {rows.y[0].item()!r}: a boundary needs two to lie between")
+
+
+def _report(trained: Model, rows: Rows, test: Rows | None) -> dict[str, Any]:
+    """Put together what is printed, as JSON holds it."""
+    import numpy as np
+
+    from rosenblatt.cli.scoring import codes_of, unseen_labels
+
+    codes = codes_of(rows.y, trained.classes)
+    report: dict[str, Any] = {
+        **rows.about(),
+        "features": trained.n_features,
+        "classes": dict(zip(map(str, trained.classes.tolist()), np.bincount(codes).tolist(), strict=True)),
+        "learner": trained.name,
+        "hypothesis": trained.hypothesis,
+        **trained.facts(),
+    }
+    report["accuracy"] = {"train": _accuracies(trained, rows.X, codes)}
+    if test is None:
+        return report
+    if test.y is None:
+        refuse(f"{test.source}: has no target column to score against")
+    test_codes = codes_of(test.y, trained.classes)
+    unseen = unseen_labels(test.y, test_codes)
+    note_unseen_labels(test.source, unseen)
+    report["test"] = {**test.about(), **({"unseen_labels": unseen} if unseen else {})}
+    report["accuracy"]["test"] = _accuracies(trained, test.X, test_codes)
+    return report
+
+
+def _accuracies(trained: Model, X: Any, codes: Any) -> dict[str, dict[str, Any]]:
+    """Score every hypothesis; where only some rows were looked at, say how many."""
+    from rosenblatt.cli.scoring import accuracy_of
+
+    found: dict[str, Accuracy] = {
+        name: accuracy_of(trained, name, X, codes, asked=name == trained.hypothesis)
+        for name in trained.hypotheses()
+    }
+    return {name: each._asdict() for name, each in found.items()}

@@ -1,0 +1,112 @@
+"""What ``fit`` prints: a few facts, the mistakes of every pass, and the accuracy of every hypothesis."""
+
+from typing import Any
+
+from rosenblatt.cli import drawing
+from rosenblatt.cli.drawing import can_draw, columns, facts, number, seconds, share, sparkline
+from rosenblatt.cli.telling import counted, listed
+
+MOST_CLASSES = 6
+
+
+def show(report: dict[str, Any]) -> None:
+    """Draw the report of a fit."""
+    from rich.text import Text
+
+    parts = [Text(report["source"], style="bold"), facts(_facts(report)), "", _hypotheses(report)]
+    if "model" in report:
+        parts += ["", facts([("model", report["model"])])]
+    drawing.show(*parts)
+
+
+def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    counts = report["classes"]
+    shown = listed([f"{name} ({count:,})" for name, count in counts.items()], MOST_CLASSES)
+    spent = report["seconds"]
+    skipped = f", {len(report['skipped']):,} bad lines skipped" if "skipped" in report else ""
+    test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
+    return [
+        ("rows", f"{report['rows']:,}{test}{skipped}"),
+        ("features", f"{report['features']:,}"),
+        ("classes", f"{len(counts)}: {shown}"),
+        ("seconds", f"{seconds(spent['learn'])} learning, {seconds(spent['read'])} reading"),
+        *training_facts(report),
+    ]
+
+
+def training_facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a learner says about its training; those it does not know are left out."""
+    rows = [("learner", _learner(report))]
+    if report.get("mistakes"):
+        rows += [("mistakes", _mistakes(report)), ("converged", _converged(report))]
+    if report.get("radius") is not None:
+        rows += [("radius", number(report["radius"])), ("margin", _margin(report)), ("bound", _bound(report))]
+    return rows
+
+
+def _learner(report: dict[str, Any]) -> str:
+    rule = report.get("rule")
+    if rule is None:
+        return str(report["learner"])
+    values = ", ".join(f"{key}={value:g}" for key, value in rule.items() if key != "name" and value != "inf")
+    contest = f", {report['multi_class']}" if report.get("multi_class") else ""
+    return f"{report['learner']}, rule {rule['name']}" + (f" ({values})" if values else "") + contest
+
+
+def _mistakes(report: dict[str, Any]) -> str:
+    each = report["mistakes"]
+    bars = sparkline(each) + "  " if can_draw() else ""
+    ends = f"{each[0]:,} to {each[-1]:,}" if len(each) > 1 else f"{each[0]:,}"
+    return f"{bars}{ends} a pass, {report['n_mistakes']:,} in all"
+
+
+def _converged(report: dict[str, Any]) -> str:
+    passes = counted(report["passes"], "pass", "passes")
+    if report["converged"]:
+        return f"yes, pass {report['passes']} made no update"
+    return f"no, stopped after {passes}"
+
+
+def _margin(report: dict[str, Any]) -> str:
+    margin = report["margin"]
+    if margin is None:
+        return "unknown: a vote is no hyperplane"
+    return f"{number(margin)} ({report['hypothesis']}" + (
+        ", separates)" if margin > 0 else ", does not separate)"
+    )
+
+
+def _bound(report: dict[str, Any]) -> str:
+    bound = report["bound"]
+    if bound is None or bound == float("inf"):
+        return "none known"
+    why = "(R/γ)²" if report["margin"] is not None and report["margin"] > 0 else "from the hinge loss"
+    return f"at most {number(bound)} mistakes, {why}"
+
+
+def _hypotheses(report: dict[str, Any]) -> Any:
+    from rich.text import Text
+
+    train, test = report["accuracy"]["train"], report["accuracy"].get("test")
+    table = columns("hypothesis", "train", *(["test"] if test is not None else []), "")
+    for name in train:
+        predicts = name == report["hypothesis"]
+        cells = [
+            share(train[name]["accuracy"]),
+            *([share(test[name]["accuracy"])] if test is not None else []),
+        ]
+        remark = _remark(report, name)
+        style = "bold" if predicts else ""
+        table.add_row(*(Text(cell, style=style) for cell in (name, *cells)), Text(remark, style="dim"))
+    table.columns[-1].justify = "left"
+    return table
+
+
+def _remark(report: dict[str, Any], name: str) -> str:
+    """Say what predicts, and what was measured on some rows only."""
+    words = ["predicts"] if name == report["hypothesis"] else []
+    for part, total in (("train", report["rows"]), ("test", report.get("test", {}).get("rows", 0))):
+        looked_at = report["accuracy"].get(part, {}).get(name, {}).get("rows", total)
+        if looked_at < total:
+            words.append(f"{part}: on {looked_at:,} rows")
+    return ", ".join(words)

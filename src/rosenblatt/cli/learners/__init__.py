@@ -1,0 +1,74 @@
+"""Learners by name: what ``fit --learner`` offers, and who reads a model file back.
+
+Adding a learner adds one line to :data:`LEARNERS` and one module with ``train`` and ``load``.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+# The name of a learner, and the module that trains and loads it.
+LEARNERS = {
+    "perceptron": "rosenblatt.cli.learners.perceptron",
+}
+
+
+class Options(NamedTuple):
+    """What the flags of ``fit`` ask for; a learner refuses those that mean nothing to it."""
+
+    parameters: Mapping[str, float]  # of the rule, those that were given
+    rule: str | None = None
+    hypothesis: str | None = None
+    passes: int = 10
+    shuffle: bool = True
+    seed: int = 0
+    multi_class: str = "joint"
+    fit_intercept: bool = True
+    keep_ledger: bool = True
+
+
+class Model(Protocol):
+    """A trained model, as the commands see it."""
+
+    name: str  # of the learner
+    classes: Any  # sorted labels
+    n_features: int
+    hypothesis: str  # what predicts unless another is asked for
+    about: dict[str, Any]  # what the file says besides: schema, feature names
+
+    def hypotheses(self) -> tuple[str, ...]:
+        """What it can predict by."""
+
+    def cost(self, hypothesis: str) -> int:
+        """Operations for a row beyond one product with the weights."""
+
+    def scores(self, X: Any, hypothesis: str) -> Any:
+        """Scores of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
+
+    def weights(self, hypothesis: str) -> Any:
+        """``(rows, 1 + features)`` weights, the bias first."""
+
+    def facts(self) -> dict[str, Any]:
+        """What it says about its training, as JSON can hold it."""
+
+    def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
+        """Write the model to a file."""
+
+
+def trainer(name: str) -> Callable[[Options, Any, Any, Callable[[int, str], None]], Model]:
+    """Return the function that trains a learner: ``train(options, X, y, on_pass)``."""
+    if name not in LEARNERS:
+        raise ValueError(f"--learner is {name!r}: expected one of {', '.join(LEARNERS)}")
+    found: Callable[..., Model] = import_module(LEARNERS[name]).train
+    return found
+
+
+def load(path: str) -> Model:
+    """Read a model file by the learner that wrote it."""
+    from rosenblatt.storage import BadModel, read_about
+
+    name = read_about(path).get("learner", "perceptron")
+    if name not in LEARNERS:
+        raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(LEARNERS)}")
+    found: Model = import_module(LEARNERS[name]).load(path)
+    return found

@@ -1,0 +1,182 @@
+"""``rosenblatt predict``: the label of every row of a file."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.learners import Model, load
+from rosenblatt.cli.reading import Reading, note_oddities, open_for, refuse_overwriting
+from rosenblatt.cli.telling import listed, refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.data import Batch
+
+BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+
+
+def predict(
+    model: opt.ModelFile,
+    source: opt.Source,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write here, all or nothing.",
+            show_default="standard output",
+        ),
+    ] = None,
+    hypothesis: opt.Hypothesis = None,
+    undecided: Annotated[
+        str | None,
+        typer.Option(
+            "--undecided",
+            metavar="MARK",
+            help="Write this where no class is ahead.",
+            show_default="the first class",
+        ),
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Write the scores after the label.")] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Write the line of the file before the label.")
+    ] = False,
+    format: Annotated[
+        Literal["plain", "csv", "json"] | None,
+        typer.Option(
+            "--format",
+            help="plain: a label per line, columns by tabs; csv: with a header; json: an object per line.",
+            show_default="by the name of the output, else plain",
+        ),
+    ] = None,
+    input_format: Annotated[
+        opt.Format | None,
+        typer.Option("--input-format", help="Format of SOURCE.", show_default="by name, then content"),
+    ] = None,
+    target: opt.ModelTarget = None,
+    zero_based: opt.ZeroBased = False,
+    skip_bad: opt.SkipBad = False,
+) -> None:
+    """Print the label of every row: one per line, in the order of the file.
+
+    \b
+    Examples:
+      rosenblatt predict m.safetensors new.csv
+      rosenblatt predict m.safetensors new.csv -o labels.csv --scores
+      rosenblatt predict m.safetensors new.svm --hypothesis voted --undecided '?'
+      rosenblatt predict m.safetensors new.csv | sort | uniq -c
+
+    The file is encoded as the training file was; its target column may be absent, and is not looked at.
+    """
+    trained = load(model)
+    chosen = known_hypothesis(trained, model, hypothesis)
+    if output in (None, "-"):
+        output = None
+    else:
+        refuse_overwriting(str(output), source, model)
+    form = format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
+    examples = open_for(trained, source, Reading(target, input_format, zero_based, skip_bad))
+    write = _WRITERS[form]
+    with _opened(output) as file:
+        if form == "csv":
+            _csv(file).writerow(_header(trained, scores, lines))
+        for batch in examples:
+            found = trained.scores(batch.X, chosen)
+            write(file, trained, found, undecided, batch if lines or form == "json" else None, scores)
+    note_oddities(examples)
+
+
+def known_hypothesis(model: Model, path: str, asked: str | None) -> str:
+    """Return the hypothesis to predict by, or say which the file knows."""
+    chosen, known = asked or model.hypothesis, model.hypotheses()
+    if chosen not in known:
+        refuse(
+            f"{path}: knows the hypotheses {listed(known)}, not {chosen!r}: fit with --save-ledger keeps them all"
+        )
+    return chosen
+
+
+def label_texts(model: Model, scores: Any, undecided: str | None) -> list[Any]:
+    """Return the label of every row, a mark where no class is ahead."""
+    from rosenblatt.cli.scoring import named, torn
+
+    labels = model.classes.tolist()
+    found = [labels[code] for code in named(scores, len(labels)).tolist()]
+    if undecided is not None:
+        for row in torn(scores).nonzero()[0].tolist():
+            found[row] = undecided
+    return found
+
+
+def _rows(
+    model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+) -> Iterator[list[Any]]:
+    """Yield the cells of every row: its line where asked, its label, its scores where asked."""
+    labels = label_texts(model, scores, undecided)
+    lines = batch.lines.tolist() if batch is not None else None
+    columns = scores.reshape(len(labels), -1).tolist() if with_scores else None
+    for row, label in enumerate(labels):
+        yield [*([lines[row]] if lines else []), label, *(columns[row] if columns else [])]
+
+
+def _header(model: Model, with_scores: bool, with_lines: bool) -> list[str]:
+    labels = model.classes.tolist()
+    names = ["score"] if len(labels) <= 2 else [f"score:{label}" for label in labels]
+    return [*(["line"] if with_lines else []), "label", *(names if with_scores else [])]
+
+
+def _csv(file: TextIO) -> Any:
+    import csv
+
+    return csv.writer(file, lineterminator="\n")
+
+
+def _write_plain(
+    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+) -> None:
+    for cells in _rows(model, scores, undecided, batch, with_scores):
+        file.write("\t".join(map(str, cells)) + "\n")
+
+
+def _write_csv(
+    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+) -> None:
+    _csv(file).writerows(_rows(model, scores, undecided, batch, with_scores))
+
+
+def _write_json(
+    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+) -> None:
+    import json
+
+    labels = [str(label) for label in model.classes.tolist()]
+    for line, label, *rest in _rows(model, scores, undecided, batch, with_scores):
+        told: dict[str, Any] = {"line": line, "label": label}
+        if rest:
+            told["score"] = rest[0] if len(labels) <= 2 else dict(zip(labels, rest, strict=True))
+        file.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+
+_WRITERS: dict[str, Callable[..., None]] = {"plain": _write_plain, "csv": _write_csv, "json": _write_json}
+
+
+@contextlib.contextmanager
+def _opened(path: str | None) -> Iterator[TextIO]:
+    """Standard output, or a file that appears when all of it is written."""
+    if path is None:
+        yield sys.stdout
+        return
+    import io
+
+    from rosenblatt.storage import replacing
+
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()

@@ -1,0 +1,158 @@
+"""Examples for a command: read, counted, and what was odd about them said."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rosenblatt.cli.telling import counted, listed, note, note_skipped, refuse
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rosenblatt.cli.learners import Model
+    from rosenblatt.data import Examples, Schema
+
+
+class Reading(NamedTuple):
+    """How the flags of a command say that its sources are to be read."""
+
+    target: str | None = None
+    format: str | None = None
+    zero_based: bool = False
+    skip_bad: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of ``open_examples``."""
+        return {**self._asdict(), "zero_based": True if self.zero_based else None}
+
+
+class Rows(NamedTuple):
+    """A whole source in memory."""
+
+    source: str
+    X: Any
+    y: Any  # labels as written, or None
+    lines: "NDArray[np.int64]"
+    schema: "Schema"
+    skipped: list[str]
+    unseen: dict[str, int]  # values that training never saw, by column
+
+    def about(self) -> dict[str, Any]:
+        """Describe the source as JSON can hold it."""
+        told: dict[str, Any] = {"source": self.source, "rows": int(self.lines.size)}
+        if self.skipped:
+            told["skipped"] = self.skipped
+        if self.unseen:
+            told["unseen_values"] = self.unseen
+        return told
+
+
+def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
+    """Read a whole source, and say on standard error what was skipped or is new to the schema."""
+    from rosenblatt.data import open_examples
+
+    return _all_of(open_examples(source, schema=schema, **reading.options()))
+
+
+def read_for(model: "Model", source: str, reading: Reading) -> Rows:
+    """Read a whole source as the data that a model was trained on."""
+    return _all_of(open_for(model, source, reading))
+
+
+def open_for(model: "Model", source: str, reading: Reading, batch_rows: int = 65536) -> "Examples":
+    """Open a source to be encoded as in training; a model without a schema goes by names, else by position."""
+    from rosenblatt.data import open_examples
+
+    schema = schema_of(model, source, reading)
+    return open_examples(source, schema=schema, batch_rows=batch_rows, **reading.options())
+
+
+def schema_of(model: "Model", source: str, reading: Reading) -> "Schema | None":
+    """Return how to encode a source for a model: its own schema, or one made from what the model knows."""
+    from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
+    from rosenblatt.storage import BadModel
+
+    stored, names = model.about.get("schema"), model.about.get("feature_names")
+    if stored is not None:
+        try:
+            schema = schema_from_dict(stored)
+        except (ValueError, AttributeError) as error:
+            raise BadModel(f"the model does not hold together: {error}") from error
+        if schema.n_features > model.n_features:
+            raise BadModel("the model does not hold together: its schema has more features than weights")
+        return schema
+    target: str | None
+    kind = {"i": "integer", "u": "integer", "f": "number"}.get(model.classes.dtype.kind, "text")
+    if source.startswith("sample:"):
+        names, target = names or _sample_names(model, source), "class"
+    elif _format(source, reading) == "libsvm":
+        return LibsvmSchema(model.n_features, reading.zero_based)
+    else:
+        header = _header(source, reading)
+        target = reading.target or (header[-1] if len(header) > model.n_features or names else None)
+        if names and target in names:
+            target = None
+        names = names or _by_position(model, source, [name for name in header if name != target])
+    return TableSchema(tuple(Column(str(name)) for name in names), target, kind)  # type: ignore[arg-type]
+
+
+def note_unseen_labels(source: str, labels: dict[str, int]) -> None:
+    """Say which labels of a source training never saw."""
+    if labels:
+        rows = counted(sum(labels.values()), "row")
+        what = "label" if len(labels) == 1 else "labels"
+        note(f"{source}: {rows} with {what} unseen in training ({listed(list(labels))}) can only be wrong")
+
+
+def refuse_overwriting(path: str, *sources: str | None) -> None:
+    """Refuse to write where a source lies, or into a folder that is not there, before any work is done."""
+    if not Path(path).parent.is_dir():
+        refuse(f"{path}: there is no folder {Path(path).parent} to write into")
+    if Path(path).is_dir():
+        refuse(f"{path}: is a folder, not a file to write")
+    for source in sources:
+        if source and Path(path).exists() and Path(source).exists() and Path(path).samefile(source):
+            refuse(f"{path}: is a file to read from; write somewhere else")
+
+
+def _all_of(examples: "Examples") -> Rows:
+    from rosenblatt.data.batch import concatenate
+
+    batch = concatenate(list(examples))
+    skipped = [str(line) for line in examples.skipped]
+    rows = Rows(examples.path, *batch, examples.schema, skipped, dict(examples.unseen_in))
+    note_oddities(examples)
+    return rows
+
+
+def note_oddities(examples: "Examples") -> None:
+    """Say which lines were skipped, and how many values training never saw."""
+    note_skipped(examples.skipped)
+    if examples.unseen:
+        where = ", ".join(f"{column} {count:,}" for column, count in examples.unseen_in.most_common(5))
+        note(f"{examples.path}: {counted(examples.unseen, 'value')} unseen in training ignored ({where})")
+
+
+def _format(source: str, reading: Reading) -> str:
+    from rosenblatt.data.sniff import find_format
+
+    return reading.format or find_format(source)
+
+
+def _header(source: str, reading: Reading) -> list[str]:
+    from rosenblatt.data.delimited import read_header
+
+    return read_header(source, "\t" if _format(source, reading) == "tsv" else None).names
+
+
+def _sample_names(model: "Model", source: str) -> list[str]:
+    from rosenblatt.data.samples import load_sample
+
+    return _by_position(model, source, load_sample(source.removeprefix("sample:")).feature_names)
+
+
+def _by_position(model: "Model", source: str, columns: list[str]) -> list[str]:
+    if len(columns) != model.n_features:
+        found = f"{counted(len(columns), 'feature column')}, but the model has {model.n_features:,} features"
+        refuse(f"{source}: {found} and names none of them")
+    return columns

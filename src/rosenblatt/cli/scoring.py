@@ -1,0 +1,71 @@
+"""How well a model does on rows whose labels are known."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.learners import Model
+
+MOST_WORK = 50_000_000  # rows × cost of a hypothesis up to which all rows are looked at unless asked for
+
+
+class Accuracy(NamedTuple):
+    """The share of rows that a hypothesis names rightly."""
+
+    accuracy: float
+    rows: int  # looked at: all, or some spread evenly where looking is expensive
+    undecided: int  # no class was ahead; the first of them was taken
+
+
+def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of every label among the classes, -1 where it is none of them.
+
+    >>> codes_of(np.array([3, 1, 2]), np.array([1.0, 2.0])).tolist()
+    [-1, 0, 1]
+    >>> codes_of(np.array(["b", "c"]), np.array(["a", "b"])).tolist()
+    [1, -1]
+    """
+    distinct, index = np.unique(labels, return_inverse=True)
+    as_number = distinct.dtype.kind in "iuf" and classes.dtype.kind in "iuf"
+    place = {(each if as_number else str(each)): at for at, each in enumerate(classes.tolist())}
+    codes = [place.get(each if as_number else str(each), -1) for each in distinct.tolist()]
+    return np.array(codes, dtype=np.int64)[index.reshape(-1)]
+
+
+def unseen_labels(labels: NDArray[Any], codes: NDArray[np.int64]) -> dict[str, int]:
+    """Count the labels that are no class of the model."""
+    names, counts = np.unique(labels[codes < 0], return_counts=True)
+    return {str(name): int(count) for name, count in zip(names.tolist(), counts.tolist(), strict=True)}
+
+
+def named(scores: NDArray[Any], n_classes: int) -> NDArray[np.int64]:
+    """Return the place of the class that scores name; ties go to the first."""
+    if scores.ndim == 1:
+        return np.where(scores > 0.0, np.int64(n_classes - 1), np.int64(0))
+    return np.argmax(scores, axis=1).astype(np.int64)
+
+
+def torn(scores: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the rows for which no class is ahead."""
+    if scores.ndim == 1:
+        return np.asarray(scores == 0.0)
+    return np.asarray((scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1)
+
+
+def accuracy_of(model: "Model", hypothesis: str, X: Any, codes: NDArray[np.int64], asked: bool) -> Accuracy:
+    """Score a hypothesis, on all rows where it is cheap or asked for, else on some."""
+    X, codes = _affordable(X, codes, 0 if asked else model.cost(hypothesis))
+    scores = model.scores(X, hypothesis)
+    right = named(scores, model.classes.size) == codes
+    return Accuracy(float(right.mean()), codes.size, int(torn(scores).sum()))
+
+
+def _affordable(X: Any, codes: NDArray[np.int64], cost: int) -> tuple[Any, NDArray[np.int64]]:
+    n = codes.size
+    rows = n if cost == 0 else max(100, MOST_WORK // cost)
+    if rows >= n:
+        return X, codes
+    some = np.arange(rows) * n // rows
+    return X[some], codes[some]

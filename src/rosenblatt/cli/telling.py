@@ -1,0 +1,107 @@
+"""How a command speaks: its words on standard output, what went wrong on standard error, and its exit code."""
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import typer
+
+ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+DEBUG = "ROSENBLATT_DEBUG"
+MOST_LINES = 10  # of skipped lines that are listed one by one
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Refused(Exception):
+    """A request that cannot be met; its text says why and what to do."""
+
+
+def refuse(message: str) -> NoReturn:
+    """End the command with a message and exit code 2."""
+    raise Refused(message)
+
+
+def note(message: str) -> None:
+    """Say something beside the result, on standard error."""
+    print(message, file=sys.stderr)
+
+
+def note_skipped(skipped: Sequence[object]) -> None:
+    """Count and list the lines that nothing was read from."""
+    if not skipped:
+        return
+    for line in skipped[:MOST_LINES]:
+        note(str(line))
+    more = f"; the first {MOST_LINES} are listed" if len(skipped) > MOST_LINES else ""
+    note(f"skipped {counted(len(skipped), 'bad line')}{more}")
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[object], at_most: int = 6) -> str:
+    """Write a list as a sentence does, cut where it is long.
+
+    >>> listed(["a", "b", "c"]), listed(range(100), at_most=2)
+    ('a, b and c', '0, 1 and 98 more')
+    """
+    words = [str(name) for name in names]
+    if len(words) > at_most:
+        return f"{', '.join(words[:at_most])} and {len(words) - at_most:,} more"
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def show_tracebacks() -> None:
+    """Let errors of this process show where they were raised."""
+    os.environ[DEBUG] = "1"
+
+
+def guarded(command: F) -> F:
+    """Turn whatever stops a command into a message and an exit code; a traceback only where asked for."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            answer = command(*arguments, **options)
+            sys.stdout.flush()  # a closed pipe is met here, not at exit
+        except KeyboardInterrupt:
+            note("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            with open(os.devnull, "w") as nowhere:  # noqa: PTH123 (what is still buffered must not fail again)
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None
+        except (Exception, RecursionError) as error:
+            if isinstance(error, typer.Exit):
+                raise
+            if os.environ.get(DEBUG):
+                traceback.print_exc()
+            note(_in_words(error, command.__name__))
+            raise typer.Exit(ERROR) from None
+        return answer
+
+    return run  # type: ignore[return-value]
+
+
+def _in_words(error: BaseException, command: str) -> str:
+    """Say what happened: files speak for themselves, anything else is said by the command."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if type(error).__name__ in ("BadInput", "BadModel", "FileNotFoundError"):
+        return str(error)
+    if isinstance(error, Refused | ValueError | OSError):
+        return f"rosenblatt {command}: {error}"
+    if isinstance(error, MemoryError):
+        return f"rosenblatt {command}: not enough memory: {error}"
+    told = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"rosenblatt {command}: internal error, {told} (set {DEBUG}=1 to see where)"
