@@ -81,7 +81,8 @@ def owner(indices: Any, at: int, length: int, classes: int) -> int:
     raise RuntimeError("owner runs inside compiled passes only")
 
 
-def _dense(indices: Any) -> bool:
+def is_dense(indices: Any) -> bool:
+    """Return whether rows without these indices are dense; known when a pass is compiled."""
     return indices is None or isinstance(indices, numba.types.NoneType)
 
 
@@ -89,14 +90,14 @@ def _dense(indices: Any) -> bool:
 def _score_row(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any
 ) -> Callable[..., Any]:
-    return _score_dense if _dense(indices) else _score_sparse
+    return _score_dense if is_dense(indices) else _score_sparse
 
 
 @overload(add_row, **OUT_OF_LINE)
 def _add_row(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
 ) -> Callable[..., Any]:
-    return _add_dense if _dense(indices) else _add_sparse
+    return _add_dense if is_dense(indices) else _add_sparse
 
 
 @overload(fold, **OUT_OF_LINE)
@@ -111,7 +112,7 @@ def _scale_rows(indices: Any, c: Any, classes: Any, scale: Any, V: Any) -> Calla
 
 @overload(owner, **OUT_OF_LINE)
 def _owner(indices: Any, at: Any, length: Any, classes: Any) -> Callable[..., Any]:
-    return _owner_dense if _dense(indices) else _owner_sparse
+    return _owner_dense if is_dense(indices) else _owner_sparse
 
 
 def _score_dense(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:

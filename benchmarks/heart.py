@@ -1,0 +1,209 @@
+"""Is the heart fast? One averaged pass against scikit-learn's epoch and against the read of the data itself."""
+
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+
+from benchmarks.measure import Ratios, best_of, console, data_folder, milliseconds, mnist
+from rosenblatt.data import read_all
+from rosenblatt.learner import Learner
+from rosenblatt.passes.order import in_given_order
+from rosenblatt.passes.records import ENTRY, TOTALS, State, new_running
+from rosenblatt.passes.rows import flat, rows_of
+from rosenblatt.passes.sweep import sweep
+from rosenblatt.rules import Rosenblatt
+
+
+def dense_data(n: int = 200_000, d: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    """Normal rows with a hidden boundary, one label in fifty wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    y = np.where(X @ rng.normal(size=d).astype(np.float32) > 0, 1, -1)
+    return X, np.where(rng.random(n) < 0.02, -y, y)
+
+
+def text_like_data(n: int = 200_000, d: int = 50_000, nonzeros: int = 75) -> tuple[csr_array, np.ndarray]:
+    """Rows like messages: words by Zipf's law, two topics that use some words more than others."""
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1, 1], n)
+    words = np.minimum((d ** rng.random((n, nonzeros))).astype(np.int64) - 1, d - 1)
+    topical = rng.random((n, nonzeros)) < 0.25
+    words = np.where(
+        topical, 2 * (words // 2) + (y[:, None] > 0), words
+    )  # a topic word has a twin in the other topic
+    words.sort(axis=1)
+    values = rng.integers(1, 4, n * nonzeros).astype(np.float64)
+    starts = (np.arange(n + 1) * nonzeros).astype(np.int32)
+    return csr_array((values, words.astype(np.int32).reshape(-1), starts), shape=(n, d)), y
+
+
+def one_pass(X, y):
+    """Return a function that makes one averaged pass from zero weights, and the mistakes it makes."""
+    rows, visits = rows_of(X), in_given_order(X.shape[0])
+    signs = y.astype(np.int64)
+    totals = np.zeros(1, TOTALS)
+
+    def run():
+        totals[:] = 0
+        W = flat(rows, np.zeros((1, X.shape[1] + 1), X.dtype))
+        state = State(W, np.zeros(W.size), new_running(1), np.empty(1, X.dtype), totals)
+        sweep(Rosenblatt(1.0), rows, signs, visits, 1.0, state, np.empty(0, ENTRY))
+
+    run()
+    return run, int(totals["mistakes"][0])
+
+
+def epoch_of_theirs(X, y, epochs: int = 6) -> float:
+    """Return what one more epoch of scikit-learn's Perceptron costs, its validation not counted."""
+    from sklearn.linear_model import Perceptron
+
+    def fit(max_iter):
+        return lambda: Perceptron(max_iter=max_iter, tol=None, shuffle=False).fit(X, y)
+
+    one, more = best_of(3, fit(1), fit(1 + epochs))
+    return (more - one) / epochs
+
+
+def passes(ratios: Ratios) -> None:
+    for name, (X, y), against_theirs, against_read in (
+        ("dense 200,000×100 float32", dense_data(), 7.0, 0.7),
+        ("CSR 200,000×50,000, 75 a row", text_like_data(), 1.4, 0.9),
+    ):
+        run, mistakes = one_pass(X, y)
+        w = np.ones(X.shape[1], X.dtype)
+        ours, read = best_of(9, run, lambda X=X, w=w: X @ w)
+        theirs = epoch_of_theirs(X, y)
+        console.print(f"{name}: {mistakes:,} mistakes in {X.shape[0]:,} examples")
+        ratios.add(
+            f"{name}: averaged pass / scikit-learn epoch",
+            milliseconds(ours),
+            milliseconds(theirs),
+            theirs / ours,
+            against_theirs,
+        )
+        ratios.add(
+            f"{name}: averaged pass / X @ w",
+            milliseconds(ours),
+            milliseconds(read),
+            read / ours,
+            against_read,
+        )
+
+
+def digits(ratios: Ratios, folder: Path) -> None:
+    from sklearn.linear_model import SGDClassifier
+
+    X, y = mnist(folder, "train")
+    Xt, yt = mnist(folder, "t10k")
+    model = Learner(keep_ledger=False)
+
+    def fit():
+        nonlocal model
+        model = Learner(keep_ledger=False)
+        model.train(X, y, max_iter=5)
+
+    (ours,) = best_of(3, fit)
+    theirs = SGDClassifier(average=True, max_iter=5, tol=None)
+    start = time.perf_counter()
+    theirs.fit(X, y)
+    seconds = time.perf_counter() - start
+    ratios.add(
+        "MNIST joint, averaged, 5 epochs / SGDClassifier(average)",
+        milliseconds(ours),
+        milliseconds(seconds),
+        seconds / ours,
+        15.0,
+    )
+    accuracy = float((model.predict(Xt) == yt).mean())
+    ratios.add("MNIST test accuracy", f"{accuracy:.4f}", f"{theirs.score(Xt, yt):.4f}", accuracy, 0.92, "")
+
+
+def census(ratios: Ratios, folder: Path) -> None:
+    from sklearn.linear_model import LogisticRegression, Perceptron
+
+    train, test = (read_all(folder / "libsvm" / name, schema=None) for name in ("a9a.gz", "a9a.t.gz"))
+    Xt = test.X.copy()
+    Xt.resize((Xt.shape[0], train.X.shape[1]))
+    model = Learner()
+    model.train(train.X, train.y, max_iter=1)
+    accuracy = float((model.predict(Xt) == test.y).mean())
+    theirs = Perceptron().fit(train.X, train.y).score(Xt, test.y)
+    logistic = LogisticRegression(max_iter=1000).fit(train.X, train.y).score(Xt, test.y)
+    ratios.add(
+        "a9a, one pass averaged: test accuracy",
+        f"{accuracy:.4f}",
+        f"{theirs:.4f} (logistic {logistic:.4f})",
+        accuracy,
+        0.848,
+        "",
+    )
+
+
+def commands(ratios: Ratios) -> None:
+    """Time whole commands, the second time, against what they may take."""
+    rng = np.random.default_rng(0)
+    rosenblatt = str(Path(sys.executable).with_name("rosenblatt"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "small.svm"
+        rows = rng.normal(size=(1000, 20))
+        path.write_text(
+            "".join(
+                f"{1 if row[0] + row[1] > 0 else -1} "
+                + " ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row))
+                + "\n"
+                for row in rows
+            )
+        )
+        for what, command, limit in (
+            ("import rosenblatt", [sys.executable, "-c", "import rosenblatt"], 0.1),
+            ("rosenblatt --help", [rosenblatt, "--help"], 0.3),
+            ("rosenblatt fit, 1,000 rows", [rosenblatt, "fit", str(path)], 1.0),
+        ):
+            (seconds,) = best_of(5, lambda c=command: subprocess.run(c, check=True, capture_output=True))
+            if what.startswith("import"):
+                (bare,) = best_of(5, lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
+                seconds -= bare
+            ratios.add(f"{what}: allowed / taken", f"{seconds:.3f} s", f"{limit:g} s", limit / seconds, 1.0)
+
+
+def memory(ratios: Ratios) -> None:
+    """Measure the peak of a fit beside its data: weights, ledger, and the order of the visits."""
+    X, y = dense_data()
+    tracemalloc.start()
+    model = Learner(keep_ledger=False)
+    model.train(X, y, max_iter=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    ratios.add(
+        "memory of a fit beside the data: data / peak",
+        f"{peak / 2**20:.0f} MiB",
+        f"{X.nbytes / 2**20:.0f} MiB",
+        X.nbytes / peak,
+        1.0,
+    )
+
+
+def main() -> None:
+    ratios = Ratios("The heart: one thread, best of several turns, all in one run")
+    folder = data_folder()
+    with threadpool_limits(1):
+        passes(ratios)
+        if folder is None:
+            console.print("MNIST and a9a left out: set ROSENBLATT_DATA to the folder of real data sets")
+        else:
+            digits(ratios, folder)
+            census(ratios, folder)
+    memory(ratios)
+    commands(ratios)
+    ratios.show()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Ask for memory before it is needed: a shuffled pass knows which row comes next, the hardware does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from rosenblatt.passes.compiled import compiled
+from rosenblatt.passes.rows import ONE, is_dense
+
+LINE = np.uint64(64)  # bytes of a cache line
+
+
+BYTES_AHEAD, MOST_ROWS_AHEAD = 4096, 16
+
+
+@compiled
+def rows_ahead(values: Any, rows: int) -> int:
+    """Return how many visits ahead to ask: about four kilobytes of rows, at least one."""
+    row_bytes = values.shape[0] * values.itemsize // max(rows, 1)
+    return int(min(1 + BYTES_AHEAD // (row_bytes + 1), MOST_ROWS_AHEAD))
+
+
+@intrinsic
+def _touch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Emit a prefetch instruction for one element; it reads nothing and can never fault."""
+    signature = types.void(array, index)
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        array_type, index_type = sig.args
+        data = context.make_array(array_type)(context, builder, arguments[0]).data
+        where = context.cast(builder, arguments[1], index_type, types.intp)
+        address = builder.bitcast(builder.gep(data, [where]), cgutils.voidptr_t)
+        flag = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag]),
+            "llvm.prefetch.p0i8" if str(cgutils.voidptr_t) == "i8*" else "llvm.prefetch.p0",
+        )
+        builder.call(function, [address, flag(0), flag(3), flag(1)])  # to read, keep close, data
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+def prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
+    """Ask for the memory of row ``i``, which is ``width`` values long where rows are dense."""
+    raise RuntimeError("prefetch_row runs inside compiled passes only")
+
+
+@overload(prefetch_row, inline="always")
+def _prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> Callable[..., Any]:
+    return _prefetch_dense if is_dense(indices) else _prefetch_sparse
+
+
+def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
+    stride = LINE // np.uint64(values.itemsize)
+    first = i * width
+    for at in range(first, first + width, stride):
+        _touch(values, at)
+
+
+def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
+    lo, hi = starts[i], starts[i + ONE]
+    for at in range(lo, hi, LINE // np.uint64(values.itemsize)):
+        _touch(values, at)
+    for at in range(lo, hi, LINE // np.uint64(indices.itemsize)):
+        _touch(indices, at)
