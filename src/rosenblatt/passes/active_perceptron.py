@@ -3,6 +3,7 @@
 Each function runs up to ``rounds`` sweeps over the rows ``ids``, adding ``y x̃/‖x̃‖`` on every mistake, writes
 the rows that the last sweep got wrong to ``mistaken`` and returns their number; zero means a clean sweep.
 ``x̃`` is the row with ``bias`` appended as one more feature; there is no such feature when ``bias`` is zero.
+A score of at most ``least`` is a mistake: a positive one that is rounding noise teaches too.
 """
 
 import math
@@ -13,8 +14,8 @@ from rosenblatt.passes.compiled import compiled
 
 @compiled
 def dense_sweeps(examples: Any, w: Any, ids: Any, rounds: int, mistaken: Any) -> int:
-    """Sweep over dense rows, two classes; ``examples`` is (X, ±1 labels, bias)."""
-    X, signs, bias = examples
+    """Sweep over dense rows, two classes; ``examples`` is (X, ±1 labels, bias, least)."""
+    X, signs, bias, least = examples
     d = X.shape[1]
     count = 0
     for _ in range(rounds):
@@ -25,7 +26,7 @@ def dense_sweeps(examples: Any, w: Any, ids: Any, rounds: int, mistaken: Any) ->
             score = w[d] * bias
             for j in range(d):
                 score += x[j] * w[j]
-            if not signs[i] * score > 0.0:
+            if not signs[i] * score > least:
                 sqnorm = bias * bias
                 for j in range(d):
                     sqnorm += x[j] * x[j]
@@ -42,8 +43,8 @@ def dense_sweeps(examples: Any, w: Any, ids: Any, rounds: int, mistaken: Any) ->
 
 @compiled
 def sparse_sweeps(examples: Any, w: Any, ids: Any, rounds: int, mistaken: Any) -> int:
-    """Sweep over CSR rows, two classes; ``examples`` is ((values, columns, starts), ±1 labels, bias)."""
-    (values, columns, starts), signs, bias = examples
+    """Sweep over CSR rows, two classes; ``examples`` is ((values, columns, starts), ±1 labels, …)."""
+    (values, columns, starts), signs, bias, least = examples
     count = 0
     d = len(w) - 1
     for _ in range(rounds):
@@ -55,7 +56,7 @@ def sparse_sweeps(examples: Any, w: Any, ids: Any, rounds: int, mistaken: Any) -
             score = w[d] * bias
             for j in range(len(x)):
                 score += x[j] * w[where[j]]
-            if not signs[i] * score > 0.0:
+            if not signs[i] * score > least:
                 sqnorm = bias * bias
                 for j in range(len(x)):
                     sqnorm += x[j] * x[j]
@@ -83,7 +84,7 @@ def _rival(scores: Any, y: int) -> int:
 @compiled
 def dense_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: Any) -> int:
     """Sweep over dense rows, any number of classes, one row of ``W`` each (Kesler's construction)."""
-    X, codes, bias = examples
+    X, codes, bias, least = examples
     d = X.shape[1]
     scores = W[:, 0].copy()
     count = 0
@@ -100,7 +101,7 @@ def dense_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: A
                 scores[c] = score
             y = codes[i]
             rival = _rival(scores, y)
-            if not scores[y] > scores[rival]:
+            if not scores[y] - scores[rival] > least:
                 sqnorm = bias * bias
                 for j in range(d):
                     sqnorm += x[j] * x[j]
@@ -120,7 +121,7 @@ def dense_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: A
 @compiled
 def sparse_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: Any) -> int:
     """Sweep over CSR rows, any number of classes."""
-    (values, columns, starts), codes, bias = examples
+    (values, columns, starts), codes, bias, least = examples
     d = W.shape[1] - 1
     scores = W[:, 0].copy()
     count = 0
@@ -137,7 +138,7 @@ def sparse_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: 
                 scores[c] = score
             y = codes[i]
             rival = _rival(scores, y)
-            if not scores[y] > scores[rival]:
+            if not scores[y] - scores[rival] > least:
                 sqnorm = bias * bias
                 for j in range(len(x)):
                     sqnorm += x[j] * x[j]

@@ -68,6 +68,13 @@ class Cone:
         i, rank = np.divmod(ids, self.k - 1)
         return i, rank + (rank >= codes[i])
 
+    def restricted(self, examples: Ids) -> "Cone":
+        """Return the cone of some of the examples."""
+        mine = self.examples
+        return Cone(
+            Examples(mine.X[examples], mine.codes[examples], mine.classes, mine.fit_intercept), self.kept
+        )
+
     def rows(self, ids: Ids, scaled: bool = False) -> Float64s:
         """Write out rows ``a``, dense; ``scaled`` takes them from the working copy."""
         i, rival = self.example_and_rival(ids)
@@ -134,6 +141,12 @@ class Cone:
     def bias(self) -> float:
         """The value of the always-one feature in the working copy; zero when there is none."""
         return float(np.ldexp(1.0, self.scales[-1])) if self.examples.fit_intercept else 0.0
+
+    @cached_property
+    def size(self) -> float:
+        """The size of the largest values in the working copy, a power of two."""
+        used = self._exponents + self.scales[: len(self._exponents)]
+        return float(np.ldexp(1.0, max(int(used.max(initial=-(1 << 20))), int(self.bias > 0) - 1000)))
 
     @cached_property
     def work(self) -> Matrix:

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import Combination, exact_combination
 from rosenblatt.proofs.cone import Cone, Ids
+from rosenblatt.proofs.duplicates import contradictions
 from rosenblatt.proofs.exact import null_space, pivots, solve
 from rosenblatt.proofs.exact_simplex import exact_simplex
+from rosenblatt.proofs.examples import Examples
 from rosenblatt.proofs.projected_cone import ProjectedCone
 from rosenblatt.proofs.wolfe_search import wolfe_search
 
@@ -34,18 +36,41 @@ class Face(NamedTuple):
 def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) -> Face | None:
     """Grow the contradiction ``start`` until it forces all that can be forced; None when time runs out."""
     core = _with_opposites(cone, start, opposite)
+    rivals = cone.n_rows // len(cone.examples.codes)
+    part, where = (
+        cone,
+        np.arange(len(cone.examples.codes)),
+    )  # the examples that are not yet known to be touched
     while not clock.out_of_time():
-        basis = orthogonal_to(cone, core.ids)
-        left = ProjectedCone(cone, basis)
+        left = ProjectedCone(part, orthogonal_to(cone, core.ids))
+        alive = where[left.ids // rivals] * rivals + left.ids % rivals
+        touched = np.ones(cone.n_rows, dtype=np.bool_)
+        touched[alive] = False
         if not left.n_rows:
-            return Face(core, left.touched, [Fraction(0)] * cone.dim)
-        answer = _search(left, clock)
+            return Face(core, touched, [Fraction(0)] * cone.dim)
+        answer = _opposites_within(left) or _search(left, clock)
         if answer is None:
             return None
         if not isinstance(answer, Combination):
-            return Face(core, left.touched, left.lifted(answer))
-        core = _joined(cone, core, Combination(left.ids[answer.ids], answer.weights))
+            return Face(core, touched, left.lifted(answer))
+        core = _joined(cone, core, Combination(alive[answer.ids], answer.weights))
+        keep = np.unique(left.ids // rivals)
+        if len(keep) < 0.7 * len(where):
+            part, where = part.restricted(keep), where[keep]
     return None
+
+
+def _opposites_within(left: ProjectedCone) -> Combination | None:
+    """Return pairs of demands that are opposite within the subspace, as many as enlarge the span."""
+    examples = Examples(
+        np.ascontiguousarray(left.B), np.zeros(left.n_rows, dtype=np.intp), np.zeros(1), False
+    )
+    pairs = contradictions(Cone(examples))[:MANY]
+    if not pairs:
+        return None
+    chosen, _ = pivots(left.integer_rows(np.array([pair[0] for pair in pairs])).matrix)
+    ids = np.concatenate([pairs[c] for c in chosen])
+    return exact_combination(left, ids, np.ones(len(ids)))
 
 
 def orthogonal_to(cone: Cone, ids: Ids) -> list[list[int]]:

@@ -19,11 +19,12 @@ def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
     examples = cone.examples
     dense = isinstance(cone.work, np.ndarray)
     rows = cone.work if dense else csr_rows(cone.work)
-    state: tuple[Any, ...] = (rows, examples.signs, cone.bias)
+    least = 1e-6 * cone.size
+    state: tuple[Any, ...] = (rows, examples.signs, cone.bias, least)
     sweeps: Callable[..., int] = passes.dense_sweeps if dense else passes.sparse_sweeps
     w = np.zeros(cone.work.shape[1] + 1)
     if cone.joint:
-        state = (rows, examples.codes, cone.bias)
+        state = (rows, examples.codes, cone.bias, least)
         sweeps = passes.dense_joint_sweeps if dense else passes.sparse_joint_sweeps
         w = np.zeros((cone.k, cone.work.shape[1] + 1))
     everything = np.arange(len(examples.codes))

@@ -124,6 +124,9 @@ class Scores:
 
     def _decide(self, doubtful: npt.NDArray[np.intp], w: ExactVector, out: npt.NDArray[np.int8]) -> None:
         """Write the exact signs of ``w·x + b`` on doubtful rows, a block at a time."""
+        if len(doubtful) > 100 and w is self.w and _sums_are_exact(self.X, w):
+            out[doubtful] = np.sign(self.values[doubtful])
+            return
         for start in range(0, len(doubtful), BLOCK):
             ids = doubtful[start : start + BLOCK]
             out[ids] = _signs_of_few(self.X[ids], w)
@@ -176,7 +179,9 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0
         errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes
-        errors += 20 * terms * TINY + 8 * TINY * reach  # products, and weights, below the smallest normal float
+        errors += (
+            20 * terms * TINY + 8 * TINY * reach
+        )  # products, and weights, below the smallest normal float
         decided = np.abs(values) > errors
     out = np.where(decided, np.sign(np.where(decided, values, 0.0)), 0).astype(np.int8)
     left = np.flatnonzero(~decided)
