@@ -44,7 +44,7 @@ def named(scores: NDArray[Any], n_classes: int) -> NDArray[np.int64]:
     """Return the place of the class that scores name; ties go to the first."""
     if scores.ndim == 1:
         return np.where(scores > 0.0, np.int64(n_classes - 1), np.int64(0))
-    return np.argmax(scores, axis=1).astype(np.int64)
+    return np.asarray(np.argmax(scores, axis=1), dtype=np.int64)
 
 
 def torn(scores: NDArray[Any]) -> NDArray[np.bool_]:
