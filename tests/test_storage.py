@@ -24,7 +24,6 @@ from rosenblatt.storage import (
     write_file,
 )
 
-
 WITH_LEDGER = sorted(name for name, rule in rules.BY_NAME.items() if not rules.has_matrix(rule()))
 
 

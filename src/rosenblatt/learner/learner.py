@@ -13,7 +13,8 @@ from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standing
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import ENTRY, State, Visits
-from rosenblatt.passes.rows import flat, rows_of
+from rosenblatt.passes.rows import Rows, flat, rows_of
+from rosenblatt.passes.second_order import sweep_with_variances
 from rosenblatt.passes.sweep import sweep
 
 MULTI_CLASS = ("joint", "ovr")
@@ -36,7 +37,8 @@ class Learner(LearnerState):
     rule : a rule object or its name
     multi_class : ``"joint"`` (the true class against its best rival) or ``"ovr"`` (every class for itself)
     fit_intercept : learn a bias, as the weight of an always-one coordinate
-    keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
+    keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from; a rule with a
+        variance per weight (AROW) moves by more than multiples of examples and has no ledger
     seed : of the shuffle and of the ``random`` hypothesis
 
     Examples
@@ -59,8 +61,9 @@ class Learner(LearnerState):
     ) -> None:
         if multi_class not in MULTI_CLASS:
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
-        super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger)
         self.rule = rules.resolve(rule)
+        variances = rules.has_matrix(self.rule)
+        super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and not variances, variances)
         self.seed = seed
         self.epochs: list[Epoch] = []
         self.converged = False  # whether the last training ended with a pass that made no update
@@ -115,7 +118,9 @@ class Learner(LearnerState):
             epoch = self._pass(X, labels, visits)
             if on_epoch is not None:
                 on_epoch(epoch)
-            if epoch.updates == 0:
+            if (
+                epoch.updates == 0 and (self.running["decay"] == 1.0).all()
+            ):  # nothing moved, not even a shrink
                 self.converged = True
                 break
         if self.ledger is not None:
@@ -195,6 +200,8 @@ class Learner(LearnerState):
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
         truth = labels if self.W.shape[0] > 1 else 2 * labels - 1
         mistakes, updates, done = self.mistakes, self.updates, 0
+        if self.S is not None:
+            done = self._pass_with_variances(rows, truth, visits, state)
         while done < visits.order.size:
             left = Visits(visits.order[done:], visits.weight[done:])
             lines = _NO_LEDGER
@@ -211,6 +218,14 @@ class Learner(LearnerState):
         epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
         self.epochs.append(epoch)
         return epoch
+
+    def _pass_with_variances(self, rows: Rows, truth: Any, visits: Visits, state: State) -> int:
+        """Run a rule that keeps a variance per weight, and return how many visits were made."""
+        self.S = np.ascontiguousarray(self.S) if rows.indices is None else np.asfortranarray(self.S)
+        sweep_with_variances(self.rule, rows, truth, visits, self.unit, state, flat(rows, self.S))
+        sqnorm = (self.W.astype(np.float64) ** 2).sum(axis=1)
+        self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
+        return int(visits.order.size)
 
     def _run(self) -> hypotheses.Run:
         if not self.classes.size:

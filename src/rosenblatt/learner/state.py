@@ -13,7 +13,7 @@ from rosenblatt.passes.records import TOTALS, new_running
 class LearnerState:
     """The numbers of a learner. Classes stay sorted; classes and features may join at any time."""
 
-    def __init__(self, multi_class: str, unit: float, keep_ledger: bool) -> None:
+    def __init__(self, multi_class: str, unit: float, keep_ledger: bool, variances: bool = False) -> None:
         self.multi_class = multi_class
         self.unit = unit  # the always-one coordinate: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
@@ -21,6 +21,7 @@ class LearnerState:
             (1, 1)
         )  # (rows, 1 + features): one row for two classes, else one each
         self.A = np.zeros((1, 1))  # what averaging needs, see passes.records.State
+        self.S = np.ones((1, 1)) if variances else None  # a variance per weight, for rules that keep one
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -105,7 +106,10 @@ class LearnerState:
     def widen(self, n_features: int) -> None:
         """Take in features not met before: their weights have been zero so far."""
         if n_features > self.n_features:
+            more = n_features - self.n_features
             self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
+            if self.S is not None:
+                self.S = np.pad(self.S, ((0, 0), (0, more)), constant_values=1.0)
             if self.ledger is not None:
                 self.ledger.widen(n_features)
 
@@ -113,6 +117,7 @@ class LearnerState:
         rows = 1 if self.classes.size <= 2 else self.classes.size
         self.W = np.zeros((rows, self.W.shape[1]), self.W.dtype)
         self.A = np.zeros((rows, self.W.shape[1]))
+        self.S = np.ones_like(self.A) if self.S is not None else None
         self.running = new_running(1 if self.multi_class == "joint" else rows)
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
@@ -137,6 +142,9 @@ class LearnerState:
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
         self.W, self.A = spread(self.W), spread(self.A)
+        if self.S is not None:
+            old_S, self.S = self.S, np.ones_like(self.A)
+            self.S[place] = old_S  # two classes shared their variances
         if joint and two:
             self.running["sqnorm"] /= 2.0
         elif not joint:

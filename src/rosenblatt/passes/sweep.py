@@ -14,11 +14,14 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.prefetch import prefetch_row, rows_ahead
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import Rows, add_row, fold, score_row
 from rosenblatt.rules import Seen, step, step_of
 
-SMALLEST_SCALE = 1e-100  # below this the scale is folded into the weights, long before it underflows
+# Beyond these the scale is folded into the weights: the mean is a difference, shadow·W − A, and loses as many
+# digits as the scale has moved away from one since the last fold.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
 
 
 @compiled
@@ -31,6 +34,16 @@ def best_rival(scores: NDArray[Any], truth: int) -> int:
     return rival
 
 
+def real_targets(labels: Any) -> bool:
+    """Return whether labels are numbers to be hit rather than classes; known when a pass is compiled."""
+    return bool(labels.dtype.kind == "f")
+
+
+@overload(real_targets, strict=False, inline="always")
+def _real_targets(labels: Any) -> Callable[..., bool]:
+    return (lambda labels: True) if isinstance(labels.dtype, numba.types.Float) else (lambda labels: False)
+
+
 @overload(step, strict=False, inline="always")
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
     """Compile a rule's Python function as it stands, found by the class of its NamedTuple."""
@@ -41,7 +54,7 @@ def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
 def sweep(
     rule: Any,
     rows: Rows,
-    labels: NDArray[np.int64],
+    labels: NDArray[Any],
     visits: Visits,
     unit: float,
     state: State,
@@ -50,6 +63,7 @@ def sweep(
     """Visit rows in order and return how many visits were made: fewer only when the ledger is full.
 
     An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
+    Labels are class indices (-1 and +1 where there are two), or floats: numbers for the only hypothesis to hit.
     """
     values, indices, starts = rows
     order, weights = visits
@@ -57,17 +71,23 @@ def sweep(
     classes, hypotheses = scores.shape[0], running.shape[0]
     joint = classes > hypotheses
     binary = classes == 1  # the only hypothesis speaks for class 1, and labels are -1 or +1
+    real = real_targets(labels)
     keep = ledger.shape[0] > 0
     weighted = weights.shape[0] > 0
     clock, reach = totals.clock, totals.reach
     mistakes, updates, written = totals.mistakes, totals.updates, totals.written
     weight = 1.0
     made = order.shape[0]
+    width = np.uint64(W.shape[0] // classes - 1)
+    ahead = rows_ahead(values, labels.shape[0])
     for t in range(order.shape[0]):
         if keep and ledger.shape[0] - written < hypotheses:
             made = t
             break
         i = order[t]
+        # Rows in line come by themselves.
+        if t + ahead < order.shape[0] and order[t + ahead] != i + np.uint64(ahead):
+            prefetch_row(values, indices, starts, order[t + ahead], width)
         if weighted:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, W, scores)
@@ -86,19 +106,19 @@ def sweep(
                 # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.
                 y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
                 score = own.scale * scores[c]
-            if y * score <= 0.0:
+            if not real and y * score <= 0.0:
                 mistakes += 1
-            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock))
+            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock, real))
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink
                 own.decay *= shrink
                 own.scale *= shrink
                 score *= shrink
-                if own.scale < SMALLEST_SCALE:
+                if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:
                     fold(indices, -1 if joint else c, classes, own.scale, own.shadow, W, A)
                     own.scale, own.shadow = 1.0, 0.0
             if tau != 0.0:
-                move = weight * tau * y
+                move = weight * tau * (1.0 if real else y)
                 own.sqnorm += move * (2.0 * score + move * x_sqnorm)
                 own.updates += 1
                 updates += 1

@@ -8,10 +8,17 @@ import math
 from typing import Any
 
 from rosenblatt.rules._registry import NO_SHRINK, Seen, rule, step, step_of
+from rosenblatt.rules.alma import ALMA
+from rosenblatt.rules.arow import AROW
+from rosenblatt.rules.logistic import Logistic
 from rosenblatt.rules.margin import Margin
 from rosenblatt.rules.passive_aggressive import PassiveAggressive
 from rosenblatt.rules.passive_aggressive_squared import PassiveAggressiveSquared
+from rosenblatt.rules.paum import PAUM
+from rosenblatt.rules.pegasos import Pegasos
+from rosenblatt.rules.romma import ROMMA
 from rosenblatt.rules.rosenblatt import Rosenblatt
+from rosenblatt.rules.widrow_hoff import WidrowHoff
 
 # The name of a rule on the command line and in `Perceptron(rule="...")`, and its class.
 BY_NAME: dict[str, Any] = {
@@ -19,17 +26,32 @@ BY_NAME: dict[str, Any] = {
     "margin": Margin,
     "passive-aggressive": PassiveAggressive,
     "passive-aggressive-squared": PassiveAggressiveSquared,
+    "paum": PAUM,
+    "romma": ROMMA,
+    "alma": ALMA,
+    "arow": AROW,
+    "pegasos": Pegasos,
+    "logistic": Logistic,
+    "widrow-hoff": WidrowHoff,
 }
 
 __all__ = [
+    "ALMA",
+    "AROW",
     "BY_NAME",
     "NO_SHRINK",
+    "PAUM",
+    "ROMMA",
+    "Logistic",
     "Margin",
     "PassiveAggressive",
     "PassiveAggressiveSquared",
+    "Pegasos",
     "Rosenblatt",
     "Seen",
+    "WidrowHoff",
     "from_dict",
+    "has_matrix",
     "resolve",
     "rule",
     "step",
@@ -55,6 +77,15 @@ def resolve(rule: Any, eta: float | None = None) -> Any:
     if hasattr(rule, "check"):
         rule.check()
     return rule._make(float(value) for value in rule)
+
+
+def has_matrix(rule: Any) -> bool:
+    """Return whether a rule keeps a variance for every weight, and so has a pass of its own.
+
+    >>> has_matrix(AROW()), has_matrix(Rosenblatt())
+    (True, False)
+    """
+    return hasattr(rule, "narrowed")
 
 
 def to_dict(rule: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Seen(NamedTuple):
     w_sqnorm: float  # ‖w‖² before the step
     updates: float  # how many updates came before
     clock: float  # how many examples came before
+    real: bool = False  # y is a number to be hit, and the step is tau·x instead of tau·y·x
 
 
 STEPS: dict[type, Step] = {}

@@ -1,0 +1,121 @@
+"""The loop for rules with a variance per weight: see :mod:`rosenblatt.passes.sweep`, which it follows line by line.
+
+An update moves the weights by ``τ y Σx`` and narrows ``Σ``; so it is not a multiple of the example, and no ledger can
+tell it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.records import State, Visits
+from rosenblatt.passes.rows import ONE, Rows, score_row
+from rosenblatt.passes.sweep import best_rival
+from rosenblatt.rules import Seen, step
+
+
+@compiled
+def _place(indices: Any, start: Any, k: Any, c: Any, classes: Any, width: Any) -> Any:
+    """Where the weight of class ``c`` for the k-th value of a row stands in the flat weights."""
+    if indices is None:
+        return c * (width + ONE) + ONE + (k - start)
+    return (ONE + np.uint64(indices[k])) * classes + c
+
+
+@compiled
+def _bias(indices: Any, c: Any, width: Any) -> Any:
+    return c * (width + ONE) if indices is None else c
+
+
+@compiled
+def _extent(indices: Any, starts: Any, i: Any, width: Any) -> Any:
+    """Where the values of a row begin and end."""
+    if indices is None:
+        return i * width, i * width + width
+    return starts[i], starts[i + ONE]
+
+
+@compiled
+def spread_along(
+    rows: Any, i: Any, unit: float, c: Any, classes: Any, width: Any, S: NDArray[np.float64]
+) -> float:
+    """Return ``x·Σx`` for the variances of class ``c``."""
+    values, indices, starts = rows
+    start, stop = _extent(indices, starts, i, width)
+    total = unit * unit * S[_bias(indices, c, width)]
+    for k in range(start, stop):
+        total += values[k] * values[k] * S[_place(indices, start, k, c, classes, width)]
+    return total
+
+
+@compiled
+def move_along(
+    rule: Any, rows: Any, i: Any, unit: float, c: Any, classes: Any, width: Any, move: float, shadow: float,
+    W: Any, A: Any, S: Any,
+) -> None:  # fmt: skip
+    """Add ``move·Σx`` to the weights of class ``c`` and narrow their variances."""
+    values, indices, starts = rows
+    start, stop = _extent(indices, starts, i, width)
+    at = _bias(indices, c, width)
+    W[at] += move * S[at] * unit
+    A[at] += shadow * move * S[at] * unit
+    S[at] /= 1.0 + S[at] * unit * unit / rule.r
+    for k in range(start, stop):
+        at = _place(indices, start, k, c, classes, width)
+        along = move * S[at] * values[k]
+        W[at] += along
+        A[at] += shadow * along
+        S[at] /= 1.0 + S[at] * values[k] * values[k] / rule.r
+
+
+@compiled_for_rules
+def sweep_with_variances(
+    rule: Any,
+    rows: Rows,
+    labels: NDArray[np.int64],
+    visits: Visits,
+    unit: float,
+    state: State,
+    S: NDArray[np.float64],
+) -> None:
+    """Visit rows in order; ``S`` holds the variances, laid out as the weights are."""
+    values, indices, starts = rows
+    order, weights = visits
+    W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
+    hypotheses = running.shape[0]
+    classes = np.uint64(scores.shape[0])
+    width = np.uint64(W.shape[0]) // classes - ONE
+    joint = scores.shape[0] > hypotheses
+    binary = scores.shape[0] == 1
+    weight = 1.0
+    for t in range(order.shape[0]):
+        i = order[t]
+        if weights.shape[0] > 0:
+            weight = weights[t]
+        totals.reach = max(totals.reach, score_row(values, indices, starts, i, unit, W, scores))
+        for c in range(hypotheses):
+            own = running[c]
+            up, down = np.uint64(c), np.uint64(0)
+            if joint:
+                up, down = np.uint64(labels[i]), np.uint64(best_rival(scores, labels[i]))
+                y, score = 1.0, float(scores[up] - scores[down])
+                spread = spread_along(rows, i, unit, up, classes, width, S)
+                spread += spread_along(rows, i, unit, down, classes, width, S)
+            else:
+                y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
+                score = float(scores[c])
+                spread = spread_along(rows, i, unit, up, classes, width, S)
+            if y * score <= 0.0:
+                totals.mistakes += 1
+            _, tau = step(rule, Seen(score, y, spread, own.sqnorm, own.updates, totals.clock, False))
+            if tau != 0.0:
+                own.updates += 1
+                totals.updates += 1
+                move = weight * tau * y
+                move_along(rule, rows, i, unit, up, classes, width, move, own.shadow, W, A, S)
+                if joint:
+                    move_along(rule, rows, i, unit, down, classes, width, -move, own.shadow, W, A, S)
+            own.shadow += weight
+        totals.clock += weight

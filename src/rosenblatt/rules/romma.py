@@ -1,0 +1,61 @@
+"""ROMMA: the shortest weights that agree with this mistake and with all that was learned before."""
+
+from typing import NamedTuple
+
+from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+
+LONGEST = 1e200  # squared norm of weights beyond which the margin they claim is below any float's reach
+NARROWEST = 1e-12  # squared sine of the angle below which x and −w are one direction
+
+
+class ROMMA(NamedTuple):
+    """The relaxed online maximum margin algorithm: project onto two half-spaces instead of all.
+
+    **Update.** If ``y (w·x) ≤ margin`` then ``w ← argmin ‖v‖`` subject to ``y (v·x) ≥ 1`` and ``v·w ≥ ‖w‖²``:
+    ``w ← c w + d y x`` with ``c = (‖x‖²‖w‖² − y w·x)/D``, ``d = ‖w‖²(1 − y w·x)/D``, ``D = ‖x‖²‖w‖² − (w·x)²``.
+    The first example, one that alone implies all before it, and one that contradicts it, give ``w = y x/‖x‖²``.
+
+    Parameters
+    ----------
+    margin : float
+        0 corrects mistakes only (ROMMA); up to 1 also what is right by no more than it (aggressive ROMMA).
+
+    Guarantee
+    ---------
+    On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most ``R²/γ²`` mistakes
+    (:meth:`mistakes_at_most`); while they are separable ``‖w‖`` never falls, and never exceeds ``1/γ``.
+
+    Examples
+    --------
+    >>> ROMMA().mistakes_at_most(radius=2.0, margin=0.5)
+    16.0
+
+    References
+    ----------
+    Y. Li and P. Long (2002), The relaxed online maximum margin algorithm, Machine Learning 46, Figures 1 and 2,
+    Theorem 2.
+    """
+
+    margin: float = 0.0
+
+    def check(self) -> None:
+        """Raise ValueError unless the parameters are in their range."""
+        if not 0.0 <= self.margin < 1.0:
+            raise ValueError(f"margin must be in [0, 1), got {self.margin!r}")
+
+    def mistakes_at_most(self, radius: float, margin: float, start_norm: float = 0.0) -> float:
+        """Bound the mistakes on separable examples; nothing is known from other than zero weights."""
+        return (radius / margin) ** 2 if start_norm == 0.0 else float("inf")
+
+
+@rule(ROMMA)
+def step(romma: ROMMA, seen: Seen) -> tuple[float, float]:
+    """Move to the nearest point of both half-spaces."""
+    right_by = seen.y * seen.score
+    if right_by > romma.margin or seen.x_sqnorm == 0.0:
+        return NO_SHRINK, 0.0
+    product = seen.x_sqnorm * seen.w_sqnorm
+    apart = product - right_by * right_by
+    if apart <= NARROWEST * product or right_by >= product or seen.w_sqnorm > LONGEST:
+        return 0.0, 1.0 / seen.x_sqnorm
+    return (product - right_by) / apart, seen.w_sqnorm * (1.0 - right_by) / apart
