@@ -83,12 +83,12 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @compiled
-def _said(value: Any, column: Any) -> Any:
-    """What one coordinate adds to a row's key: nothing where it is zero."""
+def _said(value: Any, column: Any, sign: Any) -> Any:
+    """What one coordinate adds to a row's key: nothing where it is zero, of either sign."""
     z = (value ^ (value >> S32)) + (column + ONE) * GOLDEN  # small numbers differ in their high bits only
     z = (z ^ (z >> S30)) * FIRST
     z = (z ^ (z >> S27)) * SECOND
-    return z ^ (z >> S31) if value != 0 else np.uint64(0)
+    return z ^ (z >> S31) if value & (sign - ONE) != 0 else np.uint64(0)
 
 
 @compiled
@@ -96,12 +96,13 @@ def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any) -> 
     """Sum what the coordinates of each row say, in any order: the same for dense and sparse rows."""
     n = np.uint64(keys.shape[0])
     width = np.uint64(bits.shape[0]) // max(n, ONE)
+    sign = ONE << np.uint64(8 * bits.itemsize - 1)
     for i in range(n):
         key = np.uint64(labels[i] + 1) * SECOND
         if indices is None:
             for j in range(width):
-                key += _said(np.uint64(bits[i * width + j]), j)
+                key += _said(np.uint64(bits[i * width + j]), j, sign)
         else:
             for k in range(starts[i], starts[i + ONE]):
-                key += _said(np.uint64(bits[k]), np.uint64(indices[k]))
+                key += _said(np.uint64(bits[k]), np.uint64(indices[k]), sign)
         keys[i] = key

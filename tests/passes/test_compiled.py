@@ -1,0 +1,58 @@
+"""Machine code is kept where it cannot go stale, and never where it may not be written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from rosenblatt.passes import compiled
+
+LEARN = "from rosenblatt.learner import Learner; Learner().learn([[1.0]], [1])"
+
+
+def run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_the_folder_is_named_after_the_sources(monkeypatch, tmp_path):
+    compiled._folder_for_this_version.cache_clear()
+    before = Path(compiled._folder_for_this_version(str(tmp_path))).name
+    compiled._folder_for_this_version.cache_clear()
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"another source")
+    after = Path(compiled._folder_for_this_version(str(tmp_path))).name
+    compiled._folder_for_this_version.cache_clear()
+    assert before != after
+
+
+def test_decorating_leaves_numbas_own_setting_alone():
+    before = numba.config.CACHE_DIR
+    compiled.compiled(_some_loop)
+    assert before == numba.config.CACHE_DIR
+
+
+def _some_loop(x):
+    return x
+
+
+def test_a_second_process_finds_the_code_of_the_first(tmp_path):
+    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path))
+    first = set(tmp_path.rglob("*.nbc"))
+    assert any("sweep" in path.name for path in first)
+    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert set(tmp_path.rglob("*.nbc")) == first
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_home_that_may_not_be_written_is_no_obstacle(tmp_path):
+    tmp_path.chmod(0o500)
+    assert run(LEARN, XDG_CACHE_HOME=str(tmp_path / "none"), HOME=str(tmp_path)) == ""
