@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import numba
-import pytest
 
 from rosenblatt.passes import compiled
 
@@ -52,7 +51,6 @@ def test_a_second_process_finds_the_code_of_the_first(tmp_path):
     assert set(tmp_path.rglob("*.nbc")) == first
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_home_that_may_not_be_written_is_no_obstacle(tmp_path):
-    tmp_path.chmod(0o500)
-    assert run(LEARN, XDG_CACHE_HOME=str(tmp_path / "none"), HOME=str(tmp_path)) == ""
+def test_a_cache_that_cannot_be_made_is_no_obstacle(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert run(LEARN, XDG_CACHE_HOME=str(tmp_path / "file")) == ""
