@@ -1,22 +1,48 @@
 """Margins, bounds, separability and cone programs: statements about data that check themselves."""
 
-from rosenblatt.proofs.bounds import MistakeBound, bound_of, margin, mistake_bound, radius
-from rosenblatt.proofs.inseparable import Inseparable, QuasiSeparable
-from rosenblatt.proofs.proof import Proof, from_json
-from rosenblatt.proofs.separability import separability
-from rosenblatt.proofs.separable import Separable, Undecided
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "Inseparable",
-    "MistakeBound",
-    "Proof",
-    "QuasiSeparable",
-    "Separable",
-    "Undecided",
-    "bound_of",
-    "from_json",
-    "margin",
-    "mistake_bound",
-    "radius",
-    "separability",
-]
+# Public name -> the module it lives in; loaded when used, because the learner needs only the bounds.
+_HOME = {
+    "Feasible": "rosenblatt.proofs.cone_answers",
+    "HardMargin": "rosenblatt.proofs.largest_margin",
+    "Infeasible": "rosenblatt.proofs.cone_answers",
+    "Inseparable": "rosenblatt.proofs.inseparable",
+    "MistakeBound": "rosenblatt.proofs.bounds",
+    "Proof": "rosenblatt.proofs.proof",
+    "ProofTrace": "rosenblatt.proofs.trace",
+    "QuasiSeparable": "rosenblatt.proofs.inseparable",
+    "Separable": "rosenblatt.proofs.separable",
+    "SoftMargin": "rosenblatt.proofs.hinge",
+    "Undecided": "rosenblatt.proofs.separable",
+    "add_slack": "rosenblatt.proofs.slack",
+    "bound_of": "rosenblatt.proofs.bounds",
+    "first_failure": "rosenblatt.proofs.verify",
+    "from_json": "rosenblatt.proofs.proof",
+    "hard_margin": "rosenblatt.proofs.largest_margin",
+    "hinge_bound": "rosenblatt.proofs.hinge",
+    "margin": "rosenblatt.proofs.bounds",
+    "margins": "rosenblatt.proofs.bounds",
+    "mistake_bound": "rosenblatt.proofs.bounds",
+    "proof_trace": "rosenblatt.proofs.trace",
+    "radius": "rosenblatt.proofs.bounds",
+    "separability": "rosenblatt.proofs.decision",
+    "slack_bound": "rosenblatt.proofs.slack",
+    "soft_margin": "rosenblatt.proofs.hinge",
+    "solve_cone": "rosenblatt.proofs.cone_program",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 (the names are strings of the table above)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rosenblatt.proofs' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

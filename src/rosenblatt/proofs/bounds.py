@@ -142,7 +142,8 @@ def scaled_bound(
     start = ends[piece - 1] if piece else 0.0
     s = min(max(pulls[piece] / curvature, start), ends[piece])
     loss = float(np.maximum(0.0, 1.0 - s * m).sum())
-    return min(curvature * passes * s * s + 2.0 * passes * loss, 2.0 * passes * m.size), float(s)
+    bound = float(curvature * passes * s * s) + 2.0 * passes * loss
+    return min(bound, 2.0 * passes * m.size), float(s)
 
 
 def margins_of(examples: Examples, w: npt.NDArray[np.float64], b: Any) -> npt.NDArray[np.float64]:

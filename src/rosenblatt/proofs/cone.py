@@ -33,6 +33,7 @@ class Cone:
 
     examples: Examples
     kept: bool = False
+    bias_exponent: int = 0  # with ``kept``: the always-one feature is 2**this in the working copy
 
     @property
     def k(self) -> int:
@@ -125,7 +126,10 @@ class Cone:
         used = np.where(self._exponents > -(1 << 20), self._exponents, 0)
         if self.kept:
             top = int(used.max(initial=0))
-            return np.full(self.width, -top if abs(top) > 200 else 0, dtype=np.int64)
+            shift = np.full(self.width, -top if abs(top) > 200 else 0, dtype=np.int64)
+            if self.examples.fit_intercept:
+                shift[-1] += self.bias_exponent
+            return shift
         shift = np.zeros(len(used), dtype=np.int64) if self._even else -used
         if self.examples.fit_intercept:
             top = int(used.max(initial=0)) if self._even else 0

@@ -131,11 +131,9 @@ def null_space(matrix: Sequence[Sequence[int]], width: int) -> list[list[int]]:
     if not matrix:
         return [[int(i == j) for j in range(width)] for i in range(width)]
     used = [j for j in range(width) if any(row[j] for row in matrix)]
-    basis = []
-    for j in range(width):
-        if j not in set(used):
-            basis.append([int(i == j) for i in range(width)])
-    if not used:
+    unused = sorted(set(range(width)) - set(used))
+    basis = [[int(i == j) for i in range(width)] for j in unused]
+    if len(pivots(matrix)[1]) == len(used):  # the rank is certain: only unused columns are left
         return basis
     reduced, denominator, rank = flint.fmpz_mat([[row[j] for j in used] for row in matrix]).rref()
     leading = _leading(reduced, rank)

@@ -22,6 +22,7 @@ from rosenblatt.proofs.examples import Examples
 from rosenblatt.proofs.projected_cone import ProjectedCone
 from rosenblatt.proofs.wolfe_search import wolfe_search
 
+MOST_BITS = 1_000_000  # in an exact basis of a subspace; past it the question is left open
 MANY = 4000  # contradictions looked at when the first face is built from equal rows
 
 
@@ -42,7 +43,10 @@ def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) 
         np.arange(len(cone.examples.codes)),
     )  # the examples that are not yet known to be touched
     while not clock.out_of_time():
-        left = ProjectedCone(part, orthogonal_to(cone, core.ids))
+        basis = orthogonal_to(cone, core.ids)
+        if basis is None:
+            return None
+        left = ProjectedCone(part, basis)
         alive = where[left.ids // rivals] * rivals + left.ids % rivals
         touched = np.ones(cone.n_rows, dtype=np.bool_)
         touched[alive] = False
@@ -73,9 +77,14 @@ def _opposites_within(left: ProjectedCone) -> Combination | None:
     return exact_combination(left, ids, np.ones(len(ids)))
 
 
-def orthogonal_to(cone: Cone, ids: Ids) -> list[list[int]]:
-    """Return integer vectors that span all ``w`` with ``a·w = 0`` for the demands ``ids``."""
+def orthogonal_to(cone: Cone, ids: Ids) -> list[list[int]] | None:
+    """Return integer vectors that span all ``w`` with ``a·w = 0`` for the demands ``ids``; None if too long."""
     whole = cone.integer_rows(ids)
+    longest = max((max(map(abs, row)).bit_length() for row in whole.matrix if row), default=0)
+    used = sum(map(any, zip(*whole.matrix, strict=True)))
+    rank = len(pivots(whole.matrix)[1])
+    if rank < used and rank * longest * cone.dim > MOST_BITS:
+        return None
     lowest = max(whole.columns)
     return [
         [value << (lowest - exponent) for value, exponent in zip(vector, whole.columns, strict=True)]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.proofs.cone_answers import Feasible, Infeasible
 from rosenblatt.proofs.exact import integers, mantissas, null_space, over_common_denominator
 from rosenblatt.proofs.inseparable import Inseparable, QuasiSeparable
 from rosenblatt.proofs.proof import Proof
@@ -43,6 +44,10 @@ def first_failure(proof: Proof, X: Any, y: Any = None) -> str | None:
             _check_undecided(proof, data)
         elif isinstance(proof, Inseparable):
             _check_inseparable(proof, data)
+        elif isinstance(proof, Feasible):
+            _check_feasible(proof, data)
+        elif isinstance(proof, Infeasible):
+            _check_combination(proof.rows, (), proof.weights, data)
         else:
             return f"nothing is known about answers of kind {type(proof).__name__}"
     except _Failure as failure:
@@ -277,6 +282,14 @@ def _check_spanned(core: list[list[int]], groups: list[tuple[Any, int | None]], 
                     exact = ExactVector(tuple(Fraction(value) for value in gap), data.bias)
                     X = data.X if len(rows) == data.X.shape[0] else data.X[rows]
                     _demand(not scores(X, exact).signs().any(), "a row need not be touched")
+
+
+def _check_feasible(proof: Feasible, data: _Data) -> None:
+    _demand(data.k == 1 and not data.bias, "a cone program has no classes and no intercept")
+    for rows, _, sides, part in _parts(proof, data):
+        low = np.flatnonzero(part.compared(sides, Fraction(1)) < 0)
+        if len(low):
+            raise _Failure(f"row {rows[low[0]]} of A w is below 1")
 
 
 def _check_undecided(proof: Undecided, data: _Data) -> None:
