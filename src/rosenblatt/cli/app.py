@@ -8,9 +8,12 @@ from rosenblatt.cli.evaluate import evaluate
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
 from rosenblatt.cli.predict import predict
+from rosenblatt.cli.prove import prove
+from rosenblatt.cli.solve import solve
 from rosenblatt.cli.telling import guarded, show_tracebacks
+from rosenblatt.cli.verify import verify
 
-COMMANDS = (fit, predict, evaluate, info)
+COMMANDS = (fit, predict, evaluate, info, prove, verify, solve)
 
 app = typer.Typer(
     name="rosenblatt",

@@ -114,7 +114,9 @@ def fit(
             held_out = read(test, reading, rows.schema)
         read_at = time.perf_counter()
         progress.tell("learning", 0, passes)
-        trained = train(asked, rows.X, rows.y, lambda done, words: progress.tell(words, done, passes))
+        trained = train(
+            asked, rows.X, rows.y, rows.weight, lambda done, words: progress.tell(words, done, passes)
+        )
         trained_at = time.perf_counter()
         progress.tell("scoring")
         report = _report(trained, rows, held_out)

@@ -40,3 +40,19 @@ Hypothesis = Annotated[
 NoIntercept = Annotated[
     bool, typer.Option("--no-intercept", help="Boundaries pass through the origin: learn no bias.")
 ]
+ProofOutput = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write the proof here as JSON, for verify."),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="SECONDS", min=0, help="Give up after so long.", show_default="never"
+    ),
+]
+Constraints = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="The matrix A: CSV with the names of the variables, or LIBSVM text."
+    ),
+]

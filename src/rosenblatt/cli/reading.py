@@ -34,8 +34,16 @@ class Rows(NamedTuple):
     y: Any  # labels as written, or None
     lines: "NDArray[np.int64]"
     schema: "Schema"
+    weight: Any  # importance of every row, or None: one each
+    files: tuple[tuple[int, str], ...]  # (first row, path), where the rows come from several files
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
+
+    def where(self, row: int) -> int | str:
+        """Return the line of a row; with its path where there are several files."""
+        path = next((path for first, path in reversed(self.files) if first <= row), None)
+        line = int(self.lines[row])
+        return line if path is None or len(self.files) == 1 else f"{path}:{line}"
 
     def about(self) -> dict[str, Any]:
         """Describe the source as JSON can hold it."""
@@ -88,7 +96,7 @@ def schema_of(model: "Model", source: str, reading: Reading) -> "Schema | None":
     elif _format(source, reading) == "libsvm":
         return LibsvmSchema(model.n_features, reading.zero_based)
     else:
-        header = _header(source, reading)
+        header = header_of(source, reading)
         target = reading.target or (header[-1] if len(header) > model.n_features or names else None)
         if names and target in names:
             target = None
@@ -120,9 +128,18 @@ def _all_of(examples: "Examples") -> Rows:
 
     batch = concatenate(list(examples))
     skipped = [str(line) for line in examples.skipped]
-    rows = Rows(examples.path, *batch, examples.schema, skipped, dict(examples.unseen_in))
     note_oddities(examples)
-    return rows
+    return Rows(
+        examples.path,
+        batch.X,
+        batch.y,
+        batch.lines,
+        examples.schema,
+        weight=getattr(batch, "weight", None),
+        files=getattr(batch, "files", ()),
+        skipped=skipped,
+        unseen=dict(examples.unseen_in),
+    )
 
 
 def note_oddities(examples: "Examples") -> None:
@@ -139,7 +156,8 @@ def _format(source: str, reading: Reading) -> str:
     return reading.format or find_format(source)
 
 
-def _header(source: str, reading: Reading) -> list[str]:
+def header_of(source: str, reading: Reading) -> list[str]:
+    """Return the names of the columns of a table."""
     from rosenblatt.data.delimited import read_header
 
     return read_header(source, "\t" if _format(source, reading) == "tsv" else None).names

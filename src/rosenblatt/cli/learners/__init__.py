@@ -55,8 +55,8 @@ class Model(Protocol):
         """Write the model to a file."""
 
 
-def trainer(name: str) -> Callable[[Options, Any, Any, Callable[[int, str], None]], Model]:
-    """Return the function that trains a learner: ``train(options, X, y, on_pass)``."""
+def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str], None]], Model]:
+    """Return the function that trains a learner: ``train(options, X, y, weight, on_pass)``."""
     if name not in LEARNERS:
         raise ValueError(f"--learner is {name!r}: expected one of {', '.join(LEARNERS)}")
     found: Callable[..., Model] = import_module(LEARNERS[name]).train

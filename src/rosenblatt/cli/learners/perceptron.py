@@ -70,8 +70,10 @@ class PerceptronModel:
         save_learner(self.learner, path, about={**self.about, **about}, ledger=ledger or needed)
 
 
-def train(options: Options, X: Any, y: Any, on_pass: Callable[[int, str], None]) -> PerceptronModel:
-    """Train as ``Perceptron(...).fit(X, y)`` does, and call ``on_pass(pass, words)`` after every pass."""
+def train(
+    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]
+) -> PerceptronModel:
+    """Train as ``Perceptron(...).fit(X, y, weight)`` does, and call ``on_pass(pass, words)`` after every pass."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
     if hypothesis in hypotheses.FROM_THE_LEDGER and not options.keep_ledger:
         raise ValueError(f"--hypothesis {hypothesis} is read from the ledger: drop --no-ledger")
@@ -89,6 +91,7 @@ def train(options: Options, X: Any, y: Any, on_pass: Callable[[int, str], None])
         y,
         max_iter=options.passes,
         shuffle=options.shuffle,
+        sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
     )
     about = {

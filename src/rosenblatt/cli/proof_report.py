@@ -1,0 +1,185 @@
+"""What ``prove``, ``verify`` and ``solve`` print: an answer, and the lines of the file that make it so."""
+
+from typing import Any
+
+from rosenblatt.cli.drawing import columns, facts, number
+from rosenblatt.cli.drawing import show as show_parts
+from rosenblatt.cli.reading import Reading, Rows
+from rosenblatt.cli.telling import counted, listed
+
+MOST_ROWS = 20  # lines and variables that are listed one by one
+
+ANSWERS = {
+    "Separable": "Separable: a hyperplane has every row strictly on the side of its class.",
+    "Inseparable": "Not separable: no hyperplane has every row strictly on the side of its class.",
+    "QuasiSeparable": "Not separable, but almost: a hyperplane has every row on its side or touches it.",
+    "Feasible": "Feasible: one w has A w >= 1 in every row.",
+    "Infeasible": "Infeasible: no w has A w >= 1 in every row.",
+    "Undecided": "Undecided: the time ran out.",
+}
+
+
+def report_of(proof: Any, rows: Rows) -> dict[str, Any]:
+    """Describe a proof as JSON can hold it, its rows by their lines in the file."""
+    answer = type(proof).__name__
+    report: dict[str, Any] = {**rows.about(), "features": proof.n_features, "answer": answer}
+    if answer in ("Separable", "Inseparable", "QuasiSeparable") or len(proof.classes) > 1:
+        report |= {"classes": list(proof.classes), "fit_intercept": proof.fit_intercept}
+    if answer == "Separable":
+        report |= {
+            "margin": proof.margin,
+            "radius": proof.radius,
+            "bound": proof.bound,
+            "margin_lines": _lines(proof.rows, rows),
+        }
+    if answer in ("Inseparable", "QuasiSeparable"):
+        report["contradiction"] = _weighted(proof.culprits, proof.rivals, proof, rows)
+        report["overlap"] = proof.overlap
+    if answer == "QuasiSeparable":
+        report["touched_lines"] = _lines(proof.rows, rows)
+    if answer == "Infeasible":
+        report["contradiction"] = _weighted(proof.rows, (), proof, rows)
+    if answer == "Undecided":
+        report |= {"margin_at_least": proof.lower, "margin_at_most": proof.upper}
+    if answer in ("Separable", "QuasiSeparable", "Feasible"):
+        report["hyperplanes"] = _hyperplanes(proof, rows)
+    return report
+
+
+def write(proof: Any, path: str, reading: Reading, kind: str) -> None:
+    """Write a proof with how its data were read, all or nothing."""
+    import json
+
+    from rosenblatt.storage import replacing
+
+    content = json.loads(proof.to_json())
+    content["reading"] = {"as": kind, **reading._asdict()}
+    with replacing(path) as file:
+        file.write(json.dumps(content, indent=1).encode() + b"\n")
+
+
+def show(report: dict[str, Any]) -> None:
+    """Draw the answer, then the lines that make it so."""
+    from rich.text import Text
+
+    parts: list[Any] = [
+        Text(report["source"], style="bold"),
+        Text(ANSWERS[report["answer"]]),
+        facts(_facts(report)),
+    ]
+    if "contradiction" in report:
+        parts += ["", *_contradiction(report)]
+    if report["answer"] == "Feasible":
+        parts += ["", _variables(report["hyperplanes"][0]["weights"])]
+    if "holds" in report:
+        parts += ["", Text(f"{report['proof']} holds: every claim was checked in exact arithmetic.")]
+    elif "proof" in report:
+        parts += ["", facts([("proof", report["proof"])])]
+    show_parts(*parts)
+
+
+def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    what = "variables" if report["answer"] in ("Feasible", "Infeasible") else "features"
+    found = [("rows", f"{report['rows']:,}"), (what, f"{report['features']:,}")]
+    if "classes" in report:
+        found.append(("classes", f"{len(report['classes'])}: {listed(report['classes'])}"))
+    if report["answer"] == "Separable":
+        on_margin = report["margin_lines"]
+        found += [
+            ("margin", f"at least {number(report['margin'])}"),
+            ("radius", f"at most {number(report['radius'])}"),
+            ("bound", f"a perceptron makes at most {number(report['bound'])} mistakes on them, (R/γ)²"),
+            ("on the margin", f"{_place(report)}{'s' * (len(on_margin) > 1)} {listed(on_margin, MOST_ROWS)}"),
+        ]
+    if report["answer"] == "QuasiSeparable":
+        touched = report["touched_lines"]
+        found.append(("touched", f"{counted(len(touched), _place(report))}: {listed(touched, MOST_ROWS)}"))
+    if report["answer"] == "Undecided":
+        low, high = number(report["margin_at_least"]), number(report["margin_at_most"])
+        found.append(("margin", f"between {low} and {high}; give it more time"))
+    return found
+
+
+def _contradiction(report: dict[str, Any]) -> list[Any]:
+    from rich.text import Text
+
+    rows = report["contradiction"]
+    labelled, rivals = "label" in rows[0], "against" in rows[0]
+    table = columns(
+        _place(report), "weight", *(["label"] if labelled else []), *(["against"] if rivals else [])
+    )
+    for column in table.columns[2:]:
+        column.justify = "left"
+    for row in rows[:MOST_ROWS]:
+        words = [Text(str(row[key])) for key in ("label", "against") if key in row]
+        table.add_row(Text(str(row["line"])), _short(row["weight"]), *words)
+    more = (
+        [Text(f"and {len(rows) - MOST_ROWS:,} more, in --json and -o", style="dim")]
+        if len(rows) > MOST_ROWS
+        else []
+    )
+    if not labelled:
+        why = "These rows, so weighted, add up to exactly zero; so does the same sum of A w, for every w."
+    elif len(rows) == 1:
+        why = "This row is all zero: without an intercept every hyperplane passes through it."
+    else:
+        why = "These rows contradict each other; one of their labels may be wrong."
+    return [Text(why), table, *more]
+
+
+def _variables(weights: dict[str, float]) -> Any:
+    from rich.text import Text
+
+    table = columns("variable", "value")
+    for name, value in list(weights.items())[:MOST_ROWS]:
+        table.add_row(Text(name), f"{value:.10g}")
+    if len(weights) > MOST_ROWS:
+        table.add_row(Text(f"and {len(weights) - MOST_ROWS:,} more, in --json and -o", style="dim"), "")
+    return table
+
+
+def _place(report: dict[str, Any]) -> str:
+    return "row" if report["source"].startswith("sample:") else "line"
+
+
+def _lines(places: Any, rows: Rows) -> list[int | str]:
+    return [rows.where(place) for place in places]
+
+
+def _weighted(places: Any, rivals: Any, proof: Any, rows: Rows) -> list[dict[str, Any]]:
+    """Return line, label and weight of every row of a contradiction, the heaviest first."""
+    told = []
+    for at, (place, weight) in enumerate(zip(places, proof.weights, strict=True)):
+        row: dict[str, Any] = {"line": rows.where(place), "weight": _rational(weight)}
+        if rows.y is not None and type(proof).__name__ != "Infeasible":
+            row["label"] = rows.y[place].item()
+        if rivals:
+            row["against"] = proof.classes[rivals[at]]
+        told.append((weight, row))
+    return [row for _, row in sorted(told, key=lambda pair: -pair[0])]
+
+
+def _hyperplanes(proof: Any, rows: Rows) -> list[dict[str, Any]]:
+    """Return weights by name, rounded; the proof file holds them exactly."""
+    import numpy as np
+
+    names = rows.schema.feature_names or [f"feature {number}" for number in range(1, proof.n_features + 1)]
+    weights = np.atleast_2d(proof.w).tolist()
+    biases = np.atleast_1d(proof.b).tolist()
+    return [
+        {"weights": dict(zip(names, row, strict=True)), "bias": bias}
+        for row, bias in zip(weights, biases, strict=True)
+    ]
+
+
+def _rational(value: Any) -> str:
+    import flint
+
+    return str(flint.fmpq(value.numerator, value.denominator))  # str(int) has a length limit
+
+
+def _short(text: str) -> str:
+    """Shorten a rational that nobody would read."""
+    from fractions import Fraction
+
+    return text if len(text) <= 12 else f"{float(Fraction(text)):.6g}"

@@ -1,0 +1,83 @@
+"""``rosenblatt solve``: find w with A w >= 1 in every row, or prove that there is none."""
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.progress import Progress
+from rosenblatt.cli.reading import Reading, Rows, header_of, read, refuse_overwriting
+from rosenblatt.cli.telling import refuse
+
+FEASIBLE, INFEASIBLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
+
+
+def solve(
+    source: opt.Constraints,
+    output: opt.ProofOutput = None,
+    time_limit: opt.TimeLimit = None,
+    skip_bad: opt.SkipBad = False,
+    format: opt.InputFormat = None,
+    zero_based: opt.ZeroBased = False,
+    json: opt.AsJson = False,
+) -> None:
+    """Solve A w >= 1, a linear program over a cone, by the perceptron.
+
+    \b
+    Examples:
+      rosenblatt solve constraints.csv
+      rosenblatt solve constraints.csv -o answer.json --time-limit 60
+      rosenblatt verify answer.json constraints.csv
+
+    \b
+    Exit code:
+      0  feasible: the variables, with every row checked exactly
+      1  infeasible: the few rows that add up to zero, with their weights
+      2  an error
+      3  undecided within the time limit
+
+    Every column of a CSV file is a variable and every line a row of A. In LIBSVM text the label is the right-hand
+    side, and must be 1.
+    """
+    if output is not None:
+        refuse_overwriting(output, source)
+    reading = Reading(None, format, zero_based, skip_bad)
+    with Progress() as progress:
+        progress.tell(f"reading {source}")
+        rows = read_constraints(source, reading)
+        progress.tell("searching for a solution, or for a contradiction")
+        from rosenblatt.proofs import solve_cone
+
+        answer = solve_cone(rows.X, time_limit=time_limit)
+    from rosenblatt.cli.proof_report import report_of, show, write
+
+    report = report_of(answer, rows)
+    if output is not None:
+        write(answer, output, reading, "constraints")
+        report["proof"] = output
+    if json:
+        from rosenblatt.cli.drawing import print_json
+
+        print_json(report)
+    else:
+        show(report)
+    raise typer.Exit({"Feasible": FEASIBLE, "Undecided": UNDECIDED}.get(report["answer"], INFEASIBLE))
+
+
+def read_constraints(source: str, reading: Reading) -> Rows:
+    """Read the rows of A: every column of a table, or LIBSVM text whose labels are all 1."""
+    from rosenblatt.data import BadInput, Column, TableSchema
+    from rosenblatt.data.sniff import find_format
+
+    if source.startswith("sample:"):
+        refuse(f"{source}: a sample holds examples, not constraints")
+    if (reading.format or find_format(source)) == "libsvm":
+        rows = read(source, reading)
+        other = (rows.y != 1).nonzero()[0]
+        if other.size:
+            label = rows.y[other[0]].item()
+            raise BadInput(
+                source,
+                int(rows.lines[other[0]]),
+                f"the right-hand side is {label}: A w >= 1 has 1 everywhere",
+            )
+        return rows
+    return read(source, reading, TableSchema(tuple(Column(name) for name in header_of(source, reading))))
