@@ -63,10 +63,10 @@ def save_learner(
             "converged": learner.converged,
             "epochs": [[epoch.mistakes, epoch.updates] for epoch in learner.epochs],
             "standings": {
-                name: [_number(x) for x in standing] for name, standing in learner.standings.items()
+                name: [json_number(x) for x in standing] for name, standing in learner.standings.items()
             },
         },
-        "classes": _labels_to_json(learner.classes),
+        "classes": labels_to_json(learner.classes),
         "about": about or {},
     }
     write_file(path, header, arrays)
@@ -173,20 +173,20 @@ def _learner_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Le
         keep_ledger=False,
         seed=int(told["seed"]),
     )
-    learner.classes = _labels_from_json(header["classes"])
+    learner.classes = labels_from_json(header["classes"])
     rows = 1 if learner.classes.size <= 2 else learner.classes.size
     width = arrays["W"].shape[1]
     hypotheses = 1 if learner.multi_class == "joint" else rows
-    learner.W = _array(arrays, "W", (rows, width), (np.float32, np.float64))
-    learner.A = _array(arrays, "A", (rows, width), (np.float64,))
+    learner.W = checked_array(arrays, "W", (rows, width), (np.float32, np.float64))
+    learner.A = checked_array(arrays, "A", (rows, width), (np.float64,))
     if learner.S is not None:
-        learner.S = _array(arrays, "S", (rows, width), (np.float64,))
+        learner.S = checked_array(arrays, "S", (rows, width), (np.float64,))
         if not (learner.S > 0.0).all():
             raise ValueError("S has a variance that is not above zero")
-    learner.running = _records(arrays, "running", RUNNING, hypotheses)
-    learner.totals = _records(arrays, "totals", TOTALS, 1)
+    learner.running = checked_records(arrays, "running", RUNNING, hypotheses)
+    learner.totals = checked_records(arrays, "totals", TOTALS, 1)
     if "pocket" in arrays:
-        learner.pocket = _array(arrays, "pocket", (rows, width), (np.float32, np.float64))
+        learner.pocket = checked_array(arrays, "pocket", (rows, width), (np.float32, np.float64))
     if "ledger.start" in arrays:
         learner.ledger = _ledger_from(arrays, rows, width)
     learner.rows_seen = int(told["rows_seen"])
@@ -212,12 +212,14 @@ def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
 
 
 def _ledger_from(arrays: dict[str, NDArray[Any]], rows: int, width: int) -> Ledger:
-    ledger = Ledger(_array(arrays, "ledger.start", (rows, width), (np.float32, np.float64)))
-    entries = _records(arrays, "ledger", ENTRY, arrays["ledger.row"].size)
-    ledger.support_rows = _array(arrays, "ledger.support_rows", (None,), (np.int64,))
+    ledger = Ledger(checked_array(arrays, "ledger.start", (rows, width), (np.float32, np.float64)))
+    entries = checked_records(arrays, "ledger", ENTRY, arrays["ledger.row"].size)
+    ledger.support_rows = checked_array(arrays, "ledger.support_rows", (None,), (np.int64,))
     stored = ledger.support_rows.size
     if "ledger.support" in arrays:
-        ledger.support = _array(arrays, "ledger.support", (stored, width - 1), (np.float32, np.float64))
+        ledger.support = checked_array(
+            arrays, "ledger.support", (stored, width - 1), (np.float32, np.float64)
+        )
     elif "ledger.support.data" in arrays:
         ledger.support = _csr_from(arrays, (stored, width - 1))
     known = np.isin(entries["row"], ledger.support_rows).all()
@@ -238,16 +240,20 @@ def _csr_from(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Any:
     return matrix
 
 
-def _records(arrays: dict[str, NDArray[Any]], name: str, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+def checked_records(
+    arrays: dict[str, NDArray[Any]], name: str, dtype: np.dtype[Any], size: int
+) -> NDArray[Any]:
+    """Return the fields of records, each an array of its own in the file, or raise ValueError."""
     records = np.zeros(size, dtype)
     for field in dtype.names or ():
-        records[field] = _array(arrays, f"{name}.{field}", (size,), (dtype[field].type,))
+        records[field] = checked_array(arrays, f"{name}.{field}", (size,), (dtype[field].type,))
     return records
 
 
-def _array(
+def checked_array(
     arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...], dtypes: tuple[type, ...]
 ) -> NDArray[Any]:
+    """Return an array of this shape and one of these types, finite throughout, or raise ValueError."""
     array = arrays[name]
     fits = array.ndim == len(shape) and all(
         want is None or have == want for have, want in zip(array.shape, shape, strict=True)
@@ -259,7 +265,8 @@ def _array(
     return array
 
 
-def _labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
+def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
+    """Describe classes as JSON can hold them."""
     values = classes.tolist()
     if classes.dtype.kind not in LABEL_KINDS or any(
         not isinstance(x, bool | int | float | str) for x in values
@@ -268,7 +275,8 @@ def _labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
     return {"kind": classes.dtype.kind, "type": str(classes.dtype), "values": values}
 
 
-def _labels_from_json(described: dict[str, Any]) -> NDArray[Any]:
+def labels_from_json(described: dict[str, Any]) -> NDArray[Any]:
+    """Rebuild classes from :func:`labels_to_json`."""
     values = described["values"]
     if described["kind"] not in LABEL_KINDS or any(
         not isinstance(x, bool | int | float | str) for x in values
@@ -281,7 +289,8 @@ def _labels_from_json(described: dict[str, Any]) -> NDArray[Any]:
     return classes
 
 
-def _number(value: float) -> float | str:
+def json_number(value: float) -> float | str:
+    """Return a number as JSON can hold it: infinities and nan as words."""
     return float(value) if math.isfinite(value) else str(value)
 
 

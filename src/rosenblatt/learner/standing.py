@@ -46,13 +46,25 @@ def standing(
     weights: NDArray[Any], X: Any, labels: NDArray[np.int64], joint: bool, bounded: Bounded
 ) -> Standing:
     """Measure one hypothesis on the data."""
-    scores = linear_scores(X, weights)
-    margins = margins_of(scores, labels, joint)
     sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
     sqnorm = np.array([sqnorm.sum()]) if joint else sqnorm
+    return measured(linear_scores(X, weights), sqnorm, labels, joint, bounded)
+
+
+def measured(
+    scores: NDArray[Any],
+    sqnorm: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    joint: bool,
+    bounded: Bounded,
+) -> Standing:
+    """Measure a hypothesis by its scores on the data and its squared norms, one for each column of margins."""
+    margins = margins_of(scores, labels, joint)
     norm = np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
     margin = float((margins.min(axis=0) / norm).min())
-    return Standing(margin, _bound(margins, sqnorm, margin, bounded), float(_right(scores, labels).mean()))
+    return Standing(
+        margin, _bound(margins, sqnorm, margin, bounded), float(told_right(scores, labels).mean())
+    )
 
 
 def margins_of(scores: NDArray[Any], labels: NDArray[np.int64], joint: bool) -> NDArray[np.float64]:
@@ -103,11 +115,12 @@ def _most_accurate(X: Any, labels: NDArray[np.int64], candidates: list[NDArray[A
         truth = labels[lo : lo + block]
         scores = linear_scores(X[lo : lo + block], stack).reshape(truth.size, len(candidates), rows)
         for k in range(len(candidates)):
-            right[k] += _right(scores[:, k], truth).sum()
+            right[k] += told_right(scores[:, k], truth).sum()
     return int(np.argmax(right))
 
 
-def _right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+def told_right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are told their true class."""
     if scores.shape[1] == 1:
         return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
     return np.asarray(np.argmax(scores, axis=1) == labels)

@@ -1,0 +1,178 @@
+"""Where matrices live: numpy and CSR on the CPU, any array-API library where it keeps its arrays.
+
+Everything that is done to a matrix in the dual form goes through the few methods here; what crosses to the CPU
+are the scores and the Gram matrix of a block.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.matrix import checked_matrix
+
+FLOATS = ("float32", "float64")
+AT_ONCE_HERE, AT_ONCE_THERE = 1 << 20, 1 << 27  # kernel values held at once: in cache, or in a GPU's memory
+
+
+def is_foreign(X: Any) -> bool:
+    """Return whether a matrix belongs to an array library other than numpy."""
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        return False
+    return _is_torch(X) or hasattr(X, "__array_namespace__")
+
+
+def to_numpy(A: Any) -> NDArray[Any]:
+    """Bring an array to the CPU."""
+    if hasattr(A, "detach"):
+        A = A.detach().cpu()
+        return np.asarray(A.numpy())
+    return np.asarray(A) if isinstance(A, np.ndarray) or not is_foreign(A) else np.from_dlpack(A)
+
+
+class Arrays:
+    """The library, device and precision that a learner computes with.
+
+    Parameters
+    ----------
+    X : the first matrix the learner meets
+    device : move matrices there (``"cuda"``), as PyTorch tensors; None leaves them where they are
+    dtype : ``"float32"`` or ``"float64"``; None keeps the precision of ``X``, or float32 on a device
+    tf32 : let a GPU round products to TF32, which is faster and changes the mistakes
+    """
+
+    def __init__(
+        self, X: Any, device: str | None = None, dtype: str | None = None, tf32: bool = False
+    ) -> None:
+        if dtype is not None and dtype not in FLOATS:
+            raise ValueError(f"dtype must be one of {', '.join(FLOATS)} or None, got {dtype!r}")
+        self.xp: ModuleType = np
+        self.device: Any = None
+        self.tf32 = tf32
+        if device is not None:
+            self.xp = _torch_namespace()
+            self.device = device
+            if hasattr(X, "tocsr"):
+                raise ValueError("a sparse matrix stays on the CPU: leave device=None, or make it dense")
+        elif is_foreign(X):
+            self.xp = _namespace(X)
+            self.device = X.device
+        self.dtype = dtype or self._dtype_of(X)
+        if self.dtype not in FLOATS:
+            self.dtype = "float64"
+
+    @property
+    def here(self) -> bool:
+        """Whether matrices are numpy's."""
+        return self.xp is np
+
+    @property
+    def at_once(self) -> int:
+        """How many kernel values to hold at once."""
+        return AT_ONCE_HERE if self.here else AT_ONCE_THERE
+
+    def matrix(self, X: Any, n_features: int | None = None) -> Any:
+        """Return ``X`` as a finite matrix of this library, device and precision."""
+        if self.here:
+            X = checked_matrix(to_numpy(X) if is_foreign(X) else X, n_features=n_features)
+            return X.astype(self.dtype, copy=False)
+        if hasattr(X, "tocsr"):
+            raise ValueError("the model lives on a device, where rows are dense: give a dense matrix")
+        if not is_foreign(X):
+            X = checked_matrix(X, n_features=n_features)
+        X = self.put(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional, got shape {tuple(X.shape)}")
+        if n_features is not None and X.shape[1] != n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but the learner has seen {n_features}")
+        finite = self.xp.isfinite(X)
+        if not bool(self.xp.all(finite)):
+            row, column = np.argwhere(~to_numpy(finite))[0]
+            raise ValueError(
+                f"X has a value that is not finite in row {row}, column {column}: "
+                "remove the row or fill in a number"
+            )
+        return X
+
+    def put(self, array: Any, dtype: str | None = None) -> Any:
+        """Bring an array to where matrices live."""
+        dtype = dtype or self.dtype
+        if self.here:
+            return np.asarray(array, dtype=dtype)
+        return self.xp.asarray(array, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def empty(self, shape: tuple[int, ...], dtype: str | None = None) -> Any:
+        """Return room for an array."""
+        dtype = dtype or self.dtype
+        if self.here:
+            return np.empty(shape, dtype)
+        return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def rows(self, X: Any, numbers: NDArray[np.int64]) -> Any:
+        """Return the rows of those numbers."""
+        if self.here:
+            return X[numbers]
+        index = self.put(numbers, "int64")
+        return X[index] if _is_torch(X) else self.xp.take(X, index, axis=0)
+
+    def columns(self, X: Any, index: Any) -> Any:
+        """Return the columns of those numbers, which lie where the matrix lies."""
+        if self.here or _is_torch(X):
+            return X[:, index]
+        return self.xp.take(X, index, axis=1)
+
+    def running_sum(self, A: Any) -> Any:
+        """Return sums from the first row to each."""
+        if self.here or _is_torch(A):
+            return A.cumsum(0)
+        return self.xp.cumulative_sum(A, axis=0)
+
+    @contextlib.contextmanager
+    def exact_products(self) -> Iterator[None]:
+        """Keep products of float32 in float32 on a GPU, unless TF32 was asked for."""
+        if self.here or not self.xp.__name__.endswith("torch"):
+            yield
+            return
+        import torch
+
+        products = torch.backends.cuda.matmul
+        before = products.allow_tf32
+        products.allow_tf32 = self.tf32
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            products.allow_tf32 = before
+
+    def _dtype_of(self, X: Any) -> str:
+        if self.device is not None and not is_foreign(X):
+            return "float32"
+        dtype = getattr(X, "dtype", None)
+        return "float64" if dtype is None else str(dtype).rpartition(".")[2]
+
+
+def _is_torch(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "torch"
+
+
+def _namespace(X: Any) -> ModuleType:
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:  # a GPU machine may allow no installs: what is used here PyTorch names alike
+        return _torch_namespace() if _is_torch(X) else X.__array_namespace__()
+    return array_namespace(X)
+
+
+def _torch_namespace() -> ModuleType:
+    try:
+        import torch
+    except ImportError:
+        raise ImportError("a device needs PyTorch: pip install 'rosenblatt[gpu]'") from None
+    try:
+        from array_api_compat import torch as namespace
+    except ImportError:
+        return torch
+    return namespace

@@ -1,0 +1,281 @@
+"""The kernel learner: the same loop, told in products with the examples that taught it something."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import checked_weight, encoded
+from rosenblatt.learner.dual import kernels, reading
+from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
+from rosenblatt.learner.dual.blocks import Data, exact_pass, new_book
+from rosenblatt.learner.dual.budget import FORGET, BudgetPass
+from rosenblatt.learner.dual.rowstore import RowStore
+from rosenblatt.learner.dual.space import FeatureSpace
+from rosenblatt.learner.dual.state import DualState
+from rosenblatt.learner.dual.stock import take_stock
+from rosenblatt.learner.dual.voting import votes
+from rosenblatt.learner.learner import MULTI_CLASS, Epoch
+from rosenblatt.learner.scoring import decided
+from rosenblatt.learner.standing import Standing
+from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.records import Visits
+from rosenblatt.passes.rows import rows_of
+
+__all__ = ["FORGET", "DualLearner"]
+
+
+class DualLearner(DualState):
+    """State, passes and hypotheses of a kernel run, in one object that knows nothing of files or estimators.
+
+    Parameters
+    ----------
+    rule : a rule object or its name
+    kernel : ``"poly"``, ``"rbf"``, ``"linear"``, ``"precomputed"``, or a function of two blocks of rows
+    degree, gamma, coef0 : of the kernel; see :mod:`rosenblatt.learner.dual.kernels`
+    delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
+    budget : the most rows to remember, or None
+    forget : what happens when the budget is full: ``"oldest"``, ``"random"`` or ``"project"``
+    multi_class : ``"joint"`` or ``"ovr"``
+    fit_intercept : learn a bias, as the weight of an always-one coordinate: ``K + 1``
+    keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
+    seed : of the shuffle, of ``random`` and of forgetting by chance
+    block_size : rows decided together; changes the speed only
+    device, dtype, tf32 : where and how exactly products are computed; see :mod:`rosenblatt.learner.dual.arrays`
+
+    Examples
+    --------
+    >>> learner = DualLearner(kernel="poly", degree=2)
+    >>> learner.train([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0], max_iter=100)
+    >>> learner.converged, learner.predict([[1.0, 0.0], [1.0, 1.0]], "last").tolist()
+    (True, [1, 0])
+    """
+
+    def __init__(
+        self,
+        rule: Any = "rosenblatt",
+        *,
+        kernel: Any = "poly",
+        degree: int = 3,
+        gamma: Any = None,
+        coef0: float = 1.0,
+        delta: float = 0.0,
+        budget: int | None = None,
+        forget: str = "oldest",
+        multi_class: str = "joint",
+        fit_intercept: bool = False,
+        keep_ledger: bool = True,
+        seed: int = 0,
+        block_size: int = 512,
+        device: str | None = None,
+        dtype: str | None = None,
+        tf32: bool = False,
+    ) -> None:
+        if multi_class not in MULTI_CLASS:
+            raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
+        if not 0.0 <= delta < np.inf:
+            raise ValueError(f"delta must be zero or more, got {delta!r}")
+        if budget is not None and (not isinstance(budget, int | np.integer) or budget < 1):
+            raise ValueError(f"budget must be 1 or more rows, or None, got {budget!r}")
+        if forget not in FORGET:
+            raise ValueError(f"forget must be one of {', '.join(FORGET)}, got {forget!r}")
+        if not isinstance(block_size, int | np.integer) or block_size < 1:
+            raise ValueError(f"block_size must be 1 or more, got {block_size!r}")
+        super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
+        self.rule = rules.resolve(rule)
+        if hasattr(self.rule, "narrowed"):
+            raise ValueError(
+                f"{type(self.rule).__name__} keeps a variance for every feature and has no dual form"
+            )
+        kernels.resolve(
+            kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0
+        )  # says at once what is wrong
+        self._kernel = (kernel, degree, gamma, coef0)
+        self.delta, self.seed, self.block_size = float(delta), seed, int(block_size)
+        self.budget, self.forget = budget, forget
+        self._place = (device, dtype, tf32)
+        self.epochs: list[Epoch] = []
+        self.converged = False
+        self.standings: dict[str, Standing] = {}
+        self.pocket: NDArray[np.int64] | None = None  # how many updates the pocket had, for each hypothesis
+        self.on_budget: BudgetPass | None = None
+
+    # Learning
+
+    def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
+        """See the examples once, in the given order; classes not met before are taken in."""
+        data, weight = self._take_in(X, y, sample_weight, classes, stream=True)
+        epoch = self._pass(data, in_given_order(data.labels.size, weight), None)
+        self.rows_seen = data.first_row + data.labels.size
+        self.standings, self.pocket, self.converged = {}, None, False
+        return epoch
+
+    def train(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        sample_weight: Any = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        stock: bool | None = None,
+    ) -> None:
+        """Cycle over the examples until a pass makes no update, or ``max_iter`` times.
+
+        ``stock`` measures all hypotheses on the data afterwards and chooses the pocket, at the cost of one more
+        look at every row; by default only where that is quick. ``last`` and ``averaged`` are always measured.
+        """
+        data, weight = self._take_in(X, y, sample_weight, None, stream=False)
+        n = data.labels.size
+        shuffled = (
+            Shuffle(
+                rows_of(to_numpy(data.X) if is_foreign(data.X) else data.X), data.labels, self.seed, weight
+            )
+            if shuffle
+            else None
+        )
+        visits = in_given_order(n, weight)
+        book = None
+        if self.budget is None:
+            book = new_book(self, data, once=visits.order.size == np.unique(visits.order).size)
+        self.converged = False
+        for _ in range(max_iter):
+            if shuffled is not None:
+                visits = shuffled.epoch(len(self.epochs))
+            epoch = self._pass(data, visits, book)
+            if on_epoch is not None:
+                on_epoch(epoch)
+            if epoch.updates == 0:
+                self.converged = True
+                break
+            if book is not None:
+                book.catch_up()
+        self.rows_seen = max(self.rows_seen, data.first_row + n)
+        take_stock(self, data, book, bool((visits.weight == 1.0).all()), stock)
+
+    # Predicting
+
+    def weights(self, hypothesis: str = "averaged", normalise: bool = False) -> NDArray[Any]:
+        """Return ``(rows, support rows)`` coefficients of a hypothesis that has them.
+
+        With ``normalise``, every ``v_k`` is divided by ``‖v_k‖`` before it is averaged or compared.
+        """
+        self.unstarted()
+        W, A = self.W[:, : self.n_support], self.A[:, : self.n_support]
+        if hypothesis == "last":
+            last = W * self.running["scale"][:, None]
+            return reading.normalised(last, self.running["sqnorm"]) if normalise else last
+        if hypothesis == "averaged":
+            if normalise:
+                return reading.normalised_average(self._ledger(), self.running.size, self.clock)
+            if not self.clock:
+                return W
+            mean: NDArray[Any] = (self.running["shadow"][:, None] * W - A) / self.clock
+            return mean
+        if hypothesis == "voted":
+            raise ValueError(
+                "'voted' is a vote of many hyperplanes and has no weights of its own; 'averaged' has"
+            )
+        hypotheses.check_name(hypothesis)
+        ledger = self._ledger()
+        lived = reading.survivals(ledger, self.running.size, self.joint, self.clock)
+        if hypothesis == "survivor":
+            numbers = reading.longest(lived)
+        elif hypothesis == "random":
+            numbers = reading.drawn(lived, self.seed)
+        elif self.pocket is None:
+            raise ValueError(
+                "the pocket is chosen on a whole training set, which takes one more look at every row: it is known "
+                "after fit with hypothesis='pocket' (train with stock=True); 'survivor' needs no training set"
+            )
+        else:
+            numbers = self.pocket
+        found = reading.read(ledger, numbers[None], self.joint)[0]
+        return reading.normalised(found.coefficients, found.sqnorm) if normalise else found.coefficients
+
+    def scores(self, X: Any, hypothesis: str = "averaged", normalise: bool = False) -> NDArray[np.float64]:
+        """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
+        space = self.unstarted()
+        X = space.arrays.matrix(X, self.n_features)
+        if hypothesis == "voted":
+            found = votes(space, X, self.support.all(), self._ledger(), self.joint, self.clock)
+        else:
+            found = space.all_times(X, self.support.all(), self.weights(hypothesis, normalise).T)
+        return found[:, 0] if self.W.shape[0] == 1 else found
+
+    def predict(
+        self, X: Any, hypothesis: str = "averaged", undecided: Any = None, normalise: bool = False
+    ) -> NDArray[Any]:
+        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        return decided(self.scores(X, hypothesis, normalise), self.classes, undecided)
+
+    # Inside
+
+    def _take_in(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, stream: bool
+    ) -> tuple[Data, NDArray[np.float64] | None]:
+        """Meet the rows and classes of a batch."""
+        arrays = self.space.arrays if self.space else Arrays(X, *self._place)
+        X = arrays.matrix(X, self.n_features if self.space else None)
+        n = int(X.shape[0])
+        met, index = encoded(to_numpy(y) if is_foreign(y) else y)
+        if index.shape != (n,):
+            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
+        if met.dtype.kind == "f" and not np.isfinite(met).all():
+            raise ValueError("y has a label that is not finite: remove the row or name its class")
+        if n == 0:
+            raise ValueError("X has no rows: there is nothing to learn from")
+        weight = checked_weight(sample_weight, n)
+        first_row = self.rows_seen
+        if self._kernel[0] == "precomputed":
+            first_row = first_row if stream else 0
+            if X.shape[1] < first_row + n:
+                raise ValueError(
+                    f"a precomputed kernel has a column for every example: {first_row + n} of them, got {X.shape[1]}"
+                )
+        if classes is not None:
+            self.meet(encoded(classes)[0])
+        self.meet(met)
+        if self.space is None:
+            variance = (
+                float(X.var())
+                if self._kernel[2] == "scale" and arrays.here and not hasattr(X, "tocsr")
+                else 1.0
+            )
+            kernel = kernels.resolve(*self._kernel, int(X.shape[1]), variance)
+            self.space = FeatureSpace(arrays, kernel, self.unit)
+            self.space.sized_for(X)
+            self.support, self._n_features = RowStore(arrays), int(X.shape[1])
+        labels = np.searchsorted(self.classes, met)[index]
+        return Data(X, labels, first_row), weight
+
+    def _pass(self, data: Data, visits: Visits, book: Any) -> Epoch:
+        """Run the rule over the visits and note what it did."""
+        mistakes, updates = self.mistakes, self.updates
+        with self.unstarted().arrays.exact_products():
+            if self.budget is None:
+                exact_pass(self, data, visits, book)
+            else:
+                if self.on_budget is None:
+                    self.on_budget = BudgetPass(self.budget, self.forget)
+                self.on_budget.run(self, data, visits)
+        if not np.isfinite(self.running["sqnorm"]).all():
+            raise ValueError(
+                "the weights grew beyond what a float can hold: scale the features, or clip them"
+            )
+        epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
+        self.epochs.append(epoch)
+        return epoch
+
+    def _ledger(self) -> Any:
+        if self.ledger is None:
+            why = (
+                "with a budget the rows they were made of are forgotten"
+                if self.budget is not None
+                else "the ledger was not kept: train with keep_ledger=True"
+            )
+            raise ValueError(f"only 'last' and 'averaged' are known: {why}")
+        return self.ledger

@@ -1,0 +1,91 @@
+"""The scores of all training rows, kept up to date from pass to pass.
+
+A row's score changes only by what was updated since it was last looked at. So a pass needs the kernel of every row
+with the rows updated in that pass, not with all support rows: work falls with the mistakes.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.dual.rowstore import RowStore
+from rosenblatt.learner.dual.space import FeatureSpace
+
+
+class ScoreBook:
+    """Scores of rows under the coefficients ``W`` and ``A`` of a run, ``(rows, 2·classes)``, in kernel units."""
+
+    def __init__(
+        self, space: FeatureSpace, X: Any, scores: NDArray[np.float64], block: int, once: bool
+    ) -> None:
+        self._space = space
+        self._X = X
+        self.scores = scores
+        self._block = block
+        self._once = once  # every pass visits a row once, so what a visit computed can be kept
+        self._known = np.zeros(
+            X.shape[0], np.int64
+        )  # how many of the recent updates each row's scores include
+        self._rows = RowStore(space.arrays)  # the rows of recent updates
+        self._there = RowStore(space.arrays)  # their steps, beside the rows
+        self._moves = np.empty((0, scores.shape[1]))  # their steps, here
+
+    def look(self, numbers: NDArray[np.int64], rows: Any) -> NDArray[np.float64]:
+        """Return the scores of a block of rows under the weights as they are now."""
+        now = self.scores[numbers]
+        if len(self._rows):
+            now += self._space.times(rows, self._rows.all(), self._there.all())
+        if self._once:
+            self.scores[numbers] = now
+            self._known[numbers] = len(self._rows)
+        return now
+
+    def note(
+        self, numbers: NDArray[np.int64], gram: NDArray[Any], touched: Any, rows: Any, moves: Any
+    ) -> None:
+        """Take in the updates that a block made: which visits, their remembered rows, their steps."""
+        if not len(touched):
+            return
+        self._rows.add(rows)
+        self._there.add(self._space.arrays.put(moves))
+        self._moves = np.concatenate([self._moves, moves])
+        if self._once:
+            self.scores[numbers] += gram[:, touched] @ moves
+            self._known[numbers] = len(self._rows)
+
+    def catch_up(self) -> None:
+        """Bring every row's scores up to date, and forget the recent updates."""
+        if len(self._rows):
+            behind = np.argsort(self._known, kind="stable")
+            edges = np.flatnonzero(np.diff(self._known[behind])) + 1
+            every, steps = self._rows.all(), self._there.all()
+            for group in np.split(behind, edges):
+                since = int(self._known[group[0]])
+                if since == len(self._rows):
+                    continue
+                for lo in range(0, group.size, self._block):
+                    part = group[lo : lo + self._block]
+                    rows = self._space.arrays.rows(self._X, part)
+                    self.scores[part] += self._space.times(rows, every[since:], steps[since:, ...])
+        self._rows.clear()
+        self._there.clear()
+        self._moves = self._moves[:0]
+        self._known[:] = 0
+
+    def fold(self, c: int, scale: float, shadow: float) -> None:
+        """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
+        for told in (self.scores, self._moves):
+            fold_columns(told, c, scale, shadow)
+        if len(self._there):
+            self._there.clear()
+            self._there.add(self._space.arrays.put(self._moves))
+
+
+def fold_columns(told: NDArray[np.float64], c: int, scale: float, shadow: float) -> None:
+    """Fold a scale into columns that hold ``W`` in their first half and ``A`` in their second."""
+    classes = told.shape[1] // 2
+    own = slice(0, classes) if c < 0 else slice(c, c + 1)
+    beside = slice(classes, 2 * classes) if c < 0 else slice(classes + c, classes + c + 1)
+    told[:, beside] -= shadow * told[:, own]
+    told[:, own] *= scale

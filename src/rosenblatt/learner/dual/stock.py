@@ -1,0 +1,100 @@
+"""How the hypotheses of a kernel run stand on the data they were trained on: margin, bound, the pocket."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.dual import reading
+from rosenblatt.learner.dual.blocks import Data, slots_of
+from rosenblatt.learner.dual.scorebook import ScoreBook
+from rosenblatt.learner.standing import Bounded, measured, told_right
+
+if TYPE_CHECKING:
+    from rosenblatt.learner.dual.learner import DualLearner
+
+QUICK = 1 << 25  # kernel values: fewer, and every hypothesis is measured unasked
+
+
+def take_stock(
+    learner: "DualLearner", data: Data, book: ScoreBook | None, whole_visits: bool, every: bool | None
+) -> None:
+    """Measure ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick."""
+    learner.standings, learner.pocket = {}, None
+    n = data.labels.size
+    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits)
+    if learner.on_budget is not None and learner.on_budget.lossy:
+        bounded = bounded._replace(whole_visits=False)  # no bound holds for what was forgotten
+    slots = slots_of(learner, data)
+    told: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    W, A = learner.W[:, : learner.n_support], learner.A[:, : learner.n_support]
+    if book is None:
+        both = learner.unstarted().all_times(data.X, learner.support.all(), np.concatenate([W, A]).T)
+    else:
+        both = book.scores * learner.unstarted().unit
+    scale, shadow = learner.running["scale"], learner.running["shadow"]
+    rows = W.shape[0]
+    last = both[:, :rows] * scale + _slack(learner, slots, learner.weights("last"))
+    told["last"] = (last, learner.running["sqnorm"].copy())
+    if learner.clock:
+        mean = (both[:, :rows] * shadow - both[:, rows:]) / learner.clock
+        coefficients = learner.weights("averaged")
+        mean += _slack(learner, slots, coefficients)
+        told["averaged"] = (mean, _sqnorms(learner, data, mean, slots, coefficients))
+    if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
+        told |= _from_the_ledger(learner, data, slots)
+    learner.standings = {
+        name: measured(scores, sqnorm, data.labels, learner.joint, bounded)
+        for name, (scores, sqnorm) in told.items()
+    }
+
+
+def _from_the_ledger(learner: "DualLearner", data: Data, slots: NDArray[np.int64]) -> dict[str, Any]:
+    """Score the survivor, the drawn one and the candidates for the pocket, in one look at every row."""
+    ledger, rows = learner.ledger, learner.W.shape[0]
+    assert ledger is not None
+    lived = reading.survivals(ledger, learner.running.size, learner.joint, learner.clock)
+    numbers = np.concatenate(
+        [
+            [reading.longest(lived)],
+            [reading.drawn(lived, learner.seed)],
+            reading.record_setters(lived),
+        ]
+    )
+    found = reading.read(ledger, numbers, learner.joint)
+    stack = np.concatenate([each.coefficients for each in found])
+    scores = learner.unstarted().all_times(data.X, learner.support.all(), stack.T)
+    scores += _slack(learner, slots, stack)
+    of = [(scores[:, k * rows : (k + 1) * rows], each.sqnorm) for k, each in enumerate(found)]
+    right = [int(told_right(own, data.labels).sum()) for own, _ in of[2:]]
+    best = 2 + int(np.argmax(right))
+    learner.pocket = found[best].numbers
+    return {"survivor": of[0], "random": of[1], "pocket": of[best]}
+
+
+def _slack(learner: "DualLearner", slots: NDArray[np.int64], coefficients: NDArray[Any]) -> NDArray[Any]:
+    """Return what the coordinates of their own add to the scores of examples, ``(rows, hypotheses)``."""
+    if not learner.delta or not coefficients.shape[1]:
+        return np.zeros((1, coefficients.shape[0]))
+    own = np.where(slots[:, None] >= 0, coefficients.T[slots], 0.0)
+    return np.asarray(learner.delta**2 * own)
+
+
+def _sqnorms(
+    learner: "DualLearner",
+    data: Data,
+    scores: NDArray[np.float64],
+    slots: NDArray[np.int64],
+    coefficients: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return ``‖w‖² = Σ αₛ w·xₛ`` of hypotheses from the scores of their support rows."""
+    if (slots >= 0).sum() == learner.n_support:  # all of them are among the data
+        at = np.empty(learner.n_support, np.int64)
+        at[slots[slots >= 0]] = np.flatnonzero(slots >= 0)
+        own = scores[at]
+    else:
+        support = learner.support.all()
+        own = learner.unstarted().all_times(support, support, coefficients.T)
+        own += learner.delta**2 * coefficients.T
+    sqnorm = np.maximum((own * coefficients.T).sum(axis=0), 0.0)
+    return np.array([sqnorm.sum()]) if learner.joint else sqnorm

@@ -1,0 +1,118 @@
+"""The vote of every hypothesis a kernel run went through, told from its ledger, never storing one of them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.dual.arrays import to_numpy
+from rosenblatt.learner.dual.kernels import Precomputed
+from rosenblatt.learner.dual.ledger import DualLedger
+from rosenblatt.learner.dual.space import FeatureSpace
+from rosenblatt.passes.kernel_votes import vote_each_column, vote_jointly_by_column
+
+COLUMNS_HERE = 256  # rows told at once on the CPU: their scores and votes stay in cache
+LINES_THERE = 256  # lines of the ledger taken at once on a device
+NUMBERS_THERE = 1 << 27  # held at once on a device
+
+
+def votes(
+    space: FeatureSpace, X: Any, support: Any, ledger: DualLedger, joint: bool, clock: float
+) -> NDArray[np.float64]:
+    """Return ``Σ (m_k/m)·vote of v_k``, ``(rows, classes)``: signs, or a share for the winner of a joint contest."""
+    classes = ledger.start.shape[0]
+    told = np.zeros((X.shape[0], classes))
+    if support is None or not clock:
+        return told
+    slots = ledger.support_index()
+    tell = _told_here if space.arrays.here else _told_there
+    at_once = COLUMNS_HERE
+    if not space.arrays.here:
+        at_once = max(1, NUMBERS_THERE // max(int(support.shape[0]), LINES_THERE * classes))
+    with space.arrays.exact_products():
+        for lo in range(0, X.shape[0], at_once):
+            part = X[lo : lo + at_once]
+            told[lo : lo + at_once] = tell(space, _columns(space, support, part), ledger, slots, joint, clock)
+    told /= clock
+    return told
+
+
+def _columns(space: FeatureSpace, support: Any, X: Any) -> Any:
+    """Return kernel values ``(support rows, rows of X)``."""
+    if isinstance(space.kernel, Precomputed):
+        return space.values(X, support).T
+    return space.values(support, X)
+
+
+def _told_here(
+    space: FeatureSpace, values: Any, ledger: DualLedger, slots: Any, joint: bool, clock: float
+) -> NDArray[np.float64]:
+    values = np.ascontiguousarray(values)
+    scores = np.zeros((ledger.start.shape[0], values.shape[1]))
+    told = np.zeros_like(scores)
+    if joint:
+        nobody = np.full(values.shape[1], -1)
+        vote_jointly_by_column(values, ledger.entries, slots, clock, scores, nobody, told)
+    else:
+        vote_each_column(values, ledger.entries, slots, clock, scores, told)
+    return told.T
+
+
+def _told_there(
+    space: FeatureSpace, values: Any, ledger: DualLedger, slots: Any, joint: bool, clock: float
+) -> NDArray[np.float64]:
+    """As above, line after line turned into running sums, which a device is quick at."""
+    if joint:
+        return _joint_there(space, values, ledger, slots, clock)
+    entries, classes = ledger.entries, ledger.start.shape[0]
+    told = np.zeros((values.shape[1], classes))
+    for c in range(classes):
+        lines = ledger.lines_of(c, joint=False)
+        own = _signs_there(space, values, entries[lines], slots[lines], clock)
+        told[:, c] = to_numpy(own)
+    return told
+
+
+def _signs_there(space: FeatureSpace, values: Any, entries: Any, slots: Any, clock: float) -> Any:
+    arrays, xp = space.arrays, space.arrays.xp
+    lived = np.diff(np.append(entries["clock"], clock))  # of the hypothesis that each line made
+    score = arrays.put(np.zeros(values.shape[1]), "float64")
+    told = arrays.put(np.zeros(values.shape[1]), "float64")
+    for lo in range(0, slots.size, LINES_THERE):
+        part = slice(lo, lo + LINES_THERE)
+        shrunk = np.cumprod(
+            entries["decay"][part]
+        )  # a positive factor changes no sign: undo it, line by line
+        steps = arrays.put(entries["tau"][part] / shrunk, "float64")
+        moves = xp.asarray(arrays.rows(values, slots[part]), dtype=xp.float64) * steps[:, None]
+        after = arrays.running_sum(moves) + score[None, :]
+        told = told + arrays.put(lived[part], "float64") @ xp.sign(after)
+        score = after[-1, :] * float(shrunk[-1])
+    return told
+
+
+def _joint_there(
+    space: FeatureSpace, values: Any, ledger: DualLedger, slots: Any, clock: float
+) -> NDArray[np.float64]:
+    arrays, xp, entries = space.arrays, space.arrays.xp, ledger.entries
+    classes, n = ledger.start.shape[0], int(values.shape[1])
+    lived = np.diff(np.append(entries["clock"], clock))
+    score = arrays.put(np.zeros((classes, n)), "float64")
+    told = arrays.put(np.zeros((classes, n)), "float64")
+    for lo in range(0, slots.size, LINES_THERE // 4):
+        part = slice(lo, lo + LINES_THERE // 4)
+        shrunk = np.cumprod(entries["decay"][part])
+        steps = entries["tau"][part] / shrunk
+        sides = np.zeros((steps.size, classes))
+        sides[np.arange(steps.size), entries["up"][part]] = steps
+        sides[np.arange(steps.size), entries["down"][part]] = -steps
+        moves = xp.asarray(arrays.rows(values, slots[part]), dtype=xp.float64)
+        spread = moves[:, None, :] * arrays.put(sides, "float64")[:, :, None]  # (lines, classes, rows)
+        after = arrays.running_sum(spread) + score[None, :, :]
+        highest = xp.amax(after, axis=1) if hasattr(xp, "amax") else xp.max(after, axis=1)
+        ahead = xp.asarray(after == highest[:, None, :], dtype=xp.float64)
+        alone = xp.asarray(xp.sum(ahead, axis=1) == 1.0, dtype=xp.float64)
+        weight = arrays.put(lived[part], "float64")[:, None] * alone
+        told = told + xp.sum(ahead * weight[:, None, :], axis=0)
+        score = after[-1, :, :] * float(shrunk[-1])
+    return np.asarray(to_numpy(told).T)

@@ -1,0 +1,183 @@
+"""Blocks make exactly the updates of the plain loop: every kernel, class mode, block size, rule and budget."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.kernel.oracle import plain_kernel_loop, slow_kernel_vote
+
+from rosenblatt.learner.dual import DualLearner
+from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.rows import rows_of
+from rosenblatt.rules import Margin, PassiveAggressive, PassiveAggressiveSquared, Rosenblatt
+
+KERNELS = {
+    "linear": lambda A, B: A @ B.T,
+    "poly": lambda A, B: (A @ B.T + 1.0) ** 3,
+    "rbf": lambda A, B: np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / A.shape[1]),
+}
+MODES = [(2, "joint"), (4, "joint"), (4, "ovr")]
+
+
+def whole_numbers(n=60, d=5, classes=2, seed=0):
+    """Draw small whole numbers, some rows twice, and labels that no boundary fits at first sight."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (n, d)).astype(float)
+    X[n // 2 : n // 2 + 5] = X[:5]
+    labels = (np.abs(X[:, 0]) + np.abs(X[:, 1] * X[:, 2]) + rng.integers(0, 2, n)).astype(int) % classes
+    labels[:classes] = np.arange(classes)
+    return X, labels
+
+
+def same(learner, run, exactly=True):
+    """Assert that a learner has gone through what the plain loop went through."""
+    assert learner.mistakes == run.mistakes
+    if learner.ledger is not None:
+        told = learner.ledger.entries
+        wanted = np.array([u[:3] for u in run.updates], dtype=int).reshape(-1, 3)
+        got = np.column_stack([told["row"], told["up"], told["down"]])
+        np.testing.assert_array_equal(got, wanted)
+        close(told["tau"], np.array([u[3] for u in run.updates]), exactly)
+        close(told["clock"], np.array([u[4] for u in run.updates]), exactly)
+    assert learner.support_rows.tolist() == run.order
+    for name, alpha in (("last", run.alpha), ("averaged", run.averaged)):
+        close(learner.weights(name), alpha[:, run.order], exactly and name == "last")
+    sqnorm = [run.sqnorm(h) for h in range(learner.running.size)]
+    np.testing.assert_allclose(learner.running["sqnorm"], sqnorm, rtol=1e-8, atol=1e-8)
+
+
+def close(got, wanted, exactly):
+    if exactly:
+        np.testing.assert_array_equal(got, wanted)
+    else:
+        np.testing.assert_allclose(
+            got, wanted, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(wanted).max(initial=0.0))
+        )
+
+
+def epochs_of(X, labels, passes, seed=0, weight=None):
+    shuffle = Shuffle(rows_of(X), labels, seed, weight)
+    visits = [shuffle.epoch(k) for k in range(passes)]
+    order = np.concatenate([v.order for v in visits]).astype(int)
+    return order, np.concatenate([v.weight for v in visits])
+
+
+@pytest.mark.parametrize("block", [1, 7, 512])
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+@pytest.mark.parametrize("kernel", [*KERNELS, "callable", "precomputed", "sparse"])
+def test_every_kernel_class_mode_and_block_size(kernel, classes, mode, block):
+    X, labels = whole_numbers(classes=classes)
+    of = KERNELS[{"callable": "poly", "precomputed": "poly", "sparse": "poly"}.get(kernel, kernel)]
+    gram = of(X, X)
+    given = {"precomputed": gram, "sparse": sparse.csr_array(X)}.get(kernel, X)
+    name = {"callable": of, "sparse": "poly"}.get(kernel, kernel)
+    learner = DualLearner(kernel=name, degree=3, multi_class=mode, block_size=block)
+    learner.train(given, labels, max_iter=4)
+    order, _ = epochs_of(gram if kernel == "precomputed" else X, labels, len(learner.epochs))
+    run = plain_kernel_loop(Rosenblatt(), gram, labels, classes, order, joint=mode == "joint")
+    same(learner, run, exactly=kernel != "rbf")
+    new = np.random.default_rng(1).integers(-3, 4, (20, 5)).astype(float)
+    values = of(new, X)
+    shown = {"precomputed": values, "sparse": sparse.csr_array(new)}.get(kernel, new)
+    close(learner.scores(shown, "last").reshape(20, -1), values @ run.alpha.T, exactly=kernel != "rbf")
+    if kernel != "rbf":
+        np.testing.assert_allclose(
+            learner.scores(shown, "voted").reshape(20, -1), slow_kernel_vote(run, values), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    "rule", [Margin(beta=3.0), PassiveAggressive(C=0.1), PassiveAggressiveSquared(C=2.0)]
+)
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+def test_every_rule_steps_in_the_dual_as_it_does_with_weights(rule, classes, mode):
+    X, labels = whole_numbers(classes=classes)
+    X = X + 0.01 * np.random.default_rng(3).random(X.shape)
+    gram = KERNELS["poly"](X, X)
+    learner = DualLearner(rule, kernel="poly", degree=3, multi_class=mode, block_size=16)
+    learner.train(X, labels, max_iter=3)
+    order, _ = epochs_of(X, labels, len(learner.epochs))
+    run = plain_kernel_loop(rule, gram, labels, classes, order, joint=mode == "joint")
+    # An example brought to margin one exactly is right or not by a rounding, so steps are compared by their sum.
+    assert learner.mistakes == run.mistakes
+    np.testing.assert_allclose(learner.weights("last"), run.alpha[:, learner.support_rows], atol=1e-9)
+    np.testing.assert_allclose(learner.weights("averaged"), run.averaged[:, learner.support_rows], atol=1e-9)
+
+
+@pytest.mark.parametrize("forget", ["oldest", "random", "project"])
+@pytest.mark.parametrize("block", [1, 7, 512])
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+def test_a_budget_forgets_as_one_by_one(forget, block, classes, mode):
+    X, labels = whole_numbers(classes=classes)
+    gram = KERNELS["poly"](X, X)
+    learner = DualLearner(
+        kernel="poly", degree=3, multi_class=mode, block_size=block, budget=12, forget=forget, seed=5
+    )
+    learner.train(X, labels, max_iter=3)
+    order, _ = epochs_of(X, labels, len(learner.epochs), seed=5)
+    run = plain_kernel_loop(
+        Rosenblatt(), gram, labels, classes, order, joint=mode == "joint", budget=12, forget=forget, seed=5
+    )
+    assert learner.n_support <= 12
+    assert learner.mistakes == run.mistakes
+    assert learner.support_rows.tolist() == run.order
+    close(learner.weights("last"), run.alpha[:, run.order], exactly=forget != "project")
+    sqnorm = [run.sqnorm(h) for h in range(learner.running.size)]
+    np.testing.assert_allclose(learner.running["sqnorm"], sqnorm, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("budget", [None, 12])
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+def test_delta_gives_every_example_a_coordinate_of_its_own(classes, mode, budget):
+    X, labels = whole_numbers(classes=classes)
+    gram = KERNELS["poly"](X, X) + 4.0 * np.eye(len(X))
+    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, delta=2.0, block_size=16, budget=budget)
+    learner.train(X, labels, max_iter=4)
+    order, _ = epochs_of(X, labels, len(learner.epochs))
+    run = plain_kernel_loop(Rosenblatt(), gram, labels, classes, order, joint=mode == "joint", budget=budget)
+    assert learner.mistakes == run.mistakes
+    close(learner.weights("last"), run.alpha[:, run.order], exactly=True)
+
+
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+def test_a_weight_is_a_number_of_presentations(classes, mode):
+    X, labels = whole_numbers(classes=classes)
+    weight = np.random.default_rng(2).choice([0.5, 1.0, 2.0, 3.0], len(X))
+    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, block_size=16)
+    learner.train(X, labels, max_iter=3, sample_weight=weight)
+    order, weights = epochs_of(X, labels, len(learner.epochs), weight=weight)
+    run = plain_kernel_loop(
+        Rosenblatt(), KERNELS["poly"](X, X), labels, classes, order, joint=mode == "joint", weights=weights
+    )
+    same(learner, run)
+
+
+@pytest.mark.parametrize("budget", [None, 12])
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+def test_batches_of_any_size_give_the_same_model(classes, mode, budget):
+    X, labels = whole_numbers(classes=classes)
+    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, budget=budget, block_size=8)
+    for lo, hi in ((0, 1), (1, 20), (20, 21), (21, 60)):
+        learner.learn(X[lo:hi], labels[lo:hi], classes=np.arange(classes))
+    order = in_given_order(len(X)).order.astype(int)
+    run = plain_kernel_loop(
+        Rosenblatt(), KERNELS["poly"](X, X), labels, classes, order, joint=mode == "joint", budget=budget
+    )
+    same(learner, run)
+
+
+@pytest.mark.parametrize("mode", ["joint", "ovr"])
+def test_classes_that_join_later_leave_every_score_as_it_was(mode):
+    X, labels = whole_numbers(classes=4)
+    two = labels < 2
+    learner = DualLearner(kernel="poly", degree=3, multi_class=mode)
+    learner.learn(X[two], labels[two])
+    before = learner.scores(X, "last")
+    learner.learn(X[~two], labels[~two])
+    again = DualLearner(kernel="poly", degree=3, multi_class=mode)
+    again.learn(X[two], labels[two])
+    again.meet(np.arange(4))
+    after = again.scores(X, "last")
+    np.testing.assert_allclose(after[:, 1] - after[:, 0], before if mode == "joint" else 2 * before)
+    assert learner.classes.tolist() == [0, 1, 2, 3]
+    for name in ("last", "averaged", "voted", "survivor", "random"):
+        assert np.isfinite(learner.scores(X, name)).all()
