@@ -101,6 +101,20 @@ def test_zero_based_files(write):
     assert read_all(path, schema=found.schema.to_dict()).X.toarray().tolist() == [[5, 0, 7]]
 
 
+def test_where_indices_count_from_is_seen_from_the_first_lines(write):
+    examples = open_examples(write(b"# counts from zero\n1 1:5\n-1 0:2 2:7\n"))
+    assert examples.zero_based
+    assert next(iter(examples)).X.toarray().tolist() == [[0, 5, 0], [2, 0, 7]]
+    assert not open_examples(write(b"1 1:5\n-1 2:7\n")).zero_based
+
+
+def test_an_index_zero_that_comes_late_is_told(write):
+    with pytest.raises(BadInput, match=r":20002:3: index 0 in '0:1': indices count from 1; if this file"):
+        read_all(write(b"# head\n" + b"1 1:1\n" * 20_000 + b"1 0:1 2:1\n"))
+    with pytest.raises(BadInput, match="index 0"):
+        read_all(write(b"1 0:1\n"), zero_based=False)
+
+
 def test_features_the_model_does_not_know_are_ignored_and_counted(write):
     path = write(b"1 1:1 3:3 4:4\n-1 4:4 9:9\n1 2:2\n")
     found = read_all(path, schema={"kind": "libsvm", "n_features": 3})
@@ -122,7 +136,6 @@ BAD = {
     b"1 1:-inf": "the value of '1:-inf' is not a finite number",
     b"nan 1:1": "the label 'nan' is not a finite number",
     b"1 1:1e999": "the value of '1e999' is not a finite number",
-    b"1 0:1 2:1": "index 0 in '0:1': indices count from 1; if this file counts from 0, say zero_based=True",
     b"1 3:1 2:1": "the index of '2:1' is below the one before it: sort the indices",
     b"1 2:1 2:1": "the index of '2:1' is given twice",
     b"1 2:1 garbage": "'garbage' is not index:value",
@@ -145,7 +158,8 @@ def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, reason)
     path = write(b"# head\n1 1:1 2:2\n" + line + b"\n-1 2:1\n")
     with pytest.raises(BadInput) as caught:
         read_all(path)
-    assert str(caught.value).startswith(f"{path}:3: ")
+    assert str(caught.value).startswith(f"{path}:3:{caught.value.column}: ")
+    assert line[caught.value.column - 1 :].split(maxsplit=1)[0] in line
     assert reason in caught.value.reason
     found = read_all(path, skip_bad=True)
     assert found.lines.tolist() == [2, 4]
@@ -156,12 +170,12 @@ def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, reason)
 
 def test_a_bad_line_far_into_the_file_keeps_its_number(write, monkeypatch):
     monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 64)
-    with pytest.raises(BadInput, match=r"data.svm:501: no label"):
+    with pytest.raises(BadInput, match=r"data.svm:501:1: no label"):
         read_all(write(b"1 1:1\n" * 500 + b"1:1\n"))
 
 
 def test_a_file_of_bad_lines_only_is_an_error(write):
-    with pytest.raises(BadInput, match=r"all 2 lines are bad, the first: .*data.svm:1: "):
+    with pytest.raises(BadInput, match=r"all 2 lines are bad, the first: .*data.svm:1:1: "):
         read_all(write(b"x\ny\n"), skip_bad=True)
 
 

@@ -9,29 +9,32 @@ class BadLine(NamedTuple):
     path: str
     line: int  # 1-based, the header counted
     reason: str
+    column: int = 0  # 1-based, in bytes of the line; 0 where it is not known
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.reason}"
+        return str(BadInput(*self))
 
 
 class BadInput(ValueError):
-    """An input that cannot be read. Its text is ``path:line: what is wrong and what to do``.
+    """An input that cannot be read. Its text is ``path:line:column: what is wrong and what to do``.
 
-    ``line`` is None when the whole file is at fault.
+    ``line`` is None when the whole file is at fault, ``column`` 0 when the whole line is.
 
-    >>> print(BadInput("train.svm", 3, "index 0"))
-    train.svm:3: index 0
+    >>> print(BadInput("train.svm", 3, "index 0", 7))
+    train.svm:3:7: index 0
     """
 
-    def __init__(self, path: str, line: int | None, reason: str) -> None:
-        super().__init__(path, line, reason)
+    def __init__(self, path: str, line: int | None, reason: str, column: int = 0) -> None:
+        super().__init__(path, line, reason, column)
         self.path = path
         self.line = line
         self.reason = reason
+        self.column = column
 
     def __str__(self) -> str:
-        where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.reason}"
+        where = [self.path, *([] if self.line is None else [str(self.line)])]
+        where += [str(self.column)] if self.line is not None and self.column else []
+        return f"{':'.join(where)}: {self.reason}"
 
 
 def shown(text: str, at_most: int = 40) -> str:

@@ -17,18 +17,31 @@ class Batch(NamedTuple):
     X: Any  # (rows, features) float64: a dense block or a scipy.sparse.csr_array
     y: NDArray[Any] | None  # (rows,) int64, float64 or str, as written; None when the file has no target
     lines: NDArray[np.int64]  # (rows,) line of every row in its file, 1-based, the header counted
+    weight: NDArray[np.float64] | None = None  # (rows,) importance of every row; None: one each
+    files: tuple[tuple[int, str], ...] = ()  # (first row, path) of every file the rows come from
+
+    def where(self, row: int) -> str:
+        """Return ``path:line`` of a row.
+
+        >>> Batch(np.eye(2), None, np.array([9, 1]), files=((0, "a.svm"), (1, "b.svm"))).where(1)
+        'b.svm:1'
+        """
+        path = next((path for first, path in reversed(self.files) if first <= row), "")
+        return f"{path}:{self.lines[row]}"
 
 
 def sparse_rows(
     values: NDArray[np.float64], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
 ) -> Any:
-    """Return a ``csr_array`` over these arrays, with int32 indices where they fit."""
+    """Return a ``csr_array`` over these arrays (ascending indices), with int32 indices where they fit."""
     from scipy.sparse import csr_array
 
     fits = values.size <= np.iinfo(np.int32).max and n_features <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
     parts = (values, indices.astype(index, copy=False), indptr.astype(index, copy=False))
-    return csr_array(parts, shape=(indptr.size - 1, n_features))
+    rows = csr_array(parts, shape=(indptr.size - 1, n_features))
+    rows.has_canonical_format = True  # every reader sorts: nobody need look again
+    return rows
 
 
 def concatenate(batches: Sequence[Batch]) -> Batch:
@@ -45,7 +58,27 @@ def concatenate(batches: Sequence[Batch]) -> Batch:
         _stack([batch.X for batch in batches]),
         np.concatenate(labels) if labels else None,
         np.concatenate([batch.lines for batch in batches]),
+        _joined_weights(batches),
+        _joined_files(batches),
     )
+
+
+def _joined_weights(batches: Sequence[Batch]) -> NDArray[np.float64] | None:
+    if all(batch.weight is None for batch in batches):
+        return None
+    ones = (np.ones(batch.lines.size) if batch.weight is None else batch.weight for batch in batches)
+    return np.concatenate(list(ones))
+
+
+def _joined_files(batches: Sequence[Batch]) -> tuple[tuple[int, str], ...]:
+    joined: list[tuple[int, str]] = []
+    start = 0
+    for batch in batches:
+        for first, path in batch.files:
+            if not joined or joined[-1][1] != path:
+                joined.append((start + first, path))
+        start += batch.lines.size
+    return tuple(joined)
 
 
 def _stack(blocks: list[Any]) -> Any:
@@ -89,7 +122,10 @@ def _cut(batch: Batch, start: int, stop: int) -> Batch:
     if start == 0 and stop == batch.lines.size:
         return batch
     y = None if batch.y is None else batch.y[start:stop]
-    return Batch(batch.X[start:stop], y, batch.lines[start:stop])
+    weight = None if batch.weight is None else batch.weight[start:stop]
+    files = tuple((max(first - start, 0), path) for first, path in batch.files if first < stop)
+    kept = tuple(file for at, file in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > 0)
+    return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept)
 
 
 def as_written(labels: NDArray[np.float64]) -> NDArray[Any]:

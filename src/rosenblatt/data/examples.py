@@ -15,6 +15,7 @@ class Examples(ABC):
     Attributes
     ----------
     path, format : where the examples come from, and what kind of file it is
+    batch_rows : rows of every batch but the last; None for batches as they arrive, without copying
     skipped : lines passed over in the latest reading (``skip_bad=True``)
     unseen_in : in the latest reading, how many values were ignored because training never saw them,
         by column
@@ -22,8 +23,8 @@ class Examples(ABC):
 
     format: str
 
-    def __init__(self, path: str, batch_rows: int, skip_bad: bool) -> None:
-        if batch_rows < 1:
+    def __init__(self, path: str, batch_rows: int | None, skip_bad: bool) -> None:
+        if batch_rows is not None and batch_rows < 1:
             raise ValueError(f"batch_rows is {batch_rows}: it must be at least 1")
         self.path = path
         self.batch_rows = batch_rows
@@ -55,13 +56,17 @@ class Examples(ABC):
         self.skipped = []
         self.unseen_in = Counter()
         empty = True
-        for batch in rebatch(self._blocks(), self.batch_rows):
+        for batch in self._batches():
             empty = False
             yield self._finish(batch)
         if empty:
             reason = f"all {len(self.skipped)} lines are bad" if self.skipped else "no examples in the file"
             first = f", the first: {self.skipped[0]}" if self.skipped else ""
             raise BadInput(self.path, None, reason + first)
+
+    def _batches(self) -> Iterator[Batch]:
+        named = (b if b.files else b._replace(files=((0, self.path),)) for b in self._blocks())
+        return rebatch(named, self.batch_rows) if self.batch_rows is not None else named
 
     @abstractmethod
     def _blocks(self) -> Iterator[Batch]:

@@ -7,11 +7,13 @@ import numpy as np
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
+from rosenblatt.data.lines import Block, first_text_line, whole_lines
+from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, scan
 from rosenblatt.data.schema import LibsvmSchema
 
+HEAD_BYTES = 1 << 16  # by these it is seen from where indices count
 ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
 REASONS = {
     wrong.NO_LABEL: "no label before {token}: write 0 where the label is not known",
@@ -28,7 +30,10 @@ REASONS = {
 
 
 class LibsvmExamples(Examples):
-    """Examples from LIBSVM text; batches widen as larger indices appear, unless a schema fixes the width."""
+    """Examples from LIBSVM text; batches widen as larger indices appear, unless a schema fixes the width.
+
+    Whether indices count from 0 is seen from the first lines unless it is given: ``zero_based`` says what was found.
+    """
 
     format = "libsvm"
 
@@ -37,8 +42,9 @@ class LibsvmExamples(Examples):
     ) -> None:
         super().__init__(path, batch_rows, skip_bad)
         first_text_line(path)  # a missing or empty file is told at once
-        known = schema.zero_based if schema else False
-        self.zero_based = known if zero_based is None else zero_based
+        if zero_based is None:
+            zero_based = schema.zero_based if schema else _counts_from_zero(path)
+        self.zero_based = zero_based
         self._width = schema.n_features if schema else None
         self._widest = 0
 
@@ -49,16 +55,21 @@ class LibsvmExamples(Examples):
 
     def _blocks(self) -> Iterator[Batch]:
         self._widest = 0
-        for block in blocks_of_lines(self.path):
-            found = scan(block.text, self.zero_based)
+        line = 1
+        for text, found in in_order(self._scanned, whole_lines(self.path)):
+            block = Block(line, text)
+            line += found.n_lines
             if found.bad:
                 self._pass_over(self._in_words(block, *entry) for entry in found.bad)
             if found.labels.size:
                 yield self._batch(block, found)
 
+    def _scanned(self, text: bytes) -> tuple[bytes, Scan]:
+        return text, scan(text, self.zero_based)
+
     def _batch(self, block: Block, found: Scan) -> Batch:
         indices, values, indptr = found.indices, found.values, found.indptr
-        largest = int(indices.max(initial=-1)) + 1
+        largest = found.largest + 1
         if self._width is None:
             self._widest = max(self._widest, largest)
         elif largest > self._width:
@@ -74,7 +85,15 @@ class LibsvmExamples(Examples):
 
     def _in_words(self, block: Block, line: int, what: int, start: int) -> BadLine:
         token = block.text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
-        return BadLine(self.path, block.first_line + line, REASONS[what].format(token=shown(token)))
+        column = start - block.text.rfind(b"\n", 0, start)
+        return BadLine(self.path, block.first_line + line, REASONS[what].format(token=shown(token)), column)
+
+
+def _counts_from_zero(path: str) -> bool:
+    """Whether an index 0 occurs in the first lines."""
+    first = next(whole_lines(path, HEAD_BYTES))
+    found = scan(first, zero_based=True)
+    return bool(found.indices.size) and int(found.indices.min()) == 0
 
 
 def open_libsvm(

@@ -1,29 +1,17 @@
-"""Files as blocks of whole lines, plain or gzip."""
+"""Files as blocks of whole lines, however they are packed."""
 
-import gzip
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.packed import Damaged, pieces
 
 BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 30
-GZIP_MAGIC = b"\x1f\x8b"
 UTF8_MARK = b"\xef\xbb\xbf"
-OTHER_MAGIC = {
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "a zip archive",
-    b"PAR1": "Parquet",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-}
+BINARY_MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow IPC"}
 
 
 class Block(NamedTuple):
@@ -34,7 +22,7 @@ class Block(NamedTuple):
 
 
 def blocks_of_lines(path: str, block_bytes: int | None = None) -> Iterator[Block]:
-    r"""Yield the file in blocks cut at line ends, decompressed; at least one line each.
+    r"""Yield the file in blocks cut at line ends, unpacked; at least one line each.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp(), "three.txt")
@@ -43,31 +31,56 @@ def blocks_of_lines(path: str, block_bytes: int | None = None) -> Iterator[Block
     [Block(first_line=1, text=b'one\ntwo\n'), Block(first_line=3, text=b'three\n')]
     """
     line = 1
+    for text in whole_lines(path, block_bytes):
+        yield Block(line, text)
+        line += count(text, b"\n")
+
+
+def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytes]:
+    """Yield the text of :func:`blocks_of_lines`; lines are counted only where something is wrong."""
+    passed = 0  # blocks yielded, to tell where an error is
     unfinished: list[bytes] = []  # pieces of a line whose end has not been read yet
     held = 0
+    first = True
     try:
-        for text in _pieces(path, block_bytes or BLOCK_BYTES):
+        for piece in pieces(path, block_bytes or BLOCK_BYTES):
+            text = _checked_start(path, piece) if first else piece
+            first = False
             end = text.rfind(b"\n") + 1
             if end:
                 whole = b"".join([*unfinished, text[:end]])
-                yield Block(line, whole)
-                line += count(whole, b"\n")
+                yield whole
+                passed += 1
                 unfinished, held = [], 0
             unfinished.append(text[end:])
             held += len(text) - end
             if held > LONGEST_LINE:
+                line = _lines_in(path, passed, block_bytes)
                 raise BadInput(
                     path, line, f"a line of more than {LONGEST_LINE:,} bytes: is this a text file?"
                 )
-    except EOFError:
-        raise BadInput(path, line, "the gzip data ends early: fetch or compress the file again") from None
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise BadInput(
-            path, line, f"damaged gzip data ({error}): fetch or compress the file again"
-        ) from error
+    except Damaged as error:
+        raise BadInput(path, _lines_in(path, passed, block_bytes), str(error)) from error
     rest = b"".join(unfinished)
     if rest:
-        yield Block(line, rest + b"\n")
+        yield rest + b"\n"
+
+
+def _lines_in(path: str, blocks: int, block_bytes: int | None) -> int | None:
+    """Return the number of the line after so many blocks, by reading them again; None where that cannot be."""
+    try:
+        again = whole_lines(path, block_bytes)
+        return 1 + sum(count(next(again), b"\n") for _ in range(blocks))
+    except BadInput:
+        return None
+
+
+def _checked_start(path: str, text: bytes) -> bytes:
+    """Return the first piece without a byte order mark; a file that is no text is an error."""
+    other = [name for start, name in BINARY_MAGIC.items() if text.startswith(start)]
+    if other:
+        raise BadInput(path, None, f"is {other[0]}, not text: leave the format to be found")
+    return text.removeprefix(UTF8_MARK)
 
 
 def count(text: bytes, byte: bytes) -> int:
@@ -86,42 +99,3 @@ def first_text_line(path: str) -> Block:
             if text.strip():
                 return Block(block.first_line + offset, text)
     raise BadInput(path, None, "the file is empty: it holds no examples")
-
-
-def _pieces(path: str, size: int) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, without a byte order mark."""
-    with _opened(path) as file:
-        piece = file.read(size)
-        if piece.startswith(UTF8_MARK):
-            piece = piece[len(UTF8_MARK) :]
-        while piece:
-            yield piece
-            piece = file.read(size)
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file, through gzip where its first bytes say so."""
-    try:
-        with Path(path).open("rb") as file:
-            magic = file.read(6)
-            file.seek(0)
-            if magic.startswith(GZIP_MAGIC):
-                yield gzip.GzipFile(mode="rb", fileobj=file)
-            else:
-                _check_text(path, magic)
-                yield file
-    except FileNotFoundError:
-        raise BadInput(path, None, "no such file: check the path, or try sample:iris") from None
-    except IsADirectoryError:
-        raise BadInput(path, None, "is a folder: name a file in it") from None
-    except PermissionError:
-        raise BadInput(path, None, "may not be read: check its permissions") from None
-
-
-def _check_text(path: str, magic: bytes) -> None:
-    other = [name for start, name in OTHER_MAGIC.items() if magic.startswith(start)]
-    if other:
-        raise BadInput(path, None, f"is {other[0]}: convert it to plain UTF-8 text or gzip")
-    if path.endswith(".gz"):
-        raise BadInput(path, None, "is named .gz but is not gzip: rename it, or compress it with gzip")

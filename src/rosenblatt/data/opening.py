@@ -26,6 +26,7 @@ class AllExamples(NamedTuple):
     schema: Schema
     skipped: list[BadLine]
     unseen: int
+    weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
 
 
 def open_examples(
@@ -94,4 +95,11 @@ def read_all(source: str | os.PathLike[str], **options: Any) -> AllExamples:
     """
     examples = open_examples(source, **options)
     batch = concatenate(list(examples))
-    return AllExamples(*batch, examples.feature_names, examples.schema, examples.skipped, examples.unseen)
+    return AllExamples(
+        *batch[:3],
+        examples.feature_names,
+        examples.schema,
+        examples.skipped,
+        examples.unseen,
+        batch.weight,
+    )

@@ -13,7 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.libsvm_loop import LABEL_NOT_FINITE, VALUE_NOT_FINITE, scan_lines
+from rosenblatt.data.scanners.libsvm_loop import (
+    LABEL_NOT_FINITE,
+    VALUE_NOT_FINITE,
+    count_rows_and_pairs,
+    scan_lines,
+)
 
 
 class Scan(NamedTuple):
@@ -25,6 +30,8 @@ class Scan(NamedTuple):
     values: NDArray[np.float64]
     lines: NDArray[np.int64]  # offset of every row's line in the block, from 0
     bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
+    n_lines: int  # of the block
+    largest: int  # index, counted from 0; -1 where there is none
 
 
 def scan(text: bytes, zero_based: bool = False) -> Scan:
@@ -39,12 +46,14 @@ def scan(text: bytes, zero_based: bool = False) -> Scan:
     if not text.endswith(b"\n"):
         text += b"\n"
     data = np.frombuffer(text, np.uint8)
-    rows, pairs = np.count_nonzero(data == 10), np.count_nonzero(data == 58)
+    rows, pairs = count_rows_and_pairs(data)
     labels, lines = np.empty(rows), np.empty(rows, np.int64)
     indptr = np.zeros(rows + 1, np.int64)
     indices, values = np.empty(pairs, np.int32), np.empty(pairs)
     hard, bad = np.empty((rows + pairs, 3), np.int64), np.empty((rows, 3), np.int64)
-    n_rows, n_hard, n_bad = scan_lines(data, zero_based, labels, indptr, indices, values, lines, hard, bad)
+    n_rows, n_hard, n_bad, largest = scan_lines(
+        data, zero_based, labels, indptr, indices, values, lines, hard, bad
+    )
     n_pairs = indptr[n_rows]
     found = Scan(
         labels[:n_rows],
@@ -53,6 +62,8 @@ def scan(text: bytes, zero_based: bool = False) -> Scan:
         values[:n_pairs],
         lines[:n_rows],
         [tuple(entry) for entry in bad[:n_bad].tolist()],
+        rows,
+        largest,
     )
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
 
@@ -83,4 +94,6 @@ def _without_rows(found: Scan, bad: dict[int, tuple[int, int, int]]) -> Scan:
         found.values[pairs],
         found.lines[keep],
         sorted([*found.bad, *bad.values()]),
+        found.n_lines,
+        int(found.indices[pairs].max(initial=-1)),
     )

@@ -1,0 +1,116 @@
+"""Files as bytes: plain, or unpacked from gzip, bzip2, xz or zstd, whatever their name; ``-`` is standard input."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+
+PACKED_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+PACKED_SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
+UNREADABLE_MAGIC = {
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+
+
+class Damaged(Exception):
+    """Packed data that cannot be unpacked; its text says what is wrong and what to do."""
+
+
+def without_suffix(path: str) -> str:
+    """Return a name without the suffix that says how it is packed.
+
+    >>> without_suffix("train.svm.gz"), without_suffix("train.svm")
+    ('train.svm', 'train.svm')
+    """
+    for suffix in PACKED_SUFFIX:
+        if path.lower().endswith(suffix):
+            return path[: -len(suffix)]
+    return path
+
+
+def how_packed(magic: bytes) -> str | None:
+    """Return the name of the packing that a file begins with, or None."""
+    return next((name for start, name in PACKED_MAGIC.items() if magic.startswith(start)), None)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[tuple[Any, str | None]]:
+    """Open a file for reading bytes, unpacked as its first bytes say, and how it is packed.
+
+    A file that cannot be opened becomes :class:`BadInput`.
+    """
+    try:
+        with standard_input().reader() if path == STANDARD_INPUT else Path(path).open("rb") as file:
+            magic = file.peek(8)[:8]
+            packing = how_packed(magic)
+            if packing is None:
+                _check_plain(path, magic)
+                yield file, None
+            else:
+                yield _unpacking(file, packing), packing
+    except FileNotFoundError:
+        raise BadInput(path, None, "no such file: check the path, or try sample:iris") from None
+    except IsADirectoryError:
+        raise BadInput(path, None, "is a folder: name a file in it") from None
+    except PermissionError:
+        raise BadInput(path, None, "may not be read: check its permissions") from None
+
+
+def pieces(path: str, size: int) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a file; from standard input, whatever has arrived."""
+    with opened(path) as (file, packing):
+        read = file.read1 if path == STANDARD_INPUT and hasattr(file, "read1") else file.read
+        while piece := _piece(read, size, packing):
+            yield piece
+
+
+def _piece(read: Any, size: int, packing: str | None) -> bytes:
+    try:
+        return bytes(read(size))
+    except EOFError:
+        raise Damaged(f"the {packing} data ends early: fetch or compress the file again") from None
+    except (zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError) as error:
+        if packing is None or getattr(error, "errno", None) is not None:  # the disk, not the data
+            raise
+        if "runcated" in str(error):
+            raise Damaged(f"the {packing} data ends early: fetch or compress the file again") from None
+        raise Damaged(f"damaged {packing} data ({error}): fetch or compress the file again") from error
+
+
+def _unpacking(file: Any, packing: str) -> Any:
+    if packing == "gzip":
+        return gzip.GzipFile(mode="rb", fileobj=file)
+    if packing == "bzip2":
+        return bz2.BZ2File(file)
+    if packing == "xz":
+        return lzma.LZMAFile(file)
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+
+def _check_plain(path: str, magic: bytes) -> None:
+    other = [name for start, name in UNREADABLE_MAGIC.items() if magic.startswith(start)]
+    if other:
+        raise BadInput(path, None, f"is {other[0]}: convert it to plain UTF-8 text or gzip")
+    for suffix, packing in PACKED_SUFFIX.items():
+        if path.lower().endswith(suffix):
+            raise BadInput(
+                path,
+                None,
+                f"is named {suffix} but is not {packing}: rename it, or pack it with {packing}",
+            )

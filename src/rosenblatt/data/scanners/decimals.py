@@ -1,0 +1,160 @@
+"""Decimals in text, rounded correctly, as compiled loops see them.
+
+Bytes are written as numbers: 10 line end, 32 space, 35 ``#``, 43 ``+``, 45 ``-``, 46 ``.``, 48 ``0``.
+Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.scanners.compiled import compiled
+
+FINE, HARD, NOT_FINITE, NOT_A_NUMBER = 0, 1, 2, 3
+ULL = np.uint64
+TEN = ULL(10)
+EXACT_BELOW = ULL(2**53)
+POWERS_OF_TEN = 10.0 ** np.arange(23)
+WIDEST = 80  # the largest power of ten that is rounded here; no product with it is subnormal or overflows
+
+
+def _powers_of_five() -> NDArray[np.uint64]:
+    """Return the leading 128 bits of 5^q for -WIDEST <= q <= WIDEST, cut off; from -27 to -1 rounded up."""
+    table = []
+    for q in range(-WIDEST, WIDEST + 1):
+        if q < 0:
+            bits = (1 << ((5**-q).bit_length() + 127)) // 5**-q + (q >= -27)
+        else:
+            bits = (5**q << 128) >> (5**q).bit_length()
+        table.append((bits >> 64, bits & (2**64 - 1)))
+    return np.array(table, np.uint64)
+
+
+POWERS_OF_FIVE = _powers_of_five()
+
+
+@compiled
+def at(text: Any, p: int) -> int:
+    """Return a byte; numba would test a signed index for being negative."""
+    return text[np.uint64(p)]
+
+
+@compiled
+def is_digit(c: int) -> bool:
+    """Whether this byte is a digit."""
+    return 48 <= c <= 57
+
+
+@compiled
+def is_end(c: int) -> bool:
+    """Whether a token ends before this byte: white space, a line end or a comment."""
+    return c == 32 or 9 <= c <= 13 or c == 35
+
+
+@compiled
+def decimal(text: Any, p: int) -> tuple[float, int, int]:
+    """Read a decimal at ``p``: (its value, where it ends, FINE, HARD, NOT_FINITE or NOT_A_NUMBER)."""
+    negative = at(text, p) == 45
+    if negative or at(text, p) == 43:
+        p += 1
+    start = p
+    while at(text, p) == 48:
+        p += 1
+    any_digit = p > start
+    start = p
+    mantissa = np.uint64(0)
+    while is_digit(at(text, p)):
+        mantissa = mantissa * TEN + np.uint64(at(text, p) - 48)
+        p += 1
+    digits = p - start  # from the first that is not zero
+    power = 0
+    if at(text, p) == 46:
+        p += 1
+        point = p
+        if digits == 0:
+            while at(text, p) == 48:
+                p += 1
+        start = p
+        while is_digit(at(text, p)):
+            mantissa = mantissa * TEN + np.uint64(at(text, p) - 48)
+            p += 1
+        digits += p - start
+        power = point - p
+    if not (any_digit or digits > 0 or power < 0):
+        return 0.0, p, NOT_FINITE if _spells_not_finite(text, p) else NOT_A_NUMBER
+    if at(text, p) | 32 == 101:
+        p += 1
+        down = at(text, p) == 45
+        if down or at(text, p) == 43:
+            p += 1
+        start = p
+        exponent = 0
+        while is_digit(at(text, p)):
+            exponent = min(exponent * 10 + (at(text, p) - 48), 100_000)
+            p += 1
+        if p == start:
+            return 0.0, p, NOT_A_NUMBER
+        power += -exponent if down else exponent
+    number = -1.0
+    if digits <= 19:
+        if mantissa < EXACT_BELOW and -22 <= power <= 22:
+            number = float(mantissa)
+            number = number / POWERS_OF_TEN[-power] if power < 0 else number * POWERS_OF_TEN[power]
+        elif -WIDEST <= power <= WIDEST and mantissa != 0:
+            number = _rounded(mantissa, power)
+    return -number if negative else number, p, FINE if number >= 0.0 else HARD
+
+
+@compiled
+def _rounded(mantissa: Any, power: int) -> float:
+    """Round ``mantissa × 10^power`` to the nearest float64, or return -1 where 128 bits do not tell.
+
+    Lemire 2021, Algorithm 1, without its cases for tiny and huge powers.
+    """
+    shift = np.uint64(0)
+    for step in (ULL(32), ULL(16), ULL(8), ULL(4), ULL(2), ULL(1)):
+        if mantissa >> (ULL(64) - step) == 0:
+            mantissa <<= step
+            shift += step
+    high, low = _product(mantissa, POWERS_OF_FIVE[power + WIDEST, 0])
+    if high & ULL(0x1FF) == ULL(0x1FF):
+        more, _ = _product(mantissa, POWERS_OF_FIVE[power + WIDEST, 1])
+        low += more
+        if low < more:
+            high += ULL(1)
+    if low == ULL(0xFFFFFFFFFFFFFFFF) and not -27 <= power <= 55:
+        return -1.0
+    top = high >> ULL(63)
+    bits = high >> (top + ULL(9))
+    halfway = low <= ULL(1) and -4 <= power <= 23 and bits & ULL(3) == ULL(1)
+    if halfway and bits << (top + ULL(9)) == high:
+        bits &= ~ULL(1)  # to even
+    bits = (bits + (bits & ULL(1))) >> ULL(1)
+    # bits is below 2^53 or exactly 2^53: exact either way, and so is scaling by a power of two
+    return math.ldexp(float(bits), ((217706 * power) >> 16) + 11 + np.int64(top) - np.int64(shift))  # type: ignore[arg-type]
+
+
+@compiled
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the high and the low half of the product of two uint64."""
+    half, mask = ULL(32), ULL(0xFFFFFFFF)
+    a1, a0, b1, b0 = a >> half, a & mask, b >> half, b & mask
+    middle = a1 * b0 + (a0 * b0 >> half)
+    other = a0 * b1 + (middle & mask)
+    return a1 * b1 + (middle >> half) + (other >> half), a * b
+
+
+@compiled
+def _spells_not_finite(text: Any, p: int) -> bool:
+    """Whether the token is nan, inf or infinity, in any case."""
+    end = p
+    while not is_end(at(text, end)) and end - p < 9:
+        end += 1
+    if end - p not in (3, 8):
+        return False
+    first, second, third = text[p] | 32, text[p + 1] | 32, text[p + 2] | 32
+    nan = first == 110 and second == 97 and third == 110
+    infinite = first == 105 and second == 110 and third == 102
+    return bool(nan or infinite)

@@ -1,0 +1,102 @@
+"""Standard input as a source: read once as it arrives, or kept in a temporary file to be read again."""
+
+import io
+import shutil
+import sys
+import tempfile
+from typing import Any
+
+from rosenblatt.data.bad_input import BadInput
+
+STANDARD_INPUT = "-"
+HEAD_BYTES = 1 << 16
+
+
+class StandardInput:
+    """What comes through standard input.
+
+    Its beginning may be looked at as often as one likes; the whole may be read once, unless it is kept.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._head: bytes | None = None
+        self._passed = False  # something after the head has been read
+        self._kept: Any = None
+
+    def head(self) -> bytes:
+        """Return what arrived first, without waiting for more than there is; at least a line where there is one."""
+        if self._head is None:
+            head = b""
+            while b"\n" not in head and len(head) < HEAD_BYTES:
+                more = self._stream.read1(HEAD_BYTES)
+                if not more:
+                    break
+                head += more
+            self._head = head
+        return self._head
+
+    def keep(self) -> None:
+        """Copy all of it to a temporary file, which is gone when the process ends."""
+        if self._kept is None:
+            kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
+            with self.reader() as reader:
+                shutil.copyfileobj(reader, kept, 1 << 20)
+            self._kept = kept
+
+    def reader(self) -> io.BufferedReader:
+        """Return a reader from the beginning."""
+        if self._kept is not None:
+            return io.BufferedReader(_Kept(self._kept))
+        if self._passed:
+            raise BadInput(
+                STANDARD_INPUT, None, "standard input can be read only once: write it to a file for more"
+            )
+        return io.BufferedReader(_FromHead(self), buffer_size=8192)
+
+
+class _FromHead(io.RawIOBase):
+    """The head again, then the rest."""
+
+    def __init__(self, source: StandardInput) -> None:
+        self._source = source
+        self._left = memoryview(source.head())
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._source._passed = True
+            self._left = memoryview(self._source._stream.read1(len(buffer)))
+        n = min(len(buffer), len(self._left))
+        buffer[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
+
+
+class _Kept(io.RawIOBase):
+    """A reader of the kept file with a place of its own."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._at = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._file.seek(self._at)
+        n = int(self._file.readinto(buffer))
+        self._at += n
+        return n
+
+
+_CURRENT: list[StandardInput] = []
+
+
+def standard_input() -> StandardInput:
+    """Return the standard input of this process."""
+    stream = sys.stdin.buffer
+    if not _CURRENT or _CURRENT[0]._stream is not stream:
+        _CURRENT[:] = [StandardInput(stream)]
+    return _CURRENT[0]
