@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone
-from rosenblatt.proofs.examples import Examples, as_examples, product, row_sqnorms
 from rosenblatt.proofs.decision import separability
+from rosenblatt.proofs.examples import Examples, as_examples, product, row_sqnorms
 from rosenblatt.proofs.wolfe_search import MinNormPoint, wolfe_search
 
 Float64s = npt.NDArray[np.float64]

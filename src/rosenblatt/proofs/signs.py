@@ -59,6 +59,8 @@ class ExactVector:
     @cached_property
     def exponent(self) -> int:
         """The power of two taken out of ``high`` and ``low``."""
+        if self._as_floats is not None:
+            return int(np.frexp(np.abs(self._as_floats).max(initial=0.0) or 1.0)[1]) - 1
         largest = max((abs(value) for value in self.values), default=Fraction(0))
         if not largest:
             return 0
@@ -68,15 +70,34 @@ class ExactVector:
     @cached_property
     def high(self) -> Float64s:
         """The scaled weights rounded to float64."""
+        if self._as_floats is not None:
+            return np.ldexp(self._as_floats, -self.exponent)
         scale = _power(-self.exponent)
         return np.array([float(value * scale) for value in self.values], dtype=np.float64)
 
     @cached_property
     def low(self) -> Float64s:
         """What ``high`` leaves out of the scaled weights, rounded to float64."""
+        if self._as_floats is not None:
+            return np.zeros(len(self.values))
         scale = _power(-self.exponent)
         pairs = zip(self.values, self.high.tolist(), strict=True)
         return np.array([float(value * scale - Fraction(high)) for value, high in pairs], dtype=np.float64)
+
+    @cached_property
+    def _as_floats(self) -> Float64s | None:
+        """The weights where all of them are floats that can be scaled without loss, else None."""
+        try:
+            floats = [value.numerator / value.denominator for value in self.values]
+        except OverflowError:
+            return None
+        pairs = zip(floats, self.values, strict=True)
+        if any(each.as_integer_ratio() != (value.numerator, value.denominator) for each, value in pairs):
+            return None
+        sizes = np.abs(np.array(floats, dtype=np.float64))
+        sizes = sizes[sizes > 0]
+        moderate = not sizes.size or bool(sizes.max() < 1e150 and sizes.min() > 1e-150)
+        return np.array(floats, dtype=np.float64) if moderate else None
 
     @cached_property
     def sqnorm(self) -> Fraction:
@@ -116,6 +137,8 @@ class Scores:
         doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
         sides = np.broadcast_to(sides, away.shape)[doubtful]
         for side in (1, -1):
+            if not (sides == side).any():
+                continue
             values = [side * value for value in self.w.values]
             last = values.pop() if self.w.bias else Fraction(0)
             shifted = ExactVector((*values, last - threshold), True)

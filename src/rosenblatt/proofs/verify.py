@@ -101,6 +101,8 @@ def _read(proof: Proof, X: Any, y: Any) -> _Data:
         X = np.ascontiguousarray(X if X.dtype in (np.float64, np.float32) else X.astype(np.float64))
         with np.errstate(over="ignore", invalid="ignore"):
             finite = bool(np.isfinite(X.sum(dtype=np.float64))) or bool(np.isfinite(X).all())
+    plain = type(proof.n_rows) is int and type(proof.n_features) is int and type(proof.fit_intercept) is bool
+    _demand(plain, "the proof does not say what data it speaks of")
     _demand(finite, "X holds values that are not finite")
     _demand(X.shape == (proof.n_rows, proof.n_features), f"X has shape {X.shape}, the proof another")
     labels = list(proof.classes)
@@ -220,12 +222,13 @@ def _check_combination(rows: Any, rivals: Any, weights: Any, data: _Data) -> lis
 
 
 def _demands(rows: Any, rivals: Any, data: _Data) -> list[tuple[int, int | None]]:
+    _demand(all(type(i) is int for i in (*rows, *rivals)), "a row is not named by a number")
     if data.k > 2:
         _demand(len(rows) == len(rivals), "rows and rivals do not pair up")
-        pairs: list[tuple[int, int | None]] = [(int(i), int(c)) for i, c in zip(rows, rivals, strict=True)]
+        pairs: list[tuple[int, int | None]] = list(zip(rows, rivals, strict=True))
     else:
         _demand(not rivals, "there are no rivals among two classes")
-        pairs = [(int(i), None) for i in rows]
+        pairs = [(i, None) for i in rows]
     _demand(len(set(pairs)) == len(pairs), "a row is named twice")
     return pairs
 
