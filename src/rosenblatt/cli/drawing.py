@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
+MISTAKE, RIGHT = "#D55E00", "#009E73"  # vermillion and green of Okabe and Ito
 
 
 def console() -> "Console":
@@ -31,8 +32,8 @@ def show(*parts: Any) -> None:
         print(line.rstrip())
 
 
-def facts(rows: Sequence[tuple[str, str]]) -> "Table":
-    """Return a table of names and what they are."""
+def facts(rows: Sequence[tuple[str, Any]]) -> "Table":
+    """Return a table of names and what they are, as text or as something rich can draw."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -86,13 +87,15 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def share(value: float | None) -> str:
+def share(value: float | None, roughly: bool = False) -> str:
     """Write an accuracy.
 
-    >>> share(0.91234), share(None)
-    ('0.9123', '')
+    >>> share(0.91234), share(0.91234, roughly=True), share(None)
+    ('0.9123', '~0.91', '')
     """
-    return "" if value is None else f"{value:.4f}"
+    if value is None:
+        return ""
+    return f"~{value:.2f}" if roughly else f"{value:.4f}"
 
 
 def seconds(value: float) -> str:

@@ -110,11 +110,13 @@ def _show(report: dict[str, Any]) -> None:
     scored = columns("hypothesis", "accuracy", "")
     scored.columns[-1].justify = "left"
     for name, each in report["hypotheses"].items():
-        remark = "predicts" if name == report["hypothesis"] else ""
-        remark += f"on {each['rows']:,} rows" if each["rows"] < report["rows"] else ""
+        some = each["rows"] < report["rows"]
+        remark = "predicts" if name == report["hypothesis"] else f"on {each['rows']:,} rows" if some else ""
         style = "bold" if name == report["hypothesis"] else ""
         scored.add_row(
-            Text(name, style=style), Text(share(each["accuracy"]), style=style), Text(remark, style="dim")
+            Text(name, style=style),
+            Text(share(each["accuracy"], roughly=some), style=style),
+            Text(remark, style="dim"),
         )
     found = columns("class", "rows", "precision", "recall")
     for name, each in report["classes"].items():

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rosenblatt.cli import drawing
-from rosenblatt.cli.drawing import can_draw, columns, facts, number, seconds, share, sparkline
+from rosenblatt.cli.drawing import MISTAKE, can_draw, columns, facts, number, seconds, share, sparkline
 from rosenblatt.cli.telling import counted, listed
 
 MOST_CLASSES = 6
@@ -19,24 +19,24 @@ def show(report: dict[str, Any]) -> None:
     drawing.show(*parts)
 
 
-def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     counts = report["classes"]
     shown = listed([f"{name} ({count:,})" for name, count in counts.items()], MOST_CLASSES)
     spent = report["seconds"]
-    skipped = f", {len(report['skipped']):,} bad lines skipped" if "skipped" in report else ""
+    skipped = f", {counted(len(report['skipped']), 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     return [
         ("rows", f"{report['rows']:,}{test}{skipped}"),
         ("features", f"{report['features']:,}"),
         ("classes", f"{len(counts)}: {shown}"),
-        ("seconds", f"{seconds(spent['learn'])} learning, {seconds(spent['read'])} reading"),
+        ("time", f"{seconds(spent['learn'])} learning, {seconds(spent['read'])} reading"),
         *training_facts(report),
     ]
 
 
-def training_facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+def training_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return what a learner says about its training; those it does not know are left out."""
-    rows = [("learner", _learner(report))]
+    rows: list[tuple[str, Any]] = [("learner", _learner(report))]
     if report.get("mistakes"):
         rows += [("mistakes", _mistakes(report)), ("converged", _converged(report))]
     if report.get("radius") is not None:
@@ -53,11 +53,15 @@ def _learner(report: dict[str, Any]) -> str:
     return f"{report['learner']}, rule {rule['name']}" + (f" ({values})" if values else "") + contest
 
 
-def _mistakes(report: dict[str, Any]) -> str:
+def _mistakes(report: dict[str, Any]) -> Any:
+    from rich.text import Text
+
     each = report["mistakes"]
-    bars = sparkline(each) + "  " if can_draw() else ""
     ends = f"{each[0]:,} to {each[-1]:,}" if len(each) > 1 else f"{each[0]:,}"
-    return f"{bars}{ends} a pass, {report['n_mistakes']:,} in all"
+    words = f"{ends} a pass, {report['n_mistakes']:,} in all"
+    if not can_draw():
+        return Text(words)
+    return Text.assemble((sparkline(each), MISTAKE), f"  {words}")
 
 
 def _converged(report: dict[str, Any]) -> str:
@@ -87,17 +91,15 @@ def _bound(report: dict[str, Any]) -> str:
 def _hypotheses(report: dict[str, Any]) -> Any:
     from rich.text import Text
 
-    train, test = report["accuracy"]["train"], report["accuracy"].get("test")
-    table = columns("hypothesis", "train", *(["test"] if test is not None else []), "")
-    for name in train:
-        predicts = name == report["hypothesis"]
-        cells = [
-            share(train[name]["accuracy"]),
-            *([share(test[name]["accuracy"])] if test is not None else []),
-        ]
-        remark = _remark(report, name)
-        style = "bold" if predicts else ""
-        table.add_row(*(Text(cell, style=style) for cell in (name, *cells)), Text(remark, style="dim"))
+    parts = {"train": report["rows"], "test": report.get("test", {}).get("rows", 0)}
+    found = {part: told for part, told in report["accuracy"].items() if told}
+    table = columns("hypothesis", *found, "")
+    for name in found["train"]:
+        scored = [(found[part][name], parts[part]) for part in found]
+        cells = [share(each["accuracy"], roughly=each["rows"] < total) for each, total in scored]
+        style = "bold" if name == report["hypothesis"] else ""
+        remark = Text(_remark(report, name), style="dim")
+        table.add_row(*(Text(cell, style=style) for cell in (name, *cells)), remark)
     table.columns[-1].justify = "left"
     return table
 

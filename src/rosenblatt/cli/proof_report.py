@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rosenblatt.cli.drawing import columns, facts, number
+from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number
 from rosenblatt.cli.drawing import show as show_parts
 from rosenblatt.cli.reading import Reading, Rows
 from rosenblatt.cli.telling import counted, listed
@@ -62,11 +62,11 @@ def show(report: dict[str, Any]) -> None:
     """Draw the answer, then the lines that make it so."""
     from rich.text import Text
 
-    parts: list[Any] = [
-        Text(report["source"], style="bold"),
-        Text(ANSWERS[report["answer"]]),
-        facts(_facts(report)),
-    ]
+    yes, no = ("Separable", "Feasible"), ("Inseparable", "QuasiSeparable", "Infeasible")
+    style = RIGHT if report["answer"] in yes else MISTAKE if report["answer"] in no else ""
+    verdict, _, rest = ANSWERS[report["answer"]].partition(":")
+    answer = Text.assemble((verdict, f"bold {style}".strip()), f":{rest}")
+    parts: list[Any] = [Text(report["source"], style="bold"), answer, facts(_facts(report))]
     if "contradiction" in report:
         parts += ["", *_contradiction(report)]
     if report["answer"] == "Feasible":
