@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def checked_matrix(X: Any, name: str = "X", n_features: int | None = None) -> Any:
+def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:
     """Return ``X`` as a finite float matrix, dense or canonical CSR; float32 and float64 stay as they come.
+
+    ``finite=False`` leaves :func:`check_finite` to a caller that can tell from what it computes anyway.
 
     >>> checked_matrix([[1, 2], [3, 4]]).dtype
     dtype('float64')
@@ -18,7 +20,8 @@ def checked_matrix(X: Any, name: str = "X", n_features: int | None = None) -> An
     X = _canonical_csr(X) if hasattr(X, "tocsr") else _as_dense(X, name)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, but the learner has seen {n_features}")
-    _check_finite(X, name)
+    if finite:
+        check_finite(X, name)
     return X
 
 
@@ -85,7 +88,8 @@ def _canonical_csr(X: Any) -> Any:
     return X
 
 
-def _check_finite(X: Any, name: str) -> None:
+def check_finite(X: Any, name: str) -> None:
+    """Raise ValueError naming the first value that is not finite."""
     values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):

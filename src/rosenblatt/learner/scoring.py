@@ -29,3 +29,17 @@ def decided(scores: NDArray[Any], classes: NDArray[Any], undecided: Any = None) 
     mixed = labels.astype(np.result_type(labels.dtype, np.asarray(undecided).dtype))
     mixed[torn] = undecided
     return mixed
+
+
+def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """Turn log odds into probabilities: a column for each class, also where one column of scores stands for two.
+
+    >>> softmax(np.array([0.0, 1000.0]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    scores = scores.astype(np.float64)
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros_like(scores), scores])
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import checked_weight
-from rosenblatt.learner import Epoch, Learner
-from rosenblatt.learner.scoring import decided
-from rosenblatt.learner.trace import Trace, trace_of
+from rosenblatt.learner import Learner
+from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+from rosenblatt.linear.progress import Progress
+from rosenblatt.linear.training_record import TrainingRecord
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Perceptron(TrainingRecord, LinearClassifier):
     """A linear classifier that learns by correcting its mistakes, and says what it has proved.
 
     **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
@@ -29,10 +29,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     rule : str or rule, default="rosenblatt"
-        A name (``rosenblatt``, ``margin``, ``passive-aggressive``, ``passive-aggressive-squared``) or an object
-        such as ``rules.PassiveAggressive(C=0.1)``.
-    eta : float, default=1.0
-        The learning rate of a rule given by name, ``0 < eta ≤ 1``.
+        A name in ``rules.BY_NAME`` (``rosenblatt``, ``margin``, ``passive-aggressive``, ``arow`` …) or an object like
+        ``rules.PassiveAggressive(C=0.1)``.
+    eta : float or None, default=None
+        The learning rate of a rule given by name; None leaves it at the rule's own (1 for Rosenblatt's).
     hypothesis : str, default="averaged"
         What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from
         one training run; see :meth:`use`.
@@ -103,7 +103,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         rule: Any = "rosenblatt",
         *,
-        eta: float = 1.0,
+        eta: float | None = None,
         hypothesis: str = "averaged",
         max_iter: int = 10,
         fit_intercept: bool = True,
@@ -159,15 +159,14 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = self._weights(y, sample_weight)
         if weight is not None and (weight == 0.0).any():
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
-        if np.unique(y).size < 2:
-            raise ValueError(f"y holds only one class, {y[0]!r}: a boundary needs two to lie between")
+        refuse_one_class(np.unique(y))
         if not (self.warm_start and hasattr(self, "learner_")):
             self.learner_ = self._new_learner()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
             self.learner_.start_from(coef, 0.0 if intercept_init is None else intercept_init, np.unique(y))
         passes_before = len(self.learner_.epochs)
-        with _Progress(self.verbose, self.max_iter) as progress:
+        with Progress(self.verbose, self.max_iter) as progress:
             self.learner_.train(
                 X,
                 y,
@@ -221,89 +220,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.learner_.scores(self._rows(X), self.hypothesis)
 
-    def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
-        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
-        return decided(self.decision_function(X), self.classes_, undecided)
-
-    def distance(self, X: Any) -> NDArray[Any]:
-        """Return the signed distance to the boundary, ``(w·x + b)/‖w‖``.
-
-        With more than two classes: how far the row is from losing its class, the nearest of the boundaries
-        between the best class and each other.
-        """
-        scores = self.decision_function(X)
-        coef = self.coef_.astype(np.float64)
-        if scores.ndim == 1:
-            return np.asarray(scores / np.linalg.norm(coef))
-        best = np.argmax(scores, axis=1)
-        between = np.linalg.norm(coef[:, None] - coef[None], axis=2)
-        np.fill_diagonal(between, 1.0)
-        away = (scores[np.arange(best.size), best][:, None] - scores) / between[best]
-        away[np.arange(best.size), best] = np.inf
-        return np.asarray(away.min(axis=1))
-
-    # What it knows
-
-    @property
-    def coef_(self) -> NDArray[Any]:
-        """Weights of the hypothesis that predicts."""
-        return self._hyperplanes()[:, 1:]
-
-    @property
-    def intercept_(self) -> NDArray[Any]:
-        """Biases of the hypothesis that predicts."""
-        return self._hyperplanes()[:, 0]
-
-    @property
-    def mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes of every pass."""
-        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Mistakes in all."""
-        return self._learner().mistakes
-
-    @property
-    def clock_(self) -> float:
-        """Examples seen in all."""
-        return self._learner().clock
-
-    @property
-    def radius_(self) -> float:
-        """The largest norm of an example, in the space in which learning happens."""
-        return self._learner().radius
-
-    @property
-    def margin_(self) -> float:
-        """The margin of the predicting hypothesis on the training data."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.margin if standing else float("nan")
-
-    @property
-    def mistake_bound_(self) -> float:
-        """What the rule promises about the mistakes of this run."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.bound if standing else float("inf")
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last training ended with a pass that made no update."""
-        return self._learner().converged
-
-    @property
-    def ledger_(self) -> NDArray[Any]:
-        """The ledger: one line per update."""
-        ledger = self._learner().ledger
-        if ledger is None:
-            raise AttributeError("the ledger was not kept: train with keep_ledger=True")
-        return ledger.entries
-
-    def trace(self, reference: Any) -> Trace:
-        """Return ``v·u`` and ``‖v‖²`` after every update, against a reference hyperplane ``u``."""
-        check_is_fitted(self)
-        return trace_of(self.learner_, reference)
-
     # Files
 
     def save(self, path: str | os.PathLike[str], *, ledger: bool | None = None) -> None:
@@ -345,10 +261,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = about["feature_names"]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
-        model.learner_, model.classes_ = learner, learner.classes
-        model.n_features_in_ = learner.n_features
-        if names:
-            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        model._resume(learner, names)
         return model
 
     # Inside
@@ -366,16 +279,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
+        X, y = validate_data(self, X, y, reset=reset, **self._input())
         check_classification_targets(y)
         return X, y
-
-    def _rows(self, X: Any) -> Any:
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
         weight = checked_weight(sample_weight, len(y))
@@ -386,47 +292,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         own = of_class[np.searchsorted(classes, y)]
         return checked_weight(own if weight is None else own * weight, len(y))
 
-    def _learner(self) -> Learner:
-        if not hasattr(self, "learner_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
-        return self.learner_
-
     def _hyperplanes(self) -> NDArray[Any]:
         if self.hypothesis == "voted":
             raise AttributeError(
                 "'voted' is a vote of many hyperplanes and has no weights; use('averaged') has"
             )
         return self._learner().weights(self.hypothesis)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class _Progress:
-    """A progress bar over passes on standard error, or nothing."""
-
-    def __init__(self, verbose: int, passes: int) -> None:
-        self._bar: Any = None
-        if verbose:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True))
-            self._task = self._bar.add_task("learning", total=passes)
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def advance(self, epoch: Epoch) -> None:
-        """Move on by one pass."""
-        if self._bar is not None:
-            text = f"pass {epoch.number}: {epoch.mistakes:,} mistakes"
-            self._bar.update(self._task, advance=1, description=text)

@@ -95,7 +95,7 @@ def sweep(
         for c in range(hypotheses):
             own = running[c]
             if joint:
-                up = labels[i]
+                up = int(labels[i])
                 down = best_rival(scores, up)
                 y = 1.0
                 score = own.scale * (scores[up] - scores[down])

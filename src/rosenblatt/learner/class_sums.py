@@ -1,0 +1,143 @@
+"""Learners that only add: per-class sums and counts, from which the hyperplanes follow."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.matrix import check_finite, checked_matrix, checked_weight, encoded
+from rosenblatt.learner.planes import Planes
+from rosenblatt.passes.rows import rows_of
+from rosenblatt.passes.sums import add_dense, add_sparse
+
+
+class ClassSums(Planes):
+    """The sum of the examples of every class, and how many there were; order and batches do not matter.
+
+    Classes and features may join at any time. Two of a kind merge into what one would have been on the examples of
+    both: exactly where the sums are (counts, integers), else up to rounding.
+    """
+
+    def __init__(self) -> None:
+        self.classes: NDArray[Any] = np.empty(0)
+        self.counts = np.empty(0)  # the weight of the examples of each class
+        self.sums = np.empty((0, 0))  # (classes, features)
+        self._cached: NDArray[np.float64] | None = None
+
+    # Learning
+
+    def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
+        """Add the examples; classes and features not met before are taken in.
+
+        The matrix is read once: the sums themselves tell whether a value was not finite.
+        """
+        X = checked_matrix(X, finite=False)
+        n = X.shape[0]
+        met, index = encoded(y)
+        if index.shape != (n,):
+            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
+        if met.dtype.kind == "f" and not np.isfinite(met).all():
+            raise ValueError("y has a label that is not finite: remove the row or name its class")
+        if n == 0:
+            raise ValueError("X has no rows: there is nothing to learn from")
+        weight = checked_weight(sample_weight, n)
+        grown = np.union1d(met, encoded(classes)[0]) if classes is not None else met
+        if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
+            raise ValueError(
+                f"y has labels like {grown[0]!r}, but the learner knows {self.classes[:3].tolist()}"
+            )
+        batch = self._summed(X, met.size, index, np.empty(0) if weight is None else weight)
+        self._grow(grown, X.shape[1])
+        place = np.searchsorted(self.classes, met)
+        self.sums[place, : X.shape[1]] += batch
+        self.counts[place] += np.bincount(index, weights=weight, minlength=met.size)
+        self._cached = None
+
+    def train(self, X: Any, y: Any, *, sample_weight: Any = None, **_: Any) -> None:
+        """Add the examples: one read is all there is to training, whatever number of passes is asked for."""
+        self.learn(X, y, sample_weight)
+
+    def merge(self, other: Self) -> None:
+        """Take in what another learner of the same kind has learned."""
+        self._check_same_kind(other)
+        self._grow(other.classes, other.sums.shape[1])
+        place = np.searchsorted(self.classes, other.classes)
+        self.sums[place, : other.sums.shape[1]] += other.sums
+        self.counts[place] += other.counts
+        self._cached = None
+
+    # What it knows
+
+    @property
+    def n_features(self) -> int:
+        """How many features it has met."""
+        return int(self.sums.shape[1])
+
+    def weights(self, hypothesis: str = "last") -> NDArray[np.float64]:
+        """Return ``(rows, 1 + features)`` weights, the bias first."""
+        if not self.counts.any():
+            raise ValueError("the learner has not learned yet: call learn or train first")
+        if self._cached is None:
+            each = self._weights_of_classes()
+            self._cached = each if self.classes.size > 2 else each[-1:] - each[:1]
+        return self._cached
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the sums and counts."""
+        return {}, {"sums": self.sums, "counts": self.counts}
+
+    @classmethod
+    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
+        """Rebuild from sums and counts."""
+        learner = cls(**told)
+        sums, counts = arrays["sums"], arrays["counts"]
+        fits = sums.dtype == counts.dtype == np.float64 and sums.ndim == 2
+        if not fits or counts.shape != (classes.size,) or sums.shape[0] != classes.size:
+            raise ValueError("sums and counts do not fit the classes")
+        if not np.isfinite(sums).all() or not (np.isfinite(counts) & (counts >= 0.0)).all():
+            raise ValueError("sums and counts must be finite, and counts not negative")
+        learner.classes, learner.sums, learner.counts = classes, sums, counts
+        return learner
+
+    # Inside
+
+    def _weights_of_classes(self) -> NDArray[np.float64]:
+        """Return a row of weights for every class, also when there are two."""
+        raise NotImplementedError
+
+    def _check_same_kind(self, other: Any) -> None:
+        if type(other) is not type(self):
+            raise TypeError(
+                f"a {type(self).__name__} merges with its like, not with a {type(other).__name__}"
+            )
+
+    def _summed(
+        self, X: Any, classes: int, index: NDArray[np.int64], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        sums = np.zeros(classes * X.shape[1])
+        rows = rows_of(X)
+        if rows.indices is None:
+            add_dense(rows.values, index, weight, sums, classes)
+        else:
+            add_sparse(*rows, index, weight, sums, classes)
+        return self._finite(X, sums.reshape(classes, X.shape[1]))
+
+    @staticmethod
+    def _finite(X: Any, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not np.isfinite(sums).all():
+            check_finite(X, "X")
+            raise ValueError("the sums grew beyond what a float can hold: scale the features")
+        return sums
+
+    def _grow(self, met: NDArray[Any], n_features: int) -> None:
+        """Take in classes and features not met before."""
+        classes = np.union1d(self.classes, met) if self.classes.size else met.copy()
+        width = max(n_features, self.n_features)
+        if classes.size == self.classes.size and width == self.n_features:
+            return
+        sums, counts = np.zeros((classes.size, width)), np.zeros(classes.size)
+        place = np.searchsorted(classes, self.classes)
+        if place.size:
+            sums[place, : self.n_features] = self.sums
+            counts[place] = self.counts
+        self.classes, self.sums, self.counts = classes, sums, counts

@@ -1,0 +1,59 @@
+"""Files of every model that is made of hyperplanes, in the format of :mod:`rosenblatt.storage`."""
+
+import os
+from typing import Any
+
+from rosenblatt.learner.binary_bayes import BinaryBayes
+from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.learner import Learner
+from rosenblatt.learner.planes import FixedPlanes, Planes
+from rosenblatt.learner.real import RealLearner
+from rosenblatt.storage import (
+    FORMAT,
+    VERSION,
+    BadModel,
+    labels_from_json,
+    labels_to_json,
+    load_learner,
+    read_file,
+    save_learner,
+    write_file,
+)
+
+# The name under which a file knows a model, and its class. A file without such a name holds a Learner.
+KINDS: dict[str, Any] = {each.kind: each for each in (Centroids, BinaryBayes, FixedPlanes, RealLearner)}
+
+
+def save_model(
+    model: Learner | Planes | RealLearner,
+    path: str | os.PathLike[str],
+    *,
+    about: dict[str, Any] | None = None,
+) -> None:
+    """Write a model beside the path, flush it to disk, and move it into place."""
+    if isinstance(model, Learner):
+        save_learner(model, path, about=about)
+        return
+    told, arrays = model.to_parts()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": model.kind,
+        "model": told,
+        "classes": None if isinstance(model, RealLearner) else labels_to_json(model.classes),
+        "about": about or {},
+    }
+    write_file(path, header, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Read a model and what was said about it; raise :class:`BadModel` for anything else."""
+    header, arrays = read_file(path)
+    if "kind" not in header:
+        return load_learner(path)
+    try:
+        kind = KINDS[header["kind"]]
+        classes = None if kind is RealLearner else labels_from_json(header["classes"])
+        return kind.from_parts(dict(header["model"]), arrays, classes), dict(header["about"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise BadModel(f"{path}: the model does not hold together: {error}") from error

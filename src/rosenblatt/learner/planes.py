@@ -1,0 +1,81 @@
+"""What every linear model can do once its weights are known, whatever taught them."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.matrix import checked_matrix
+from rosenblatt.learner.scoring import decided, linear_scores
+
+
+class Planes:
+    """Hyperplanes between classes: one for two classes, one for each when there are more.
+
+    A subclass says where the weights come from (:meth:`weights`), and how it is put into a file and taken out
+    (:meth:`to_parts`, :meth:`from_parts`); the name under which a file knows it is ``kind``.
+    """
+
+    kind = ""
+    classes: NDArray[Any]
+
+    def weights(self, hypothesis: str = "last") -> NDArray[Any]:
+        """Return ``(rows, 1 + features)`` weights, the bias first; there is one hypothesis, whatever its name."""
+        raise NotImplementedError
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a file keeps: a description as JSON can hold it, and arrays by name."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
+        """Rebuild from :meth:`to_parts`; ValueError, KeyError or TypeError where the parts do not fit."""
+        raise NotImplementedError
+
+    @property
+    def n_features(self) -> int:
+        """How many features it has met."""
+        return int(self.weights().shape[1]) - 1
+
+    def scores(self, X: Any, hypothesis: str = "last") -> NDArray[Any]:
+        """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
+        weights = self.weights(hypothesis)
+        found = linear_scores(checked_matrix(X, n_features=weights.shape[1] - 1), weights)
+        return found[:, 0] if weights.shape[0] == 1 else found
+
+    def predict(self, X: Any, hypothesis: str = "last", undecided: Any = None) -> NDArray[Any]:
+        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        return decided(self.scores(X, hypothesis), self.classes, undecided)
+
+
+class FixedPlanes(Planes):
+    """Hyperplanes that were found elsewhere.
+
+    >>> planes = FixedPlanes(np.array([[0.5, 1.0, -1.0]]), np.array(["no", "yes"]))
+    >>> planes.predict([[2.0, 1.0], [0.0, 1.0]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    kind = "planes"
+
+    def __init__(self, weights: NDArray[Any], classes: NDArray[Any]) -> None:
+        self._weights = np.atleast_2d(np.asarray(weights))
+        self.classes = np.asarray(classes)
+        rows = 1 if self.classes.size <= 2 else self.classes.size
+        if self._weights.shape[0] != rows or not np.isfinite(self._weights).all():
+            raise ValueError(
+                f"{self.classes.size} classes need {rows} row(s) of finite weights, got shape {self._weights.shape}"
+            )
+
+    def weights(self, hypothesis: str = "last") -> NDArray[Any]:
+        """Return the weights it was made of."""
+        return self._weights
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the weights."""
+        return {}, {"weights": self._weights}
+
+    @classmethod
+    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
+        """Rebuild from the weights."""
+        return cls(arrays["weights"], classes)

@@ -1,0 +1,139 @@
+"""The learner for targets that are numbers: the same loop, the step along the example itself."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import checked_matrix, checked_weight
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.learner.state import LearnerState
+from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS, State, Visits
+from rosenblatt.passes.rows import flat, rows_of
+from rosenblatt.passes.sweep import sweep
+
+HYPOTHESES = ("last", "averaged")
+
+
+class RealLearner(LearnerState):
+    """State and passes for real-valued targets (seed 001): ``w += η (y − w·x) x``.
+
+    Parameters
+    ----------
+    rule : a rule object or its name that knows targets: ``WidrowHoff``
+    fit_intercept : learn a bias, as the weight of an always-one coordinate
+    seed : of the shuffle
+
+    Examples
+    --------
+    >>> learner = RealLearner(rules.WidrowHoff(eta=0.25))
+    >>> learner.train([[1.0], [-1.0]], [3.0, -1.0], max_iter=200)
+    >>> learner.weights("last").round(6)
+    array([[1., 2.]])
+    """
+
+    kind = "real"
+    classes = None  # type: ignore[assignment]
+
+    def __init__(self, rule: Any = "widrow-hoff", *, fit_intercept: bool = True, seed: int = 0) -> None:
+        super().__init__("ovr", 1.0 if fit_intercept else 0.0, keep_ledger=False)
+        self.classes = None
+        self.rule = rules.resolve(rule)
+        if not isinstance(self.rule, rules.WidrowHoff):
+            raise TypeError(f"{type(self.rule).__name__} knows classes only: targets need WidrowHoff")
+        self.seed = seed
+        self.passes = 0
+
+    def learn(self, X: Any, y: Any, sample_weight: Any = None) -> None:
+        """See the examples once, in the given order; features not met before are taken in."""
+        X, y, weight = self._take_in(X, y, sample_weight)
+        self._pass(X, y, in_given_order(X.shape[0], weight))
+
+    def train(
+        self, X: Any, y: Any, *, max_iter: int = 10, shuffle: bool = True, sample_weight: Any = None
+    ) -> None:
+        """Go through the examples ``max_iter`` times."""
+        X, y, weight = self._take_in(X, y, sample_weight)
+        visits = in_given_order(X.shape[0], weight)
+        told = y.view(np.int64)  # rows that differ in their target alone get keys of their own
+        shuffled = Shuffle(rows_of(X), told, self.seed, weight) if shuffle else None
+        for _ in range(max_iter):
+            self._pass(X, y, shuffled.epoch(self.passes) if shuffled is not None else visits)
+
+    def weights(self, hypothesis: str = "averaged") -> NDArray[Any]:
+        """Return ``(1, 1 + features)`` weights, the bias first."""
+        if hypothesis not in HYPOTHESES:
+            raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {hypothesis!r}")
+        if not self.clock:
+            raise ValueError("the learner has not learned yet: call learn or train first")
+        run = hypotheses.Run(self.W, self.A, self.running, self.clock, self.unit, False, None, self.seed)
+        return hypotheses.last(run) if hypothesis == "last" else hypotheses.averaged(run)
+
+    def scores(self, X: Any, hypothesis: str = "averaged") -> NDArray[Any]:
+        """Return ``w·x + b`` for every row."""
+        return linear_scores(checked_matrix(X, n_features=self.n_features), self.weights(hypothesis))[:, 0]
+
+    predict = scores
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a file keeps."""
+        arrays = {"W": self.W, "A": self.A}
+        arrays |= {f"running.{name}": self.running[name] for name in RUNNING.names or ()}
+        arrays |= {f"totals.{name}": self.totals[name] for name in TOTALS.names or ()}
+        told = {"rule": rules.to_dict(self.rule), "fit_intercept": bool(self.unit), "seed": self.seed}
+        return {**told, "passes": self.passes, "rows_seen": self.rows_seen}, arrays
+
+    @classmethod
+    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: Any) -> Self:
+        """Rebuild from :meth:`to_parts`."""
+        rule = rules.from_dict(told["rule"])
+        learner = cls(rule, fit_intercept=bool(told["fit_intercept"]), seed=int(told["seed"]))
+        learner.passes, learner.rows_seen = int(told["passes"]), int(told["rows_seen"])
+        learner.W, learner.A = arrays["W"], arrays["A"]
+        if learner.W.ndim != 2 or learner.W.shape[0] != 1 or learner.W.shape != learner.A.shape:
+            raise ValueError("the weights do not fit together")
+        if learner.W.dtype not in (np.float32, np.float64) or learner.A.dtype != np.float64:
+            raise ValueError("the weights must be floats")
+        for name, records in (("running", learner.running), ("totals", learner.totals)):
+            for field in records.dtype.names or ():
+                records[field] = arrays[f"{name}.{field}"].reshape(1)
+                if not np.isfinite(records[field]).all():
+                    raise ValueError(f"{name}.{field} is not finite")
+        if not np.isfinite(learner.W).all() or not np.isfinite(learner.A).all():
+            raise ValueError("the weights are not finite")
+        return learner
+
+    def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
+        X = checked_matrix(X)
+        n = X.shape[0]
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        if y.shape != (n,):
+            raise ValueError(f"y must hold one number for each of the {n} rows of X, got shape {y.shape}")
+        if n == 0:
+            raise ValueError("X has no rows: there is nothing to learn from")
+        wrong = np.flatnonzero(~np.isfinite(y))
+        if wrong.size:
+            raise ValueError(f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row")
+        if not self.clock and not self.W.any():
+            self.W = self.W.astype(X.dtype)
+        elif X.dtype == np.float64:
+            self.W = self.W.astype(np.float64, copy=False)
+        self.widen(X.shape[1])
+        return X, y, checked_weight(sample_weight, n)
+
+    def _pass(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
+        rows = rows_of(X)
+        layout = np.ascontiguousarray if rows.indices is None else np.asfortranarray
+        self.W, self.A = layout(self.W), layout(self.A)
+        scores = np.empty(1, self.W.dtype)
+        state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
+        sweep(self.rule, rows, y, visits, self.unit, state, np.empty(0, ENTRY))
+        self.rows_seen += X.shape[0]
+        self.passes += 1
+        if not np.isfinite(self.running["sqnorm"]).all() or not np.isfinite(self.W).all():
+            raise ValueError(
+                f"the weights grew without end: eta={self.rule.eta:g} is too large for rows of norm {self.radius:g}; "
+                f"stay below {1 / max(self.radius, 1e-300) ** 2:.3g}, or scale the features"
+            )

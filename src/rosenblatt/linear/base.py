@@ -1,0 +1,225 @@
+"""One face for every linear model: weights, scores, distances, margins, explanations, files."""
+
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+
+from rosenblatt.data.matrix import checked_weight, encoded
+from rosenblatt.learner.explain import Explanation, Portrait, explain_model, explain_row
+from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.learner.scoring import decided, linear_scores
+from rosenblatt.learner.standing import margins_of
+from rosenblatt.storage import BadModel
+
+INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+class LinearModel(BaseEstimator):  # type: ignore[misc]
+    """What classifiers and regressors share. A fitted model holds its state in ``learner_``."""
+
+    learner_: Any
+    classes_: Any = None
+    n_features_in_: int
+    # The parameters that a file keeps beside the state; whatever else there is returns to its default.
+    _kept: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of what predicts, a row per hyperplane."""
+        return self._hyperplanes()[:, 1:]
+
+    @property
+    def intercept_(self) -> NDArray[Any]:
+        """Biases of what predicts, one per hyperplane."""
+        return self._hyperplanes()[:, 0]
+
+    def explain(
+        self, x: Any = None, *, top: int = 10, label: Any = None, against: Any = None
+    ) -> Explanation | tuple[Portrait, ...]:
+        """Say which features pushed one example which way; without an example, what each class looks for.
+
+        Parameters
+        ----------
+        x : one example (a vector, or one row of a matrix), optional
+        top : how many features of each class to name where there is no example
+        label, against : with more than two classes: whose score to explain, and against which other class
+
+        Returns
+        -------
+        Explanation, or a Portrait for each class. The contributions sum exactly to the explanation's score:
+        ``math.fsum(part.contribution for part in told.parts) == told.score``.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        weights = self._hyperplanes()
+        if x is None:
+            return explain_model(weights, self.classes_, names, top)
+        if hasattr(x, "to_numpy"):  # a row of a data frame
+            x = x.to_numpy()
+        return explain_row(weights, x, self.classes_, names, label=label, against=against)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that holds numbers only; :meth:`load` reads it back."""
+        check_is_fitted(self)
+        save_model(self.learner_, path, about=self._about())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model from a file."""
+        learner, about = load_model(path)
+        if about.get("estimator") != cls.__name__:
+            raise BadModel(f"{path}: a model of {about.get('estimator')!r}, not of {cls.__name__}")
+        try:
+            model = cls(**{name: about["parameters"][name] for name in cls._kept})
+            names = about["feature_names"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
+        model._resume(learner, names)
+        return model
+
+    def _hyperplanes(self) -> NDArray[Any]:
+        """Return ``(rows, 1 + features)`` weights, the bias first."""
+        if not hasattr(self, "learner_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+        weights: NDArray[Any] = self.learner_.weights()
+        return weights
+
+    def _about(self) -> dict[str, Any]:
+        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        kept = {name: _plain(getattr(self, name)) for name in self._kept}
+        return {"estimator": type(self).__name__, "parameters": kept, "feature_names": names or None}
+
+    def _resume(self, learner: Any, names: Any) -> None:
+        self.learner_ = learner
+        self.n_features_in_ = learner.n_features
+        if learner.classes is not None:
+            self.classes_ = learner.classes
+        if names:
+            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+
+    def _rows(self, X: Any) -> Any:
+        """Check the rows to be scored."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **self._input())
+
+    def _input(self) -> dict[str, Any]:
+        return INPUT
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    """The face of a classifier made of hyperplanes."""
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return ``w·x + b`` for every row, a column per class when there are more than two."""
+        X = self._rows(X)
+        scores: NDArray[Any] = self.learner_.scores(X)
+        return scores
+
+    def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
+        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
+        return decided(self.decision_function(X), self.classes_, undecided)
+
+    def distance(self, X: Any) -> NDArray[Any]:
+        """Return the signed distance to the boundary, ``(w·x + b)/‖w‖``.
+
+        With more than two classes: how far the row is from losing its class, the nearest of the boundaries
+        between the best class and each other.
+        """
+        scores = self.decision_function(X)
+        coef = self.coef_.astype(np.float64)
+        if scores.ndim == 1:
+            return np.asarray(scores / np.linalg.norm(coef))
+        best = np.argmax(scores, axis=1)
+        return np.asarray(_gaps(scores, best, coef).min(axis=1))
+
+    def margin(self, X: Any, y: Any) -> float:
+        """Return the margin on data: ``min y (w·x + b)/‖w‖``, negative where a row is on the wrong side.
+
+        With more than two classes: the least distance from the boundary between the true class and any other.
+        """
+        return self._margin_on(self._rows(X), np.asarray(y))
+
+    @property
+    def margin_(self) -> float:
+        """The margin on the training data, read from them when first asked for; nan after ``partial_fit``.
+
+        Until then the model holds on to the data it was fitted on.
+        """
+        if self.__dict__.get("_pending") is not None:
+            X, y = self.__dict__.pop("_pending")
+            self._margin = self._margin_on(X, y)
+        return float(self.__dict__.get("_margin", np.nan))
+
+    def _margin_on(self, X: Any, y: NDArray[Any]) -> float:
+        labels = np.minimum(np.searchsorted(self.classes_, y), self.classes_.size - 1)
+        if not (self.classes_[labels] == y).all():
+            raise ValueError(f"y has labels beyond the classes {self.classes_[:5].tolist()} of the model")
+        scores, coef = linear_scores(X, self._hyperplanes()), self.coef_.astype(np.float64)
+        if scores.shape[1] == 1:
+            norm = float(np.linalg.norm(coef))
+            return float(margins_of(scores, labels, joint=False).min()) / (norm or 1.0)
+        return float(_gaps(scores, labels, coef).min())
+
+    def _measure_later(self, X: Any, y: NDArray[Any]) -> None:
+        self._pending: Any = (X, y)
+        self._margin = float("nan")
+
+    def __getstate__(self) -> Any:
+        if self.__dict__.get("_pending") is not None:
+            _ = self.margin_  # a copy or a file keeps the number, not the data
+        return super().__getstate__()
+
+    # How data come in
+
+    def _examples(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool, finite: bool = True
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+        """Check examples as scikit-learn does, and leave out those of weight zero."""
+        X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
+        check_classification_targets(encoded(y)[0])
+        weight = checked_weight(sample_weight, len(y))
+        if weight is not None and (weight == 0.0).any():
+            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        return X, y, weight
+
+    def _learn_by_adding(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> None:
+        """Give examples to a learner that reads them once and tells from its sums whether they were finite."""
+        X, y, weight = self._examples(X, y, sample_weight, reset, finite=False)
+        try:
+            self.learner_.learn(X, y, weight, classes)
+        except ValueError:
+            assert_all_finite(X, input_name="X")
+            raise
+        self.classes_ = self.learner_.classes
+        self._measure_later(X, y)
+
+
+def refuse_one_class(classes: NDArray[Any]) -> None:
+    """Raise ValueError where there is nothing to tell apart."""
+    if classes.size < 2:
+        raise ValueError(f"y holds only one class, {classes[0]!r}: a boundary needs two to lie between")
+
+
+def _gaps(scores: NDArray[Any], own: NDArray[np.int64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the signed distance of every row from the boundary of its own class with each other one."""
+    between = np.linalg.norm(coef[:, None] - coef[None], axis=2)
+    between[between == 0.0] = 1.0
+    every = np.arange(own.size)
+    gaps = (scores[every, own][:, None] - scores) / between[own]
+    gaps[every, own] = np.inf
+    return np.asarray(gaps, dtype=np.float64)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -1,0 +1,77 @@
+"""Closest centroid with scikit-learn's manners, over sums that need one read of the data."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.centroids import Centroids
+from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+
+
+class ClosestCentroid(LinearClassifier):
+    """The class whose mean is closest, as a hyperplane.
+
+    **Problem.** ``argmin_c ‖x − μ_c‖``. Between two classes that is the sign of ``w·x + b`` with ``w = μ₊ − μ₋`` and
+    ``b = −½(‖μ₊‖² − ‖μ₋‖²)``; with more, the largest of ``μ_c·x − ½‖μ_c‖²``.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        One hyperplane for two classes, one for each when there are more.
+    centroids_ : ndarray of shape (classes, features)
+    class_count_ : ndarray of shape (classes,)
+        The weight of the examples of each class.
+    classes_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    margin_ : float
+        ``min y (w·x + b)/‖w‖`` on the training data.
+
+    Guarantee
+    ---------
+    The midpoint of two centroids lies on their hyperplane. Examples may come in any order and in any batches
+    (:meth:`partial_fit`), and models merge (:func:`rosenblatt.linear.merge`): the result is the same up to the
+    rounding of sums, exactly the same on integers.
+
+    Examples
+    --------
+    >>> from rosenblatt.linear.closest_centroid import ClosestCentroid
+    >>> clf = ClosestCentroid().fit([[0.0, 0.0], [0.0, 2.0], [4.0, 1.0]], ["left", "left", "right"])
+    >>> clf.coef_, clf.intercept_
+    (array([[4., 0.]]), array([-8.]))
+    >>> clf.predict([[1.9, 5.0]])
+    array(['left'], dtype='<U5')
+
+    References
+    ----------
+    R. Tibshirani, T. Hastie, B. Narasimhan, G. Chu (2002), Diagnosis of multiple cancer types by shrunken centroids
+    (the classifier without shrinking).
+    """
+
+    learner_: Centroids
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the centroid of every class, forgetting what was known."""
+        self.learner_ = Centroids()
+        self._learn_by_adding(X, y, sample_weight, None, reset=True)
+        refuse_one_class(self.classes_)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add examples; classes not seen before are taken in."""
+        first = not hasattr(self, "learner_")
+        if first:
+            self.learner_ = Centroids()
+        self._learn_by_adding(X, y, sample_weight, classes, reset=first)
+        self._pending = None
+        return self
+
+    @property
+    def centroids_(self) -> NDArray[np.float64]:
+        """The mean of every class."""
+        return self.learner_.means()
+
+    @property
+    def class_count_(self) -> NDArray[np.float64]:
+        """The weight of the examples of every class."""
+        return self.learner_.counts
