@@ -4,14 +4,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
+from rosenblatt.data import Column, LibsvmSchema, TableSchema, Words, schema_from_dict
+from rosenblatt.data.schema import Headerless
 
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+WORDS = st.builds(
+    Words,
+    st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0, 1, 16]),
+)
+HEADERLESS = st.builds(Headerless, st.lists(st.text()).map(tuple), st.sampled_from(",\t;"))
 CATEGORIES = st.none() | st.lists(st.text(), unique=True).map(tuple)
 COLUMNS = st.lists(
-    st.builds(Column, st.text(), CATEGORIES), min_size=1, unique_by=lambda column: column.name
+    st.builds(Column, st.text(), CATEGORIES)
+    | st.builds(Column, st.text(), st.none(), st.none(), st.tuples(FINITE, st.floats(1e-9, 1e9)))
+    | st.builds(Column, st.text(), st.lists(st.text(), unique=True).map(tuple), WORDS),
+    min_size=1,
+    unique_by=lambda column: column.name,
 ).map(tuple)
 SCHEMAS = st.builds(LibsvmSchema, st.integers(0, 2**31), st.booleans()) | st.builds(
-    TableSchema, COLUMNS, st.none() | st.text(), st.sampled_from(["integer", "number", "text"])
+    TableSchema,
+    COLUMNS,
+    st.none() | st.text(),
+    st.sampled_from(["integer", "number", "text"]),
+    st.none() | HEADERLESS,
 )
 
 
@@ -25,6 +43,10 @@ def test_it_survives_json(schema):
 @given(SCHEMAS.filter(lambda schema: isinstance(schema, TableSchema)))
 def test_every_feature_has_a_name(schema):
     assert len(schema.feature_names) == schema.n_features
+
+
+ONE = {"kind": "table", "columns": [{"name": "a", "categories": None}], "target": None, "labels": "text"}
+WORDS_OF_JSON = {"ngrams": [1, 1], "lowercase": True, "binary": True, "buckets": 0}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +69,15 @@ def test_every_feature_has_a_name(schema):
         },
         {"kind": "table", "columns": [{"name": "a", "categories": None}], "target": 5, "labels": "text"},
         {"kind": "table", "columns": [{"name": "a", "categories": None}], "target": None, "labels": "colour"},
+        {**ONE, "columns": [{"name": "a", "categories": None, "words": {"ngrams": [1, 1]}}]},
+        {**ONE, "columns": [{"name": "a", "categories": None, "words": WORDS_OF_JSON}]},
+        {**ONE, "columns": [{"name": "a", "categories": [], "words": {**WORDS_OF_JSON, "ngrams": [2, 1]}}]},
+        {**ONE, "columns": [{"name": "a", "categories": [], "words": {**WORDS_OF_JSON, "buckets": 2**60}}]},
+        {**ONE, "columns": [{"name": "a", "categories": None, "scale": [0.0, 0.0]}]},
+        {**ONE, "columns": [{"name": "a", "categories": None, "scale": ["nan", 1.0]}]},
+        {**ONE, "columns": [{"name": "a", "categories": None, "scale": 3}]},
+        {**ONE, "headerless": {"names": [1], "separator": ","}},
+        {**ONE, "headerless": 5},
     ],
 )
 def test_anything_else_is_refused(stored):

@@ -5,6 +5,7 @@ from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.opening import AllExamples, open_examples, read_all
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
+from rosenblatt.data.words import Words
 
 __all__ = [
     "AllExamples",
@@ -16,6 +17,7 @@ __all__ = [
     "LibsvmSchema",
     "Schema",
     "TableSchema",
+    "Words",
     "open_examples",
     "read_all",
     "schema_from_dict",

@@ -1,11 +1,12 @@
-"""Discrete and numeric attributes to vectors: one-hot for discrete columns, numeric columns kept.
+"""Attributes to vectors: one-hot for discrete columns, a bag of words for text, numeric columns kept or scaled.
 
 ``Outlook`` with the values Rainy and Sunny becomes the features ``Outlook=Rainy`` and ``Outlook=Sunny``, one
-of them 1. A column is numeric when every value it has is a number. Spaces around values do not count.
+of them 1. A column is numeric when every value it has is a number, text when its values read like prose.
+Spaces around values do not count.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
+from rosenblatt.data.kinds import MISSING, Kind, are_int64, distinct, number, numbers
+from rosenblatt.data.scales import Scales
 from rosenblatt.data.schema import Column, LabelKind, TableSchema
+from rosenblatt.data.words import Words, count_words
 
-MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "null", "NULL", "None"])
-Strings = Mapping[str, Any]  # column name -> pyarrow string array
+Strings = Mapping[str, Any]  # column name -> pyarrow array of strings, or of numbers
 
 
 class Encoded(NamedTuple):
@@ -29,13 +32,25 @@ class Encoded(NamedTuple):
     unseen: Counter[str]  # values that training never saw, by column
 
 
-def learn_schema(
-    read: Callable[[], Iterable[Strings]], names: Iterable[str], target: str | None
-) -> TableSchema:
-    """Find the kind of every column, then the categories of the discrete ones.
+class Wish(NamedTuple):
+    """What the caller says about columns; the rest is found from the values."""
 
-    ``read`` is called once for the kinds and, if any column is discrete, once more for the categories: a row
-    with a number missing teaches no category.
+    text: Collection[str] = ()  # columns that are text, whatever their values look like
+    discrete: Collection[str] = ()  # columns that are discrete, though their values are numbers
+    words: Words = Words()
+    scale: bool = False  # numeric columns become (x − mean) / standard deviation
+
+
+def learn_schema(
+    read: Callable[[], Iterable[Strings]],
+    names: Iterable[str],
+    target: str | None,
+    wish: Wish = Wish(),  # noqa: B008 (a tuple)
+) -> TableSchema:
+    """Find the kind of every column, then the categories, words and scales of training.
+
+    ``read`` is called once for the kinds and, where there is more to learn, once more: a row with a number
+    missing teaches no category.
 
     >>> import pyarrow as pa
     >>> table = {"Wind": pa.array(["3", "5.5"]), "Outlook": pa.array(["Sunny", "Rainy"])}
@@ -43,16 +58,53 @@ def learn_schema(
     ['Wind', 'Outlook=Rainy', 'Outlook=Sunny']
     """
     names = list(names)
-    kinds = {name: _Kind() for name in [*names, *([] if target is None else [target])]}
+    kinds = {name: Kind() for name in [*names, *([] if target is None else [target])]}
     for columns in read():
         for name, kind in kinds.items():
             kind.see(columns[name])
     schema = TableSchema(
-        tuple(Column(name, None if kinds[name].numeric else ()) for name in names),
+        tuple(_blank(name, kinds[name], wish) for name in names),
         target,
         "text" if target is None else kinds[target].labels,
     )
-    return _with_categories(read(), schema) if schema.any_discrete else schema
+    return _learned(read(), schema, wish) if schema.any_discrete or wish.scale else schema
+
+
+def _blank(name: str, kind: Kind, wish: Wish) -> Column:
+    """Return the column with nothing learned yet."""
+    if name in wish.text or (kind.text and name not in wish.discrete):
+        return Column(name, (), wish.words)
+    return Column(name, None if kind.numeric and name not in wish.discrete else ())
+
+
+def _learned(tables: Iterable[Strings], schema: TableSchema, wish: Wish) -> TableSchema:
+    """Return the schema with what the good rows of the tables teach."""
+    seen: dict[str, dict[str, int]] = {column.name: {} for column in schema.columns}
+    scales = Scales(sum(column.categories is None for column in schema.columns))
+    for columns in tables:
+        numeric, bad = _numeric_columns(columns, schema)
+        if schema.target is not None:
+            _labels(columns[schema.target], schema.target, schema.labels, bad)
+        keep = np.delete(np.arange(numeric.shape[0]), list(bad))
+        if wish.scale:
+            scales.see(numeric[keep])
+        for column in schema.columns:
+            if column.categories is None:
+                continue
+            values = columns[column.name] if not bad else columns[column.name].take(keep)
+            if column.words is None:
+                seen[column.name].update(dict.fromkeys(values.unique().to_pylist(), 0))
+            elif not column.words.buckets:
+                count_words(values.to_pylist(), column.words, seen[column.name], grow=True)
+    scale_of = iter(scales.found())
+    found = []
+    for column in schema.columns:
+        if column.categories is None:
+            found.append(Column(column.name, scale=next(scale_of) if wish.scale else None))
+        else:
+            known = seen[column.name] if column.words else sorted(seen[column.name])
+            found.append(Column(column.name, tuple(known), column.words))
+    return TableSchema(tuple(found), schema.target, schema.labels)
 
 
 def encode(columns: Strings, schema: TableSchema, with_target: bool = True) -> Encoded:
@@ -72,101 +124,12 @@ def encode(columns: Strings, schema: TableSchema, with_target: bool = True) -> E
     keep = np.ones(n_rows, bool)
     keep[list(bad)] = False
     unseen: Counter[str] = Counter()
-    X = _one_hot(columns, schema, numeric, keep, unseen) if schema.any_discrete else numeric[keep]
+    numeric = _scaled(numeric, schema)
+    X = _sparse(columns, schema, numeric, keep, unseen) if schema.any_discrete else numeric[keep]
     y = None if labels is None else labels[keep]
     if y is not None and schema.labels == "integer" and y.dtype != np.int64:
         y = as_written(y)
     return Encoded(X, y, np.flatnonzero(keep), sorted(bad.items()), unseen)
-
-
-def number(text: str) -> float | None:
-    """Read a decimal number, or return None.
-
-    >>> number(" 1e3"), number("1_000"), number("x")
-    (1000.0, None, None)
-    """
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
-def numbers(column: Any) -> NDArray[np.float64]:
-    """Read a column of strings as float64, NaN where there is no number."""
-    import pyarrow as pa
-
-    try:
-        column[:20].cast(pa.float64())  # a cast that fails is slow: fail early
-        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        texts, codes = _distinct(column)
-        found = [number(text) for text in texts]
-        values = np.array([np.nan if value is None else value for value in found])[codes]
-    return np.asarray(values, dtype=np.float64)
-
-
-class _Kind:
-    """What the values of a column seen so far allow it to be."""
-
-    def __init__(self) -> None:
-        self.all_numbers = True
-        self.all_integers = True
-        self.any_value = False
-
-    @property
-    def numeric(self) -> bool:
-        return self.all_numbers and self.any_value
-
-    @property
-    def labels(self) -> LabelKind:
-        if not self.numeric:
-            return "text"
-        return "integer" if self.all_integers else "number"
-
-    def see(self, column: Any) -> None:
-        if not self.all_numbers or len(column) == 0:
-            return
-        values = numbers(column)
-        odd = np.flatnonzero(~np.isfinite(values))
-        texts = column.take(odd).unique().to_pylist() if odd.size else []
-        self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
-        self.any_value |= odd.size < values.size or any(text not in MISSING for text in texts)
-        finite = np.delete(values, odd)
-        whole = bool((finite == np.rint(finite)).all())
-        self.all_integers &= whole and (bool((np.abs(finite) < 2.0**53).all()) or _are_int64(column))
-
-
-def _are_int64(column: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _with_categories(tables: Iterable[Strings], schema: TableSchema) -> TableSchema:
-    discrete = [column.name for column in schema.columns if column.categories is not None]
-    seen: dict[str, set[str]] = {name: set() for name in discrete}
-    for columns in tables:
-        _, bad = _numeric_columns(columns, schema)
-        if schema.target is not None:
-            _labels(columns[schema.target], schema.target, schema.labels, bad)
-        for name in discrete:
-            column = columns[name]
-            good = np.delete(np.arange(len(column)), list(bad)) if bad else None
-            seen[name].update((column if good is None else column.take(good)).unique().to_pylist())
-    found = (
-        column if column.categories is None else Column(column.name, tuple(sorted(seen[column.name])))
-        for column in schema.columns
-    )
-    return TableSchema(tuple(found), schema.target, schema.labels)
-
-
-def _distinct(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    encoded = column.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.float64], dict[int, str]]:
@@ -181,7 +144,16 @@ def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.
     return values, bad
 
 
-def _not_a_number(text: str) -> str:
+def _scaled(numeric: NDArray[np.float64], schema: TableSchema) -> NDArray[np.float64]:
+    scales = [column.scale for column in schema.columns if column.categories is None]
+    for place, scale in enumerate(scales):
+        if scale is not None:
+            numeric[:, place] = (numeric[:, place] - scale[0]) / scale[1]
+    return numeric
+
+
+def _not_a_number(value: Any) -> str:
+    text = "" if value is None else str(value)
     if text in MISSING:
         told = f" ({shown(text)})" if text else ""
         return (
@@ -196,7 +168,7 @@ def _labels(column: Any, name: str, kind: LabelKind, bad: dict[int, str]) -> NDA
     import pyarrow as pa
 
     if kind == "text":
-        texts, codes = _distinct(column)
+        texts, codes = distinct(column)
         if "" in texts:
             for row in np.flatnonzero(codes == texts.index("")).tolist():
                 bad.setdefault(row, f"the target {name!r} has no value: write its label")
@@ -204,37 +176,71 @@ def _labels(column: Any, name: str, kind: LabelKind, bad: dict[int, str]) -> NDA
     values = numbers(column)
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
         bad.setdefault(row, f"the target {name!r} {_not_a_number(column[row].as_py())}")
-    if kind == "integer" and (np.abs(values) >= 2.0**53).any() and _are_int64(column):
+    if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False))  # too long for a float64
     return values
 
 
-def _one_hot(
+def _sparse(
     columns: Strings,
     schema: TableSchema,
     numeric: NDArray[np.float64],
     keep: NDArray[np.bool_],
     unseen: Counter[str],
 ) -> Any:
-    """Return the CSR rows to keep: at most one entry for every column, in the order of the features."""
+    """Return the CSR rows to keep: at most one entry for every column that is not text, then the words."""
+    single = [column for column in schema.columns if column.words is None]
+    shape = (int(keep.sum()), len(single))
+    places, values = np.empty(shape, np.int64), np.ones(shape)
+    blocks = []
+    offset = at = n_numeric = 0
+    for column in schema.columns:
+        if column.words is not None:
+            blocks.append((offset, _words(columns[column.name], column, keep, unseen)))
+        elif column.categories is None:
+            places[:, at], values[:, at] = offset, numeric[keep, n_numeric]
+            n_numeric += 1
+        else:
+            codes = _codes(columns[column.name], column, keep, unseen)
+            places[:, at], values[:, at] = offset + codes, codes >= 0
+        at += column.words is None
+        offset += column.width
+    stored = values != 0
+    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+    X = sparse_rows(values[stored], places[stored], indptr, schema.n_features)
+    return _with_words(X, blocks) if blocks else X
+
+
+def _codes(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> NDArray[np.int64]:
+    """Return the category of every row to keep, -1 where training never saw it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    shape = (int(keep.sum()), len(schema.columns))
-    places, values = np.empty(shape, np.int64), np.ones(shape)
-    offset = n_numeric = 0
-    for at, column in enumerate(schema.columns):
-        if column.categories is None:
-            places[:, at], values[:, at] = offset, numeric[keep, n_numeric]
-            n_numeric += 1
-            offset += 1
-            continue
-        found = pc.index_in(columns[column.name], value_set=pa.array(column.categories, pa.string()))
-        codes = found.fill_null(-1).to_numpy(zero_copy_only=False)[keep]
-        places[:, at], values[:, at] = offset + codes, codes >= 0
-        if (codes < 0).any():
-            unseen[column.name] += int((codes < 0).sum())
-        offset += len(column.categories)
-    stored = values != 0
-    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-    return sparse_rows(values[stored], places[stored], indptr, schema.n_features)
+    found = pc.index_in(column, value_set=pa.array(known.categories, pa.string()))
+    codes = found.fill_null(-1).to_numpy(zero_copy_only=False)[keep]
+    if (codes < 0).any():
+        unseen[known.name] += int((codes < 0).sum())
+    return np.asarray(codes, dtype=np.int64)
+
+
+def _words(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> Any:
+    """Return the words of every row to keep; a text of which no word is known counts as unseen."""
+    texts = column.take(np.flatnonzero(keep)).to_pylist()
+    counted = count_words(texts, known.words or Words(), known.index)
+    if counted.unknown:
+        unseen[known.name] += counted.unknown
+    return counted.X
+
+
+def _with_words(X: Any, blocks: list[tuple[int, Any]]) -> Any:
+    """Put blocks of words beside the other features, each from its offset on, the columns of every row sorted."""
+    parts = [X.tocoo(), *(block.tocoo() for _, block in blocks)]
+    row = np.concatenate([part.coords[0] for part in parts])
+    offsets = [0, *(offset for offset, _ in blocks)]
+    place = np.concatenate(
+        [part.coords[1].astype(np.int64) + at for part, at in zip(parts, offsets, strict=True)]
+    )
+    order = np.lexsort((place, row))
+    values = np.concatenate([part.data for part in parts])[order]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])
+    return sparse_rows(values, place[order], indptr, X.shape[1])

@@ -4,27 +4,37 @@ One line is one row: a value may be quoted, but may not hold a line end. So a st
 line and no other, and every row knows its line.
 """
 
-import csv
+import re
 from collections import Counter
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, shown
-from rosenblatt.data.lines import Block, first_text_line
+from rosenblatt.data.first_line import (
+    FirstLines,
+    first_lines,
+    invented_names,
+    is_data,
+    number_among_names,
+    usual_target,
+)
+from rosenblatt.data.lines import Block
+from rosenblatt.data.schema import Headerless, TableSchema
 
-SEPARATORS = ",\t;"
+QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
 
 class Header(NamedTuple):
-    """The first line of a table."""
+    """How the columns of a table are called, and where its data begin."""
 
-    line: int
+    line: int  # of the names; where there are none, the line before the data
     names: list[str]
     separator: str
+    named: bool = True  # the file itself names its columns
+    target: str | None = None  # which column is the target unless another is named
 
 
 class Rows(NamedTuple):
@@ -35,49 +45,60 @@ class Rows(NamedTuple):
     bad: list[tuple[int, str]]  # (line, what is wrong) of the others
 
 
-def read_header(path: str, separator: str | None = None) -> Header:
-    """Read the column names; the separator is the likeliest of comma, tab and semicolon unless given."""
-    line, raw = first_text_line(path)
-    try:
-        text = raw.decode().rstrip("\r")
-    except UnicodeDecodeError:
-        raise BadInput(path, line, "the header is not UTF-8 text: convert the file to UTF-8") from None
-    if "\0" in text:
-        raise BadInput(path, line, "the header holds a NUL byte: is this a text file?")
-    separator = separator or max(SEPARATORS, key=text.count)
-    try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=separator, strict=True))]
-    except csv.Error as error:
-        raise BadInput(path, line, f"the header cannot be read: {error}") from None
-    _check_names(path, line, names)
-    return Header(line, names, separator)
+def read_header(
+    path: str, separator: str | None = None, named: bool | None = None, schema: TableSchema | None = None
+) -> Header:
+    """Read the column names, or invent them where the first line is data.
+
+    Parameters
+    ----------
+    separator : the likeliest of comma, tab and semicolon unless given
+    named : whether the first line holds names; found from the first lines unless given
+    schema : of a model; files are then laid out as in its training, and may bring names all the same
+    """
+    known = schema.headerless if schema else None
+    lines = first_lines(path, separator or (known.separator if known else None))
+    if named is None and schema is not None:
+        named = known is None or {column.name for column in schema.columns} <= set(lines.first)
+    if named is None:
+        named = not is_data(lines)
+    if named:
+        _check_names(path, lines.line, lines.first)
+        return Header(lines.line, lines.first, lines.separator, True, lines.first[usual_target(lines)])
+    if schema is not None and known is not None:
+        names = _names_by_place(path, lines, known, schema.target)
+    else:
+        names = invented_names(lines)
+    return Header(lines.line - 1, names, lines.separator, False, names[usual_target(lines)])
+
+
+def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:
+    """Return the names of training for a file without names; the target may be absent."""
+    names = list(known.names)
+    without = [name for name in names if name != target]
+    if len(lines.first) not in (len(names), len(without)):
+        raise BadInput(
+            path,
+            lines.line,
+            f"{len(lines.first)} values where the model was trained on {len(names)}, the target {target!r} among them",
+        )
+    return names if len(lines.first) == len(names) else without
 
 
 def _check_names(path: str, line: int, names: list[str]) -> None:
     if "" in names:
         raise BadInput(path, line, f"column {names.index('') + 1} has no name: name it, or drop it")
-    value = _looks_like_data(names)
+    value = number_among_names(names)
     if value is not None:
         raise BadInput(
-            path, line, f"the first line holds {shown(value)}, not names: add a line with the column names"
+            path,
+            line,
+            f"the first line holds {shown(value)}, not names: add a line with the column names, "
+            "or say header=False (--no-header) if it is data",
         )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise BadInput(path, line, f"two columns are called {repeated[0]!r}: rename one")
-
-
-def _looks_like_data(names: list[str]) -> str | None:
-    """Return a number among the names; whole numbers that count up from 0 or 1 are names."""
-    numbers = [name for name in names if _is_number(name)]
-    counted = [[str(start + place) for place in range(len(numbers))] for start in (0, 1)]
-    return numbers[0] if numbers and numbers not in counted else None
-
-
-def _is_number(name: str) -> bool:
-    try:
-        return isfinite(float(name))
-    except ValueError:
-        return False
 
 
 def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
@@ -89,9 +110,26 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     >>> rows.lines, rows.bad
     (array([2, 4]), [(3, '2 values where the header names 3')])
     """
+    if header.separator == "\t" and b'"' in block.text:
+        block = Block(block.first_line, _quotes_as_written(block.text))
     text, lines, bad = _plain_lines(block)
     columns, lines, ragged = _parse(text, lines, header, wanted)
     return Rows(columns, lines, sorted(bad + ragged))
+
+
+def _quotes_as_written(text: bytes) -> bytes:
+    r"""Quote the values of tab-separated lines whose quotes are none: prose is full of them.
+
+    >>> _quotes_as_written(b'a\t"b ""c"\n5" pipe\tso\n')
+    b'a\t"b ""c"\n"5"" pipe"\t"so"\n'
+    """
+    lines = text.split(b"\n")
+    for at, line in enumerate(lines):
+        if b'"' in line and not QUOTED_LINE.fullmatch(line):
+            end = b"\r" if line.endswith(b"\r") else b""
+            values = line.removesuffix(b"\r").replace(b'"', b'""').split(b"\t")
+            lines[at] = b'"' + b'"\t"'.join(values) + b'"' + end
+    return b"\n".join(lines)
 
 
 def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str]]]:

@@ -1,7 +1,7 @@
 """The door to every source: a path or ``sample:NAME`` in, examples out."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.schema import Schema, schema_from_dict
 from rosenblatt.data.sniff import find_format
+from rosenblatt.data.words import Words
 
 FORMATS = ("libsvm", "csv", "tsv")
 
@@ -38,18 +39,26 @@ def open_examples(
     schema: Schema | Mapping[str, Any] | None = None,
     skip_bad: bool = False,
     zero_based: bool | None = None,
+    header: bool | None = None,
+    text: Collection[str] = (),
+    words: Words | None = None,
+    scale: bool = False,
 ) -> Examples:
     """Open a file or an embedded sample as a stream of batches.
 
     Parameters
     ----------
-    source : a path to LIBSVM text or to CSV with a header, plain or gzip; or ``sample:NAME``
-    target : the target column of a CSV file; the last column by default
+    source : a path to LIBSVM text or to CSV, plain or gzip; or ``sample:NAME``
+    target : the target column of a CSV file; the last by default, or the first if the last is text
     format : ``"libsvm"``, ``"csv"`` or ``"tsv"``; found from the name and the content by default
     batch_rows : rows of every batch but the last
     schema : the schema of a trained model (or its ``to_dict()``), to encode new files as in training
     skip_bad : pass over bad lines and list them in ``skipped``, instead of raising at the first
     zero_based : whether LIBSVM indices count from 0; from 1 by default, or as the schema says
+    header : whether the first line of a CSV file names its columns; found from the first lines by default
+    text : columns that are text, each to become a bag of words; those that read like prose by default
+    words : how text becomes words; single words, lower case, 1 where they occur by default
+    scale : numeric columns become (x − mean) / standard deviation; kept as they are by default
 
     Raises
     ------
@@ -65,6 +74,8 @@ def open_examples(
     known = schema_from_dict(schema) if isinstance(schema, Mapping) else schema
     if format not in (None, *FORMATS):
         raise ValueError(f"format is {format!r}: expected one of {', '.join(FORMATS)}")
+    if isinstance(text, str):
+        text = [text]
     if path.startswith("sample:"):
         from rosenblatt.data.samples import SampleExamples
 
@@ -78,11 +89,19 @@ def open_examples(
         return open_libsvm(
             path, target=target, schema=known, zero_based=zero_based, batch_rows=batch_rows, skip_bad=skip_bad
         )
+    from rosenblatt.data.attributes import Wish
     from rosenblatt.data.table import open_table
 
     separator = "\t" if format == "tsv" else None
     return open_table(
-        path, target=target, schema=known, separator=separator, batch_rows=batch_rows, skip_bad=skip_bad
+        path,
+        target=target,
+        schema=known,
+        separator=separator,
+        batch_rows=batch_rows,
+        skip_bad=skip_bad,
+        named=header,
+        wish=Wish(text=text, words=(words or Words()).check(), scale=scale),
     )
 
 

@@ -2,28 +2,83 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
 from typing import Any, Literal
+
+from rosenblatt.data.words import Words
 
 LabelKind = Literal["integer", "number", "text"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numeric, or discrete with the categories seen in training (sorted)."""
+    """A column of a table: numeric, discrete with the categories seen in training (sorted), or text.
+
+    >>> Column("Wind").features, Column("Outlook", ("", "Rainy")).features
+    (['Wind'], ['Outlook=(missing)', 'Outlook=Rainy'])
+    >>> Column("mail", ("free", "prize"), words=Words()).features
+    ['mail:free', 'mail:prize']
+    """
 
     name: str
-    categories: tuple[str, ...] | None = None  # None: numeric
+    categories: tuple[str, ...] | None = None  # None: numeric; of a text column, its vocabulary
+    words: Words | None = None  # how a text column becomes words; None: not text
+    scale: tuple[float, float] | None = None  # (centre, spread) of a numeric column that is scaled
+
+    def __post_init__(self) -> None:
+        if self.words is not None:
+            self.words.check()
+        if self.words is not None and self.categories is None:
+            raise ValueError(f"not a schema: the text column {self.name!r} has no vocabulary")
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it becomes one feature per category."""
+        return self.categories is not None and self.words is None
+
+    @property
+    def width(self) -> int:
+        """How many features it becomes."""
+        if self.categories is None:
+            return 1
+        return (self.words.buckets if self.words else 0) or len(self.categories)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The place of every category or word."""
+        return {category: place for place, category in enumerate(self.categories or ())}
 
     @property
     def features(self) -> list[str]:
-        """Names of the features this column becomes.
-
-        >>> Column("Wind").features, Column("Outlook", ("", "Rainy")).features
-        (['Wind'], ['Outlook=(missing)', 'Outlook=Rainy'])
-        """
+        """Names of the features this column becomes."""
         if self.categories is None:
             return [self.name]
-        return [f"{self.name}={category or '(missing)'}" for category in self.categories]
+        if self.words is None:
+            return [f"{self.name}={category or '(missing)'}" for category in self.categories]
+        if self.words.buckets:
+            return [f"{self.name}#{bucket}" for bucket in range(self.words.buckets)]
+        return [f"{self.name}:{word}" for word in self.categories]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column ready for JSON; what is not said of it is left out."""
+        told: dict[str, Any] = {
+            "name": self.name,
+            "categories": None if self.categories is None else list(self.categories),
+        }
+        if self.words is not None:
+            told["words"] = {**self.words._asdict(), "ngrams": list(self.words.ngrams)}
+        if self.scale is not None:
+            told["scale"] = list(self.scale)
+        return told
+
+
+@dataclass(frozen=True)
+class Headerless:
+    """A file whose first line is data: what its columns are called by us, and what stands between them."""
+
+    names: tuple[str, ...]
+    separator: str
 
 
 @dataclass(frozen=True)
@@ -40,6 +95,7 @@ class TableSchema:
     columns: tuple[Column, ...]
     target: str | None = None
     labels: LabelKind = "text"
+    headerless: Headerless | None = None  # None: the file named its columns
 
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
@@ -54,23 +110,28 @@ class TableSchema:
     @property
     def n_features(self) -> int:
         """How many columns ``X`` has."""
-        return sum(1 if column.categories is None else len(column.categories) for column in self.columns)
+        return sum(column.width for column in self.columns)
 
     @property
     def any_discrete(self) -> bool:
-        """Whether ``X`` is sparse: some column is discrete."""
+        """Whether ``X`` is sparse: some column is discrete or text."""
         return any(column.categories is not None for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :func:`schema_from_dict` needs, ready for JSON."""
-        columns = [
-            {
-                "name": column.name,
-                "categories": None if column.categories is None else list(column.categories),
+        columns = [column.to_dict() for column in self.columns]
+        told: dict[str, Any] = {
+            "kind": "table",
+            "columns": columns,
+            "target": self.target,
+            "labels": self.labels,
+        }
+        if self.headerless is not None:
+            told["headerless"] = {
+                "names": list(self.headerless.names),
+                "separator": self.headerless.separator,
             }
-            for column in self.columns
-        ]
-        return {"kind": "table", "columns": columns, "target": self.target, "labels": self.labels}
+        return told
 
 
 @dataclass(frozen=True)
@@ -108,12 +169,12 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
         if kind == "libsvm":
             return LibsvmSchema(_count(stored["n_features"]), bool(stored.get("zero_based", False)))
         if kind == "table":
-            columns = tuple(
-                Column(_text(entry["name"]), _categories(entry["categories"])) for entry in stored["columns"]
-            )
+            columns = tuple(_column(entry) for entry in stored["columns"])
             target = None if stored["target"] is None else _text(stored["target"])
-            return TableSchema(columns, target, _label_kind(stored["labels"]))
-    except (KeyError, TypeError) as error:
+            return TableSchema(
+                columns, target, _label_kind(stored["labels"]), _headerless(stored.get("headerless"))
+            )
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
     raise ValueError(f"not a schema: kind is {kind!r}, expected 'libsvm' or 'table'")
 
@@ -128,6 +189,43 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a name")
     return value
+
+
+def _column(entry: Any) -> Column:
+    return Column(
+        _text(entry["name"]),
+        _categories(entry["categories"]),
+        _words(entry.get("words")),
+        _scale(entry.get("scale")),
+    )
+
+
+def _words(value: Any) -> Words | None:
+    if value is None:
+        return None
+    shortest, longest = (_count(length) for length in value["ngrams"])
+    words = Words(
+        (shortest, longest), bool(value["lowercase"]), bool(value["binary"]), _count(value["buckets"])
+    )
+    try:
+        return words.check()
+    except ValueError as error:
+        raise TypeError(str(error)) from error
+
+
+def _scale(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    centre, spread = float(value[0]), float(value[1])
+    if not (isfinite(centre) and isfinite(spread) and spread > 0.0):
+        raise TypeError(f"{value!r} is not a scale")
+    return centre, spread
+
+
+def _headerless(value: Any) -> Headerless | None:
+    if value is None:
+        return None
+    return Headerless(tuple(_text(name) for name in value["names"]), _text(value["separator"]))
 
 
 def _categories(value: Any) -> tuple[str, ...] | None:

@@ -1,14 +1,16 @@
-"""CSV with a header: named columns, numeric or discrete."""
+"""Delimited text, with names or without: columns that are numeric, discrete or text."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from rosenblatt.data.attributes import Strings, encode, learn_schema
+from rosenblatt.data.attributes import Strings, Wish, encode, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import Block, blocks_of_lines
-from rosenblatt.data.schema import LibsvmSchema, Schema, TableSchema
+from rosenblatt.data.schema import Headerless, LibsvmSchema, Schema, TableSchema
+from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 
 
 class TableExamples(Examples):
@@ -25,8 +27,10 @@ class TableExamples(Examples):
         schema: TableSchema | None,
         batch_rows: int,
         skip_bad: bool,
+        wish: Wish = Wish(),  # noqa: B008 (a tuple)
     ) -> None:
         super().__init__(path, batch_rows, skip_bad)
+        self._wish = wish
         self._header = header
         self._target = target
         self._schema = schema
@@ -37,7 +41,12 @@ class TableExamples(Examples):
         """Kinds and categories; without a given schema, the file is read to find them."""
         if self._schema is None:
             features = [name for name in self._header.names if name != self._target]
-            self._schema = learn_schema(self._columns, features, self._target)
+            found = learn_schema(self._columns, features, self._target, self._wish)
+            if not self._header.named:
+                found = replace(
+                    found, headerless=Headerless(tuple(self._header.names), self._header.separator)
+                )
+            self._schema = found
         return self._schema
 
     def _wanted(self) -> list[str]:
@@ -88,34 +97,38 @@ def open_table(
     separator: str | None,
     batch_rows: int,
     skip_bad: bool,
+    named: bool | None = None,
+    wish: Wish = Wish(),  # noqa: B008 (a tuple)
 ) -> TableExamples:
     """Open delimited text, and check its header against what is asked of it."""
     if isinstance(schema, LibsvmSchema):
         raise BadInput(
             path, None, "is a table, but the model was trained on LIBSVM text without column names"
         )
-    header = read_header(path, separator)
+    if path == STANDARD_INPUT and schema is None:
+        standard_input().keep()  # once to learn the schema, once to encode
+    header = read_header(path, separator, named, schema)
     names = header.names
-    if target is not None and target not in names:
-        raise BadInput(path, header.line, f"no column is called {target!r}; there are {_listed(names)}")
+    line = header.line + (not header.named)
+    for name in [*([] if target is None else [target]), *wish.text, *wish.discrete]:
+        if name not in names:
+            raise BadInput(path, line, f"no column is called {name!r}; there are {_listed(names)}")
     if schema is None:
         if len(names) < 2:
-            raise BadInput(
-                path, header.line, f"only one column, {names[0]!r}: features and a target are needed"
-            )
-        target = names[-1] if target is None else target
+            raise BadInput(path, line, f"only one column, {names[0]!r}: features and a target are needed")
+        target = header.target if target is None else target
         return TableExamples(
-            path, header, target=target, schema=None, batch_rows=batch_rows, skip_bad=skip_bad
+            path, header, target=target, schema=None, batch_rows=batch_rows, skip_bad=skip_bad, wish=wish
         )
     missing = [column.name for column in schema.columns if column.name not in names]
     if missing:
         raise BadInput(
-            path, header.line, f"the model needs {_listed(missing)}, not among the columns {_listed(names)}"
+            path, line, f"the model needs {_listed(missing)}, not among the columns {_listed(names)}"
         )
     if target is None and schema.target in names:
         target = schema.target
     elif target is not None and target != schema.target:
-        schema = TableSchema(schema.columns, target, schema.labels)
+        schema = replace(schema, target=target)
     return TableExamples(path, header, target=target, schema=schema, batch_rows=batch_rows, skip_bad=skip_bad)
 
 

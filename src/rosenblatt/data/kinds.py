@@ -1,0 +1,104 @@
+"""What a column may be, by the values seen so far: numeric, discrete or text."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.schema import LabelKind
+from rosenblatt.data.words import looks_like_text
+
+MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "null", "NULL", "None"])
+TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
+
+
+class Kind:
+    """What the values of a column seen so far allow it to be."""
+
+    def __init__(self) -> None:
+        self.all_numbers = True
+        self.all_integers = True
+        self.any_value = False
+        self._sample: list[Any] = []
+        self._sampled = 0
+
+    @property
+    def numeric(self) -> bool:
+        """Every value is a number, and there is one."""
+        return self.all_numbers and self.any_value
+
+    @property
+    def text(self) -> bool:
+        """The first values read like prose."""
+        if self.all_numbers:
+            return False
+        values = (value for part in self._sample for value in part.to_pylist())
+        return looks_like_text(value for value in values if value not in MISSING)
+
+    @property
+    def labels(self) -> LabelKind:
+        """What labels in this column are."""
+        if not self.numeric:
+            return "text"
+        return "integer" if self.all_integers else "number"
+
+    def see(self, column: Any) -> None:
+        """Take in the values of a block."""
+        if self._sampled < TEXT_ROWS:
+            self._sample.append(column[: TEXT_ROWS - self._sampled])
+            self._sampled += len(self._sample[-1])
+        if not self.all_numbers or len(column) == 0:
+            return
+        values = numbers(column)
+        odd = np.flatnonzero(~np.isfinite(values))
+        texts = ["" if text is None else str(text) for text in column.take(odd).unique().to_pylist()]
+        self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
+        self.any_value |= odd.size < values.size or any(text not in MISSING for text in texts)
+        finite = np.delete(values, odd)
+        whole = bool((finite == np.rint(finite)).all())
+        self.all_integers &= whole and (bool((np.abs(finite) < 2.0**53).all()) or are_int64(column))
+
+
+def number(text: str) -> float | None:
+    """Read a decimal number, or return None.
+
+    >>> number(" 1e3"), number("1_000"), number("x")
+    (1000.0, None, None)
+    """
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def numbers(column: Any) -> NDArray[np.float64]:
+    """Read a column of strings, or of numbers, as float64; NaN where there is no number."""
+    import pyarrow as pa
+
+    if column.type != pa.string():
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    try:
+        column[:20].cast(pa.float64())  # a cast that fails is slow: fail early
+        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        texts, codes = distinct(column)
+        found = [number(text) for text in texts]
+        values = np.array([np.nan if value is None else value for value in found])[codes]
+    return np.asarray(values, dtype=np.float64)
+
+
+def distinct(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the different strings of a column, and which one each row holds."""
+    encoded = column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def are_int64(column: Any) -> bool:
+    """Whether every string is an integer that int64 holds."""
+    import pyarrow as pa
+
+    try:
+        column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True
