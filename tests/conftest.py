@@ -1,0 +1,16 @@
+"""Fixtures that more than one folder of tests uses."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real data, named by ROSENBLATT_DATA; beside the checkout by default."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("ROSENBLATT_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}: name their folder in ROSENBLATT_DATA")
+    return folder
