@@ -7,8 +7,14 @@ __version__ = "0.1.0"
 
 # Public name -> the module it lives in. Importing rosenblatt loads none of them; using a name loads its own.
 _HOME = {
+    "MaxMargin": "rosenblatt.linear.max_margin",
     "Perceptron": "rosenblatt.linear.perceptron",
+    "add_slack": "rosenblatt.proofs",
+    "hinge_bound": "rosenblatt.proofs",
+    "mistake_bound": "rosenblatt.proofs",
     "rules": "rosenblatt.rules",
+    "separability": "rosenblatt.proofs",
+    "solve_cone": "rosenblatt.proofs",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 (the names are strings of the table above)
