@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
@@ -14,6 +15,8 @@ from rosenblatt.learner.explain import Explanation, Portrait, explain_model, exp
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import margins_of
+from rosenblatt.passes.rows import rows_of
+from rosenblatt.passes.sums import largest_sqnorm
 from rosenblatt.storage import BadModel
 
 INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -202,6 +205,19 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             raise
         self.classes_ = self.learner_.classes
         self._measure_later(X, y)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed: the number given, or one drawn from a generator."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def step_within(X: Any, fit_intercept: bool, part: float) -> float:
+    """Return ``part/R²`` for the largest norm ``R`` of the rows, the always-one coordinate included."""
+    largest = largest_sqnorm(*rows_of(X), X.shape[0]) + bool(fit_intercept)
+    return part / largest if largest > 0.0 else part
 
 
 def refuse_one_class(classes: NDArray[Any]) -> None:

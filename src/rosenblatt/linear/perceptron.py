@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import checked_weight
 from rosenblatt.learner import Learner
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of
 from rosenblatt.linear.progress import Progress
 from rosenblatt.linear.training_record import TrainingRecord
 from rosenblatt.storage import BadModel, load_learner, save_learner
@@ -267,15 +266,12 @@ class Perceptron(TrainingRecord, LinearClassifier):
     # Inside
 
     def _new_learner(self) -> Learner:
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         return Learner(
             rules.resolve(self.rule, self.eta),
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
-            seed=int(seed),
+            seed=seed_of(self.random_state),
         )
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:

@@ -75,3 +75,19 @@ def how_many_differ(values: Any, constant: float) -> int:
     for k in range(np.uint64(values.shape[0])):
         count += values[k] != constant
     return count
+
+
+@compiled
+def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
+    """Return ``max ‖xᵢ‖²`` over the rows."""
+    largest = 0.0
+    width = np.uint64(values.shape[0]) // np.uint64(max(n, 1))
+    for i in range(np.uint64(n)):
+        start, stop = i * width, i * width + width
+        if indices is not None:
+            start, stop = starts[i], starts[i + ONE]
+        sqnorm = values.dtype.type(0)
+        for k in range(start, stop):
+            sqnorm += values[k] * values[k]
+        largest = max(largest, float(sqnorm))
+    return largest

@@ -1,0 +1,119 @@
+"""The perceptron criterion and its gradient descent, all examples at once (seeds 001 and 003)."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+
+
+class BatchPerceptron(LinearClassifier):
+    """Gradient descent on the perceptron criterion.
+
+    **Problem.** ``min E(w) = −Σ yᵢ (w·xᵢ + b)`` over the examples that are on the wrong side, or on the boundary.
+
+    **Update.** ``w ← w + η Σ yᵢ xᵢ``, ``b ← b + η Σ yᵢ``, over the same examples, until there are none or ``max_iter``
+    times. With more than two classes every class is told from the rest.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate, ``η > 0``; from zero weights it only scales them.
+    max_iter : int, default=1000
+        The most steps.
+    fit_intercept : bool, default=True
+        Learn a bias, as the weight of an always-one coordinate.
+    keep_trajectory : bool, default=True
+        Keep the weights of every step.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ :
+        As in scikit-learn.
+    trajectory_ : ndarray of shape (steps + 1, hyperplanes, 1 + features)
+        The weights before the first step and after each, the bias first.
+    criterion_ : ndarray of shape (steps + 1,)
+        ``E(w)`` along the trajectory, summed over the hyperplanes.
+    mistakes_ : ndarray of shape (steps + 1,)
+        How many examples were on the wrong side of some hyperplane.
+    converged_ : bool
+        Whether none was at the end.
+    margin_ : float
+        ``min y (w·x + b)/‖w‖`` on the training data.
+
+    Guarantee
+    ---------
+    If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the misclassified
+    examples summed over all steps are at most ``n (R/γ)²``, and so are the steps (:meth:`steps_at_most`).
+
+    Examples
+    --------
+    >>> from rosenblatt.linear.batch_perceptron import BatchPerceptron
+    >>> clf = BatchPerceptron().fit([[2.0], [1.0], [-1.0], [-4.0]], [1, 1, 0, 0])
+    >>> clf.converged_, clf.criterion_.tolist(), clf.trajectory_[:, 0].tolist()
+    (True, [0.0, 0.0], [[0.0, 0.0], [0.0, 8.0]])
+
+    References
+    ----------
+    R. Duda and P. Hart (1973), Pattern classification and scene analysis, section 5.5.
+    """
+
+    learner_: FixedPlanes
+    _kept: ClassVar[tuple[str, ...]] = ("eta", "max_iter", "fit_intercept", "keep_trajectory")
+
+    def __init__(
+        self,
+        *,
+        eta: float = 1.0,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        keep_trajectory: bool = True,
+    ) -> None:
+        self.eta = eta
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.keep_trajectory = keep_trajectory
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Descend from zero weights."""
+        if not 0.0 < self.eta < np.inf:
+            raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        X, y, weight = self._examples(X, y, sample_weight, reset=True)
+        self.classes_ = np.unique(y)
+        refuse_one_class(self.classes_)
+        positive = self.classes_[1:] if self.classes_.size == 2 else self.classes_
+        signs = np.where(y[:, None] == positive, 1.0, -1.0)  # (n, hyperplanes)
+        self._descend(X, signs, np.ones(len(y)) if weight is None else weight)
+        self._measure_later(X, y)
+        return self
+
+    def steps_at_most(self, examples: int, radius: float, margin: float) -> float:
+        """Bound the steps, and the misclassified examples over all of them, on separable data."""
+        return examples * (radius / margin) ** 2
+
+    def _descend(self, X: Any, signs: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        W = np.zeros((signs.shape[1], 1 + X.shape[1]))
+        path, criterion, mistakes = [W.copy()], [], []
+        for step in range(self.max_iter + 1):
+            right_by = signs * linear_scores(X, W)
+            wrong = right_by <= 0.0
+            criterion.append(float(-(weight[:, None] * right_by)[wrong].sum()) + 0.0)
+            mistakes.append(int(wrong.any(axis=1).sum()))
+            if mistakes[-1] == 0 or step == self.max_iter:
+                break
+            pull = weight[:, None] * signs * wrong  # minus the gradient is pullᵀ·(1, X)
+            W[:, 1:] += self.eta * np.asarray((X.T @ pull).T)
+            if self.fit_intercept:
+                W[:, 0] += self.eta * pull.sum(axis=0)
+            if self.keep_trajectory:
+                path.append(W.copy())
+        self.criterion_, self.mistakes_ = np.array(criterion), np.array(mistakes)
+        self.converged_, self.n_iter_ = mistakes[-1] == 0, len(criterion) - 1
+        if self.keep_trajectory:
+            self.trajectory_ = np.array(path)
+        self.learner_ = FixedPlanes(W, self.classes_)

@@ -1,0 +1,148 @@
+"""The perceptron for regression: the delta rule, online."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from rosenblatt import rules
+from rosenblatt.data.matrix import checked_weight
+from rosenblatt.learner.real import HYPOTHESES, RealLearner
+from rosenblatt.linear.base import LinearModel, seed_of, step_within
+
+
+class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+    """A linear function that learns by correcting its errors, example by example.
+
+    **Update.** ``w ← w + η (y − ŷ) x``, ``b ← b + η (y − ŷ)``, for ``max_iter`` passes: the delta rule.
+
+    Parameters
+    ----------
+    eta : float or None, default=None
+        The learning rate ``η``; None takes ``1/(2R²)`` for the largest norm ``R`` of the first data given, a quarter of
+        where steps stop being stable.
+    hypothesis : {"last", "averaged"}, default="last"
+        What predicts: the weights at the end, or the average of all on the way.
+    max_iter : int, default=50
+        Passes over the data.
+    fit_intercept : bool, default=True
+        Learn a bias, as the weight of an always-one coordinate that counts in every norm.
+    shuffle : bool, default=True
+        Visit the rows of every pass in a new order.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffle.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (features,)
+    intercept_ : float
+    n_iter_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    clock_, radius_ : float
+        Examples seen, and the largest norm among them.
+
+    Guarantee
+    ---------
+    The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for every ``u`` where
+    ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
+
+    Examples
+    --------
+    >>> from rosenblatt.linear.perceptron_regressor import PerceptronRegressor
+    >>> model = PerceptronRegressor(max_iter=500).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(3), round(model.intercept_, 3)
+    (array([2.]), 1.0)
+
+    References
+    ----------
+    B. Widrow and M. Hoff (1960), Adaptive switching circuits. N. Cesa-Bianchi, P. Long, M. Warmuth (1996), Worst-case
+    quadratic loss bounds for prediction using linear functions and gradient descent.
+    """
+
+    learner_: RealLearner
+    _kept: ClassVar[tuple[str, ...]] = ("eta", "hypothesis", "max_iter", "fit_intercept", "shuffle")
+
+    def __init__(
+        self,
+        *,
+        eta: float | None = None,
+        hypothesis: str = "last",
+        max_iter: int = 50,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.eta = eta
+        self.hypothesis = hypothesis
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all examples, pass after pass, forgetting what was known."""
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        X, y, weight = self._examples(X, y, sample_weight, reset=True)
+        self.learner_ = self._new_learner(X)
+        self.learner_.train(X, y, max_iter=self.max_iter, shuffle=self.shuffle, sample_weight=weight)
+        self.n_iter_ = self.max_iter
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a batch once, in its order."""
+        first = not hasattr(self, "learner_")
+        X, y, weight = self._examples(X, y, sample_weight, reset=first)
+        if first:
+            self.learner_ = self._new_learner(X)
+        self.learner_.learn(X, y, weight)
+        self.n_iter_ = 1
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return ``w·x + b`` for every row."""
+        X = self._rows(X)
+        return self.learner_.scores(X, self.hypothesis)
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of what predicts."""
+        return self._hyperplanes()[0, 1:]
+
+    @property
+    def intercept_(self) -> Any:
+        """Bias of what predicts."""
+        return float(self._hyperplanes()[0, 0])
+
+    @property
+    def clock_(self) -> float:
+        """Examples seen in all."""
+        return self.learner_.clock
+
+    @property
+    def radius_(self) -> float:
+        """The largest norm of an example, the always-one coordinate included."""
+        return self.learner_.radius
+
+    def _hyperplanes(self) -> NDArray[Any]:
+        if not hasattr(self, "learner_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+        return self.learner_.weights(self.hypothesis)
+
+    def _new_learner(self, X: Any) -> RealLearner:
+        if self.hypothesis not in HYPOTHESES:
+            raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {self.hypothesis!r}")
+        eta = step_within(X, self.fit_intercept, 0.5) if self.eta is None else self.eta
+        seed = seed_of(self.random_state)
+        return RealLearner(rules.WidrowHoff(eta), fit_intercept=self.fit_intercept, seed=seed)
+
+    def _examples(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
+        X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **self._input())
+        weight = checked_weight(sample_weight, len(y))
+        if weight is not None and (weight == 0.0).any():
+            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        return X, np.asarray(y, dtype=np.float64), weight
