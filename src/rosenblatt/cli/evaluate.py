@@ -18,11 +18,11 @@ def evaluate(
     hypothesis: opt.Hypothesis = None,
     target: opt.ModelTarget = None,
     format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = False,
+    zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     json: opt.AsJson = False,
 ) -> None:
-    """Score every hypothesis that a model knows, and show what one of them confuses.
+    """Score a model on a labelled file.
 
     \b
     Examples:

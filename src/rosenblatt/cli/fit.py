@@ -71,10 +71,13 @@ def fit(
     ] = False,
     skip_bad: opt.SkipBad = False,
     format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = False,
+    header: opt.Header = None,
+    text: opt.TextColumns = None,
+    scale: opt.Scale = False,
+    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Learn from a file, print how it went, and score every hypothesis.
+    """Learn from a file, and say how it went.
 
     \b
     Examples:
@@ -102,7 +105,7 @@ def fit(
         )
     if model is not None:
         refuse_overwriting(model, source, test)
-    reading = Reading(target, format, zero_based, skip_bad)
+    reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
     with Progress() as progress:
         started = time.perf_counter()
         progress.tell(f"reading {source}")

@@ -21,7 +21,7 @@ def info(
     ] = 5,
     json: opt.AsJson = False,
 ) -> None:
-    """Say what a model file holds: how it learned, what it knows, and its heaviest weights by name.
+    """Say what a model file holds.
 
     \b
     Examples:

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 import typer
 
-Format = Literal["libsvm", "csv", "tsv"]
 HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "random"]
 
 Source = Annotated[
@@ -25,12 +24,43 @@ ModelTarget = Annotated[
     ),
 ]
 InputFormat = Annotated[
-    Format | None,
+    str | None,
     typer.Option(
-        "--format", "--input-format", help="Format of the input.", show_default="by name, then content"
+        "--format",
+        "--input-format",
+        metavar="FORMAT",
+        help="Format of the input: libsvm, csv, tsv and others.",
+        show_default="by name, then content",
     ),
 ]
-ZeroBased = Annotated[bool, typer.Option("--zero-based", help="LIBSVM indices count from 0.")]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Where LIBSVM indices begin.",
+        show_default="seen from the first lines",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV file names its columns.",
+        show_default="seen from the first lines",
+    ),
+]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="NAME",
+        help="A column that is text, to become words.",
+        show_default="those like prose",
+    ),
+]
+Scale = Annotated[
+    bool, typer.Option("--scale", help="Bring numeric columns of a CSV file to mean 0 and deviation 1.")
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over bad lines, count them and list them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Hypothesis = Annotated[

@@ -55,14 +55,16 @@ def predict(
         ),
     ] = None,
     input_format: Annotated[
-        opt.Format | None,
-        typer.Option("--input-format", help="Format of SOURCE.", show_default="by name, then content"),
+        str | None,
+        typer.Option(
+            "--input-format", metavar="FORMAT", help="Format of SOURCE.", show_default="by name, then content"
+        ),
     ] = None,
     target: opt.ModelTarget = None,
-    zero_based: opt.ZeroBased = False,
+    zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
 ) -> None:
-    """Print the label of every row: one per line, in the order of the file.
+    """Print the label of every row of a file, one per line.
 
     \b
     Examples:

@@ -26,10 +26,13 @@ def prove(
     ] = False,
     skip_bad: opt.SkipBad = False,
     format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = False,
+    header: opt.Header = None,
+    text: opt.TextColumns = None,
+    scale: opt.Scale = False,
+    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Decide whether a hyperplane separates the classes, and prove it.
+    """Decide whether the classes are separable, with a proof.
 
     \b
     Examples:
@@ -48,7 +51,7 @@ def prove(
     """
     if output is not None:
         refuse_overwriting(output, source)
-    reading = Reading(target, format, zero_based, skip_bad)
+    reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
     with Progress() as progress:
         progress.tell(f"reading {source}")
         rows = read(source, reading)

@@ -12,18 +12,23 @@ if TYPE_CHECKING:
     from rosenblatt.cli.learners import Model
     from rosenblatt.data import Examples, Schema
 
+BATCH_ROWS = 65536
+
 
 class Reading(NamedTuple):
     """How the flags of a command say that its sources are to be read."""
 
     target: str | None = None
     format: str | None = None
-    zero_based: bool = False
+    zero_based: bool | None = None
     skip_bad: bool = False
+    header: bool | None = None
+    text: tuple[str, ...] = ()
+    scale: bool = False
 
     def options(self) -> dict[str, Any]:
         """Return the options of ``open_examples``."""
-        return {**self._asdict(), "zero_based": True if self.zero_based else None}
+        return self._asdict()
 
 
 class Rows(NamedTuple):
@@ -67,41 +72,13 @@ def read_for(model: "Model", source: str, reading: Reading) -> Rows:
     return _all_of(open_for(model, source, reading))
 
 
-def open_for(model: "Model", source: str, reading: Reading, batch_rows: int = 65536) -> "Examples":
+def open_for(model: "Model", source: str, reading: Reading) -> "Examples":
     """Open a source to be encoded as in training; a model without a schema goes by names, else by position."""
+    from rosenblatt.cli.layouts import schema_of
     from rosenblatt.data import open_examples
 
     schema = schema_of(model, source, reading)
-    return open_examples(source, schema=schema, batch_rows=batch_rows, **reading.options())
-
-
-def schema_of(model: "Model", source: str, reading: Reading) -> "Schema | None":
-    """Return how to encode a source for a model: its own schema, or one made from what the model knows."""
-    from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
-    from rosenblatt.storage import BadModel
-
-    stored, names = model.about.get("schema"), model.about.get("feature_names")
-    if stored is not None:
-        try:
-            schema = schema_from_dict(stored)
-        except (ValueError, AttributeError) as error:
-            raise BadModel(f"the model does not hold together: {error}") from error
-        if schema.n_features > model.n_features:
-            raise BadModel("the model does not hold together: its schema has more features than weights")
-        return schema
-    target: str | None
-    kind = {"i": "integer", "u": "integer", "f": "number"}.get(model.classes.dtype.kind, "text")
-    if source.startswith("sample:"):
-        names, target = names or _sample_names(model, source), "class"
-    elif _format(source, reading) == "libsvm":
-        return LibsvmSchema(model.n_features, reading.zero_based)
-    else:
-        header = header_of(source, reading)
-        target = reading.target or (header[-1] if len(header) > model.n_features or names else None)
-        if names and target in names:
-            target = None
-        names = names or _by_position(model, source, [name for name in header if name != target])
-    return TableSchema(tuple(Column(str(name)) for name in names), target, kind)  # type: ignore[arg-type]
+    return open_examples(source, schema=schema, batch_rows=BATCH_ROWS, **reading.options())
 
 
 def note_unseen_labels(source: str, labels: dict[str, int]) -> None:
@@ -148,29 +125,3 @@ def note_oddities(examples: "Examples") -> None:
     if examples.unseen:
         where = ", ".join(f"{column} {count:,}" for column, count in examples.unseen_in.most_common(5))
         note(f"{examples.path}: {counted(examples.unseen, 'value')} unseen in training ignored ({where})")
-
-
-def _format(source: str, reading: Reading) -> str:
-    from rosenblatt.data.sniff import find_format
-
-    return reading.format or find_format(source)
-
-
-def header_of(source: str, reading: Reading) -> list[str]:
-    """Return the names of the columns of a table."""
-    from rosenblatt.data.delimited import read_header
-
-    return read_header(source, "\t" if _format(source, reading) == "tsv" else None).names
-
-
-def _sample_names(model: "Model", source: str) -> list[str]:
-    from rosenblatt.data.samples import load_sample
-
-    return _by_position(model, source, load_sample(source.removeprefix("sample:")).feature_names)
-
-
-def _by_position(model: "Model", source: str, columns: list[str]) -> list[str]:
-    if len(columns) != model.n_features:
-        found = f"{counted(len(columns), 'feature column')}, but the model has {model.n_features:,} features"
-        refuse(f"{source}: {found} and names none of them")
-    return columns

@@ -4,7 +4,7 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, Rows, header_of, read, refuse_overwriting
+from rosenblatt.cli.reading import Reading, Rows, read, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 FEASIBLE, INFEASIBLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
@@ -16,10 +16,11 @@ def solve(
     time_limit: opt.TimeLimit = None,
     skip_bad: opt.SkipBad = False,
     format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = False,
+    header: opt.Header = None,
+    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Solve A w >= 1, a linear program over a cone, by the perceptron.
+    """Solve A w >= 1, or prove that it has no solution.
 
     \b
     Examples:
@@ -39,7 +40,7 @@ def solve(
     """
     if output is not None:
         refuse_overwriting(output, source)
-    reading = Reading(None, format, zero_based, skip_bad)
+    reading = Reading(None, format, zero_based, skip_bad, header)
     with Progress() as progress:
         progress.tell(f"reading {source}")
         rows = read_constraints(source, reading)
@@ -64,12 +65,12 @@ def solve(
 
 def read_constraints(source: str, reading: Reading) -> Rows:
     """Read the rows of A: every column of a table, or LIBSVM text whose labels are all 1."""
-    from rosenblatt.data import BadInput, Column, TableSchema
-    from rosenblatt.data.sniff import find_format
+    from rosenblatt.cli.layouts import format_of, table_of_numbers
+    from rosenblatt.data import BadInput
 
     if source.startswith("sample:"):
         refuse(f"{source}: a sample holds examples, not constraints")
-    if (reading.format or find_format(source)) == "libsvm":
+    if format_of(source, reading) == "libsvm":
         rows = read(source, reading)
         other = (rows.y != 1).nonzero()[0]
         if other.size:
@@ -80,4 +81,4 @@ def read_constraints(source: str, reading: Reading) -> Rows:
                 f"the right-hand side is {label}: A w >= 1 has 1 everywhere",
             )
         return rows
-    return read(source, reading, TableSchema(tuple(Column(name) for name in header_of(source, reading))))
+    return read(source, reading, table_of_numbers(source, reading))

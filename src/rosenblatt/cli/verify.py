@@ -25,7 +25,7 @@ def verify(
     format: opt.InputFormat = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Check every claim of a proof against the data, in exact arithmetic.
+    """Check a proof against its data, in exact arithmetic.
 
     \b
     Examples:
@@ -86,10 +86,17 @@ def _rows(source: str, how: dict[str, Any], target: str | None, format: str | No
 
 def _reading(how: dict[str, Any], target: str | None, format: str | None) -> Reading:
     """Read as when the proof was made, unless told otherwise."""
-    stored = how.get("target")
+    stored, text = how.get("target"), how.get("text")
     return Reading(
         target=target or (stored if isinstance(stored, str) else None),
         format=format,
-        zero_based=bool(how.get("zero_based")),
-        skip_bad=bool(how.get("skip_bad")),
+        zero_based=_answer(how.get("zero_based")),
+        skip_bad=how.get("skip_bad") is True,
+        header=_answer(how.get("header")),
+        text=tuple(map(str, text)) if isinstance(text, list) else (),
+        scale=how.get("scale") is True,
     )
+
+
+def _answer(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None

@@ -1,0 +1,82 @@
+"""How the columns of a new file are matched to the features of a model."""
+
+from typing import TYPE_CHECKING
+
+from rosenblatt.cli.reading import Reading
+from rosenblatt.cli.telling import counted, refuse
+from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
+from rosenblatt.data.delimited import Header, read_header
+from rosenblatt.data.schema import Headerless, LabelKind, Schema
+from rosenblatt.data.sniff import find_format
+from rosenblatt.storage import BadModel
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.learners import Model
+
+KINDS: dict[str, LabelKind] = {"i": "integer", "u": "integer", "f": "number"}
+
+
+def schema_of(model: "Model", source: str, reading: Reading) -> Schema:
+    """Return how to encode a source for a model: as in training, else by names, else by position."""
+    stored = model.about.get("schema")
+    if stored is not None:
+        return _stored_schema(model, stored)
+    if not source.startswith("sample:") and format_of(source, reading) == "libsvm":
+        return LibsvmSchema(model.n_features, bool(reading.zero_based))
+    return _guessed_schema(model, source, reading)
+
+
+def table_of_numbers(source: str, reading: Reading) -> TableSchema:
+    """Return a schema for a table without a target, every column a number."""
+    header = header_of(source, reading)
+    return TableSchema(tuple(Column(name) for name in header.names), headerless=_headerless(header))
+
+
+def format_of(source: str, reading: Reading) -> str:
+    """Return the format of a file: as told, else found."""
+    return reading.format or find_format(source)
+
+
+def header_of(source: str, reading: Reading) -> Header:
+    """Return the names of the columns of a table."""
+    return read_header(source, "\t" if format_of(source, reading) == "tsv" else None, reading.header)
+
+
+def _stored_schema(model: "Model", stored: object) -> Schema:
+    try:
+        schema = schema_from_dict(stored)  # type: ignore[arg-type]
+    except (ValueError, AttributeError) as error:
+        raise BadModel(f"the model does not hold together: {error}") from error
+    if schema.n_features != model.n_features:
+        raise BadModel(
+            f"the model does not hold together: its schema has {schema.n_features:,} features, "
+            f"its weights {model.n_features:,}"
+        )
+    return schema
+
+
+def _guessed_schema(model: "Model", source: str, reading: Reading) -> TableSchema:
+    """Match a table with a model that never saw a file: by its names, else by position."""
+    names = model.about.get("feature_names")
+    kind = KINDS.get(model.classes.dtype.kind, "text")
+    headerless, target = None, reading.target
+    if source.startswith("sample:"):
+        from rosenblatt.data.samples import load_sample
+
+        columns, target = load_sample(source.removeprefix("sample:")).feature_names, "class"
+    else:
+        header = header_of(source, reading)
+        headerless, columns = _headerless(header), header.names
+        if target is None and len(columns) > model.n_features:
+            target = columns[-1]
+    if names and headerless is None:
+        return TableSchema(tuple(Column(str(name)) for name in names), target, kind)
+    columns = [name for name in columns if name != target]
+    if len(columns) != model.n_features:
+        found = f"{counted(len(columns), 'feature column')}, but the model has {model.n_features:,} features"
+        refuse(f"{source}: {found} and names none of them")
+    return TableSchema(tuple(Column(name) for name in columns), target, kind, headerless)
+
+
+def _headerless(header: Header) -> Headerless | None:
+    return None if header.named else Headerless(tuple(header.names), header.separator)

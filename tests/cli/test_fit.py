@@ -1,0 +1,140 @@
+"""Fitting from files: the same model as from arrays, in a file that both sides read."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.commands import run, run_well
+
+from rosenblatt import Perceptron, rules
+from rosenblatt.cli.scoring import MOST_WORK
+from rosenblatt.data import read_all
+from rosenblatt.hypotheses import NAMES
+from rosenblatt.learner import Learner
+from rosenblatt.storage import load_learner
+
+
+def write_libsvm(path, X, y):
+    lines = []
+    for row, label in zip(X, y, strict=True):
+        pairs = [f"{at + 1}:{value!r}" for at, value in enumerate(row.tolist()) if value]
+        lines.append(" ".join([str(label), *pairs]))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_csv(path, X, y):
+    names = ",".join([*(f"x{at}" for at in range(X.shape[1])), "y"])
+    rows = [
+        ",".join([*map(repr, row), str(label)]) for row, label in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    path.write_text("\n".join([names, *rows]) + "\n")
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    X[:, 4] = 1.0  # so that LIBSVM text is as wide as the array
+    return X, rng.integers(0, 3, 60)
+
+
+@pytest.mark.parametrize("write", [write_csv, write_libsvm])
+@pytest.mark.parametrize(
+    ("flags", "parameters"),
+    [
+        ("", {}),
+        ("--no-shuffle --passes 3", {"shuffle": False, "max_iter": 3}),
+        ("--multi-class ovr --seed 7", {"multi_class": "ovr", "random_state": 7}),
+        (
+            "--no-intercept --eta 0.5 --hypothesis pocket",
+            {"fit_intercept": False, "eta": 0.5, "hypothesis": "pocket"},
+        ),
+        ("--rule passive-aggressive --C 0.1", {"rule": rules.PassiveAggressive(C=0.1)}),
+        ("--no-ledger", {"keep_ledger": False}),
+    ],
+)
+def test_a_file_and_an_array_give_the_same_model(tmp_path, data, write, flags, parameters):
+    source, model = tmp_path / "data.txt", tmp_path / "m.safetensors"
+    write(source, *data)
+    form = "csv" if write is write_csv else "libsvm"
+    run_well(f"fit {source} --format {form} -m {model} {flags}")
+    X, y = (read_all(source, format=form)[k] for k in (0, 1))
+    there = Perceptron(**parameters).fit(X, y)
+    here = Perceptron.load(model)
+    assert np.array_equal(here.coef_, there.coef_)
+    assert np.array_equal(here.intercept_, there.intercept_)
+    assert here.mistakes_.tolist() == there.mistakes_.tolist()
+    assert here.get_params().keys() == there.get_params().keys()
+    assert (here.hypothesis, here.max_iter, here.shuffle) == (there.hypothesis, there.max_iter, there.shuffle)
+
+
+def test_the_report_is_the_learners_own_word(tmp_path, data):
+    X, y = data
+    write_csv(tmp_path / "a.csv", X, y)
+    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --json").stdout)
+    learner = Learner()
+    learner.train(X, y)
+    assert told["mistakes"] == [epoch.mistakes for epoch in learner.epochs]
+    assert told["radius"] == learner.radius
+    assert told["margin"] == learner.standings["averaged"].margin
+    assert told["bound"] == learner.standings["averaged"].bound
+    assert told["converged"] == learner.converged
+    assert set(told["accuracy"]["train"]) == set(NAMES)
+    for name in NAMES:
+        right = (learner.predict(X, name) == y).mean()
+        assert told["accuracy"]["train"][name]["accuracy"] == pytest.approx(right)
+
+
+def test_json_is_json_where_numbers_are_not_finite(tmp_path, data):
+    write_csv(tmp_path / "a.csv", *data)
+    answer = run_well(f"fit {tmp_path / 'a.csv'} --rule pegasos --hypothesis voted --json")
+    told = json.loads(answer.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert told["margin"] is None
+    assert told["bound"] is None
+
+
+def test_saving_the_ledger_keeps_every_hypothesis(tmp_path, data):
+    write_csv(tmp_path / "a.csv", *data)
+    model = tmp_path / "m.safetensors"
+    run_well(f"fit {tmp_path / 'a.csv'} -m {model} --save-ledger")
+    learner, about = load_learner(model)
+    assert learner.ledger is not None
+    assert about["schema"]["target"] == "y"
+    assert about["feature_names"] == ["x0", "x1", "x2", "x3", "x4"]
+    frame = pd.DataFrame(data[0], columns=about["feature_names"])
+    for name in NAMES:
+        there = Perceptron(hypothesis=name).fit(*data).predict(data[0])
+        assert np.array_equal(Perceptron.load(model).use(name).predict(frame), there)
+
+
+def test_an_expensive_vote_is_scored_on_some_rows_and_says_so(tmp_path, data, monkeypatch):
+    write_csv(tmp_path / "a.csv", *(np.concatenate([each] * 4) for each in data))
+    monkeypatch.setattr("rosenblatt.cli.scoring.MOST_WORK", 1)
+    assert MOST_WORK > 1
+    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --json").stdout)["accuracy"]["train"]
+    assert told["voted"]["rows"] == 100
+    assert told["averaged"]["rows"] == 240
+    shown = run_well(f"fit {tmp_path / 'a.csv'}").stdout
+    assert "train: on 100 rows" in shown
+    assert "~0." in shown
+    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --hypothesis voted --json").stdout)
+    assert told["accuracy"]["train"]["voted"]["rows"] == 240
+
+
+def test_labels_unseen_in_training_are_wrong_and_lower_the_score(tmp_path):
+    (tmp_path / "train.csv").write_text("a,y\n1,up\n-1,down\n2,up\n-2,down\n")
+    (tmp_path / "test.csv").write_text("a,y\n1,up\n-1,down\n1,sideways\n-1,sideways\n")
+    answer = run_well(f"fit {tmp_path / 'train.csv'} --test {tmp_path / 'test.csv'} --json")
+    told = json.loads(answer.stdout)
+    assert told["accuracy"]["test"]["averaged"]["accuracy"] == 0.5
+    assert told["test"]["unseen_labels"] == {"sideways": 2}
+    assert "2 rows with label unseen in training (sideways)" in answer.stderr
+
+
+def test_a_model_is_not_written_when_learning_fails(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1e200,0\n-1e200,1\n1e308,0\n-1e308,1\n")
+    answer = run(f"fit {tmp_path / 'a.csv'} -m {tmp_path / 'm.safetensors'}")
+    assert answer.exit_code == 2
+    assert "scale the features" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -1,0 +1,111 @@
+"""Predicting from files: the labels of the library, whoever wrote the model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.commands import run, run_well
+
+from rosenblatt import Perceptron
+from rosenblatt.cli.learners import load
+
+X = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 3.0], [-1.0, -2.0, 0.5], [-2.0, 0.0, 0.0], [0.5, 0.0, -1.0]])
+LABELS = {
+    "numbers": np.array([1, 1, 0, 0, 2]),
+    "floats": np.array([1.0, 1.0, 0.0, 0.0, 2.0]),
+    "words": np.array(["in", "in", "out", "out", "éloigné"]),
+    "truths": np.array([True, True, False, False, True]),
+}
+
+
+def csv_of(rows, names=("a", "b", "c")):
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_a_model_of_perceptron_predicts_files(tmp_path, kind):
+    y = LABELS[kind]
+    clf = Perceptron().fit(X, y)
+    clf.save(tmp_path / "m")
+    wanted = "".join(f"{label}\n" for label in clf.predict(X).tolist())
+    (tmp_path / "bare.csv").write_text(csv_of(X.tolist()))
+    labelled = [[*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "labelled.csv").write_text(csv_of(labelled, ("a", "b", "c", "y")))
+    (tmp_path / "rows.svm").write_text(
+        "".join("0 " + " ".join(f"{k + 1}:{v}" for k, v in enumerate(row)) + "\n" for row in X.tolist())
+    )
+    for source in ("bare.csv", "labelled.csv", "rows.svm"):
+        assert run_well(f"predict {tmp_path / 'm'} {tmp_path / source}").stdout == wanted
+    answer = run_well(f"evaluate {tmp_path / 'm'} {tmp_path / 'labelled.csv'}")
+    assert f"{clf.score(X, y):.4f} (averaged)" in answer.stdout
+
+
+def test_a_model_of_a_data_frame_goes_by_names(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    Perceptron().fit(frame, LABELS["words"]).save(tmp_path / "m")
+    shuffled = frame[["c", "a", "b"]].assign(y=LABELS["words"])
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    wanted = "".join(f"{label}\n" for label in Perceptron.load(tmp_path / "m").predict(frame))
+    assert run_well(f"predict {tmp_path / 'm'} {tmp_path / 'new.csv'}").stdout == wanted
+    (tmp_path / "short.csv").write_text("a,b,y\n1,2,in\n")
+    answer = run(f"predict {tmp_path / 'm'} {tmp_path / 'short.csv'}")
+    assert answer.exit_code == 2
+    assert "the model needs 'c'" in answer.stderr
+
+
+def test_a_model_without_names_counts_the_columns(tmp_path):
+    Perceptron().fit(X, LABELS["numbers"]).save(tmp_path / "m")
+    (tmp_path / "wide.csv").write_text("a,b,c,d,y\n1,2,3,4,0\n")
+    answer = run(f"predict {tmp_path / 'm'} {tmp_path / 'wide.csv'}")
+    assert answer.exit_code == 2
+    assert "4 feature columns, but the model has 3 features" in answer.stderr
+
+
+def test_scores_are_those_of_the_library_to_the_last_bit(tmp_path):
+    Perceptron().fit(X, LABELS["numbers"]).save(tmp_path / "m")
+    (tmp_path / "new.csv").write_text(csv_of(X.tolist()))
+    written = run_well(f"predict {tmp_path / 'm'} {tmp_path / 'new.csv'} --scores").stdout
+    rows = [list(map(float, line.split("\t"))) for line in written.splitlines()]
+    clf = Perceptron.load(tmp_path / "m")
+    assert np.array_equal(np.array(rows)[:, 1:], clf.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("out.csv", "label"), ("out.json", '{"line": 2, "label": 1}'), ("out.txt", "1")]
+)
+def test_the_name_of_the_output_says_its_format(tmp_path, name, first):
+    Perceptron().fit(X, LABELS["numbers"]).save(tmp_path / "m")
+    (tmp_path / "new.csv").write_text(csv_of(X.tolist()))
+    run_well(f"predict {tmp_path / 'm'} {tmp_path / 'new.csv'} -o {tmp_path / name}")
+    assert (tmp_path / name).read_text().splitlines()[0] == first
+
+
+def test_a_model_of_several_batches_is_the_same_as_of_one(tmp_path, monkeypatch):
+    Perceptron().fit(X, LABELS["words"]).save(tmp_path / "m")
+    (tmp_path / "new.csv").write_text(csv_of(np.tile(X, (30, 1)).tolist()))
+    whole = run_well(f"predict {tmp_path / 'm'} {tmp_path / 'new.csv'} --scores --lines --format csv").stdout
+    monkeypatch.setattr("rosenblatt.cli.reading.BATCH_ROWS", 7)
+    parts = run_well(f"predict {tmp_path / 'm'} {tmp_path / 'new.csv'} --scores --lines --format csv").stdout
+    assert parts == whole
+    assert whole.startswith("line,label,score:in,score:out,score:éloigné\n2,")
+
+
+def test_a_truncated_model_says_so(tmp_path):
+    Perceptron().fit(X, LABELS["words"]).save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    (tmp_path / "new.csv").write_text(csv_of(X.tolist()))
+    for size in (0, 7, 100, len(content) // 2, len(content) - 1):
+        (tmp_path / "cut").write_bytes(content[:size])
+        for command in ("predict {} {}", "evaluate {} {}", "info {}"):
+            answer = run(command.format(tmp_path / "cut", tmp_path / "new.csv"))
+            assert answer.exit_code == 2
+            assert "cut: not a model file, or a damaged one" in answer.stderr
+
+
+def test_a_model_of_an_unknown_learner_says_so(tmp_path):
+    run_well(f"fit sample:iris -m {tmp_path / 'm'}")
+    model = load(str(tmp_path / "m"))
+    model.save(str(tmp_path / "other"), {"learner": "oracle"}, False)
+    answer = run(f"info {tmp_path / 'other'}")
+    assert answer.exit_code == 2
+    assert "a model of 'oracle', but this rosenblatt knows perceptron" in answer.stderr

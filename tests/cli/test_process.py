@@ -1,0 +1,132 @@
+"""The command line as a process of its own: what it imports, its pipes, its signals, its exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.cli.commands import run_well
+
+MAIN = "import sys; from rosenblatt.cli import main; main()"
+WHAT_WAS_IMPORTED = """
+import json, sys
+from rosenblatt.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(json.dumps({"code": end.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import rosenblatt.cli.predict as predict
+from rosenblatt.cli import main
+label_texts, number = predict.label_texts, getattr(signal, sys.argv.pop(1))
+def struck(*arguments):
+    os.kill(os.getpid(), number)
+    return label_texts(*arguments)
+predict.label_texts = struck
+main()
+"""
+
+
+def start(program, *arguments, **options):
+    environment = {**os.environ, "COLUMNS": "80", **options.pop("env", {})}
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, **options)
+
+
+def imported(*arguments):
+    answer = start(WHAT_WAS_IMPORTED, *arguments)
+    told = json.loads(answer.stderr.splitlines()[-1])
+    assert told["code"] in (0, None), answer.stderr
+    return set(told["modules"])
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = [(1.5 * k % 7 - 3, k % 5, "in" if 1.5 * k % 7 > 3 else "out") for k in range(400)]
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in rows))
+    (tmp_path / "a.svm").write_text("".join(f"{1 if y == 'in' else -1} 1:{x} 2:{z}\n" for x, z, y in rows))
+    return tmp_path
+
+
+def test_help_and_version_import_nothing_heavy():
+    for arguments in (["--help"], ["fit", "--help"], ["--version"]):
+        assert not imported(*arguments) & {"numpy", "numba", "scipy", "pyarrow", "rich", "sklearn", "pandas"}
+
+
+@pytest.mark.parametrize(
+    ("name", "not_needed"), [("a.csv", {"sklearn"}), ("a.svm", {"sklearn", "pyarrow", "pandas"})]
+)
+def test_fit_imports_what_it_needs(files, name, not_needed):
+    assert not imported("fit", files / name, "-m", files / "m") & (not_needed | {"matplotlib", "flint"})
+    assert "sklearn" not in imported("predict", files / "m", files / name, "-o", files / "labels.csv")
+
+
+def test_a_pipe_gets_no_bar_and_no_colour(files):
+    answer = start(MAIN, "fit", files / "a.csv", env={"FORCE_COLOR": ""})
+    assert answer.returncode == 0
+    assert answer.stderr == ""
+    assert "\x1b" not in answer.stdout
+    assert all(line == line.rstrip() for line in answer.stdout.splitlines())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_terminal_gets_a_bar_on_standard_error(files):
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", MAIN, "fit", str(files / "a.csv"), "--json"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, check=True)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # how a pseudo-terminal says that nobody writes to it any more
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    assert b"scoring" in shown
+    assert json.loads(answer.stdout)["rows"] == 400
+
+
+def test_bad_input_is_a_message_and_a_traceback_only_where_asked_for(files):
+    (files / "bad.csv").write_text("x,y\n1,a\nnan,b\n")
+    answer = start(MAIN, "fit", files / "bad.csv")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(f"{files / 'bad.csv'}:3: ")
+    assert len(answer.stderr.splitlines()) == 1
+    assert "Traceback" in start(MAIN, "--debug", "fit", files / "bad.csv").stderr
+    assert "Traceback" in start(MAIN, "fit", files / "bad.csv", env={"ROSENBLATT_DEBUG": "1"}).stderr
+
+
+@pytest.mark.parametrize(("signal", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupted_command_leaves_what_was_there(files, signal, code):
+    run_well(f"fit {files / 'a.csv'} -m {files / 'm'}")
+    (files / "labels.csv").write_text("before")
+    there = {path.name for path in files.iterdir()}
+    source, output = files / "a.csv", files / "labels.csv"
+    answer = start(KILLED_WHILE_WRITING, signal, "predict", files / "m", source, "-o", output)
+    assert answer.returncode == code, answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert output.read_text() == "before"
+    assert {path.name for path in files.iterdir()} == there
+
+
+def test_a_closed_pipe_is_no_error(files):
+    run_well(f"fit {files / 'a.csv'} -m {files / 'm'}")
+    long = files / "long.csv"
+    long.write_text("x,z\n" + "1,2\n" * 100_000)
+    command = [sys.executable, "-c", MAIN, "predict", str(files / "m"), str(long)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() in (b"in", b"out")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141

@@ -1,0 +1,51 @@
+"""What stops a command becomes one message and an exit code."""
+
+import pytest
+import typer
+
+from rosenblatt.cli.telling import Refused, guarded, note_skipped
+from rosenblatt.data import BadInput
+from rosenblatt.storage import BadModel
+
+
+def stopped_by(error):
+    def fit():
+        raise error
+
+    with pytest.raises(typer.Exit) as end:
+        guarded(fit)()
+    return end.value.exit_code
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (BadInput("a.csv", 3, "no value"), 2, "a.csv:3: no value\n"),
+        (BadModel("m: not a model"), 2, "m: not a model\n"),
+        (Refused("--model is missing"), 2, "rosenblatt fit: --model is missing\n"),
+        (ValueError("eta is 7"), 2, "rosenblatt fit: eta is 7\n"),
+        (PermissionError(13, "Permission denied", "m.safetensors"), 2, "m.safetensors: Permission denied\n"),
+        (FileNotFoundError("m: no such model file"), 2, "m: no such model file\n"),
+        (MemoryError("8 GiB"), 2, "rosenblatt fit: not enough memory: 8 GiB\n"),
+        (
+            KeyError("x"),
+            2,
+            "rosenblatt fit: internal error, KeyError: 'x' (set ROSENBLATT_DEBUG=1 to see where)\n",
+        ),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (typer.Exit(3), 3, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors_are_told_in_one_line(error, code, words, capsys, monkeypatch):
+    monkeypatch.delenv("ROSENBLATT_DEBUG", raising=False)
+    assert stopped_by(error) == code
+    assert capsys.readouterr() == ("", words)
+
+
+def test_skipped_lines_are_counted_and_the_first_listed(capsys):
+    note_skipped([f"a.csv:{line}: bad" for line in range(1200)])
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "a.csv:0: bad"
+    assert told[-1] == "skipped 1,200 bad lines; the first 10 are listed"
+    assert len(told) == 11
