@@ -155,6 +155,10 @@ def _sqnorm(proof: WithHyperplane) -> Fraction:
 
 def _check_separable(proof: Separable, data: _Data) -> None:
     _demand(proof.least > 0, "the least score is not positive")
+    _demand(proof.radius >= 0 and proof.margin >= 0, "a radius and a margin are not negative")
+    if proof.radius == float("inf"):
+        _demand(proof.bound == float("inf"), "the bound on mistakes is below (R/γ)²")
+    limit = Fraction(proof.radius) ** 2 if proof.radius < float("inf") else None
     on_margin: set[int] = set()
     attained = False
     top = Fraction(0)
@@ -166,19 +170,16 @@ def _check_separable(proof: Separable, data: _Data) -> None:
         attained = attained or bool((against == 0).any())
         close = part.compared(sides, proof.least * ON_MARGIN) <= 0
         on_margin.update(rows[close].tolist())
-        top = max(
-            top, _largest_sqnorm(data, rows, part, Fraction(proof.radius) ** 2 / (2 if data.k > 2 else 1))
-        )
+        if limit is not None:
+            top = max(top, _largest_sqnorm(data, rows, part, limit / (2 if data.k > 2 else 1)))
     _demand(attained, "no row attains the least score that the proof states")
     rows_claimed = list(proof.rows)
     _demand(len(set(rows_claimed)) == len(rows_claimed), "a row on the margin is named twice")
     _demand(set(rows_claimed) <= on_margin, "a row that the proof names is not on the margin")
     _demand(len(rows_claimed) == min(len(on_margin), MOST_ROWS), "a row on the margin is not named")
     sqnorm = _sqnorm(proof)
-    _demand(
-        proof.margin >= 0 and Fraction(proof.margin) ** 2 * sqnorm <= proof.least**2, "the margin is smaller"
-    )
-    _demand(top * (2 if data.k > 2 else 1) <= Fraction(proof.radius) ** 2, "the radius is larger")
+    _demand(Fraction(proof.margin) ** 2 * sqnorm <= proof.least**2, "the margin is smaller")
+    _demand(limit is None or top * (2 if data.k > 2 else 1) <= limit, "the radius is larger")
     if proof.bound != float("inf"):
         reach = Fraction(proof.radius) ** 2 <= Fraction(proof.bound) * Fraction(proof.margin) ** 2
         _demand(proof.margin > 0 and reach, "the bound on mistakes is below (R/γ)²")
