@@ -57,7 +57,7 @@ def test_help_and_version_import_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    ("name", "not_needed"), [("a.csv", {"sklearn"}), ("a.svm", {"sklearn", "pyarrow", "pandas"})]
+    ("name", "not_needed"), [("a.csv", {"sklearn", "pandas"}), ("a.svm", {"sklearn", "pandas", "pyarrow"})]
 )
 def test_fit_imports_what_it_needs(files, name, not_needed):
     assert not imported("fit", files / name, "-m", files / "m") & (not_needed | {"matplotlib", "flint"})

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
-from rosenblatt.data.kinds import MISSING, Kind, are_int64, distinct, number, numbers
+from rosenblatt.data.kinds import MISSING, Kind, are_int64, as_numpy, distinct, number, numbers, taken
 from rosenblatt.data.scales import Scales
 from rosenblatt.data.schema import Column, LabelKind, TableSchema
 from rosenblatt.data.words import Words, count_words
@@ -91,7 +91,7 @@ def _learned(tables: Iterable[Strings], schema: TableSchema, wish: Wish) -> Tabl
         for column in schema.columns:
             if column.categories is None:
                 continue
-            values = columns[column.name] if not bad else columns[column.name].take(keep)
+            values = columns[column.name] if not bad else taken(columns[column.name], keep)
             if column.words is None:
                 seen[column.name].update(dict.fromkeys(values.unique().to_pylist(), 0))
             elif not column.words.buckets:
@@ -177,7 +177,7 @@ def _labels(column: Any, name: str, kind: LabelKind, bad: dict[int, str]) -> NDA
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
         bad.setdefault(row, f"the target {name!r} {_not_a_number(column[row].as_py())}")
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
-        return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False))  # too long for a float64
+        return as_numpy(column.cast(pa.int64()))  # too long for a float64
     return values
 
 
@@ -213,19 +213,16 @@ def _sparse(
 
 def _codes(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> NDArray[np.int64]:
     """Return the category of every row to keep, -1 where training never saw it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.index_in(column, value_set=pa.array(known.categories, pa.string()))
-    codes = found.fill_null(-1).to_numpy(zero_copy_only=False)[keep]
+    texts, which = distinct(column)
+    codes = np.array([known.index.get(text, -1) for text in texts], dtype=np.int64)[which[keep]]
     if (codes < 0).any():
         unseen[known.name] += int((codes < 0).sum())
-    return np.asarray(codes, dtype=np.int64)
+    return codes
 
 
 def _words(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> Any:
     """Return the words of every row to keep; a text of which no word is known counts as unseen."""
-    texts = column.take(np.flatnonzero(keep)).to_pylist()
+    texts = (column if keep.all() else taken(column, np.flatnonzero(keep))).to_pylist()
     counted = count_words(texts, known.words or Words(), known.index)
     if counted.unknown:
         unseen[known.name] += counted.unknown
