@@ -7,7 +7,7 @@ from rosenblatt.data import open_examples, read_all
 def test_the_format_can_be_named(tmp_path):
     (tmp_path / "data.csv").write_text("1 1:2\n")
     assert read_all(tmp_path / "data.csv", format="libsvm").X.toarray().tolist() == [[2]]
-    with pytest.raises(ValueError, match="format is 'xml': expected one of libsvm, csv, tsv"):
+    with pytest.raises(ValueError, match="format is 'xml': expected one of libsvm, vw, csv, tsv"):
         open_examples(tmp_path / "data.csv", format="xml")
 
 

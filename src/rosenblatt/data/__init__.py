@@ -3,11 +3,13 @@
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.opening import AllExamples, open_examples, read_all
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.opening import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
 from rosenblatt.data.words import Words
 
 __all__ = [
+    "FORMATS",
     "AllExamples",
     "BadInput",
     "BadLine",
@@ -15,6 +17,7 @@ __all__ = [
     "Column",
     "Examples",
     "LibsvmSchema",
+    "NamedSchema",
     "Schema",
     "TableSchema",
     "Words",

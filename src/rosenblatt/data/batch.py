@@ -39,7 +39,7 @@ def sparse_rows(
     fits = values.size <= np.iinfo(np.int32).max and n_features <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
     parts = (values, indices.astype(index, copy=False), indptr.astype(index, copy=False))
-    rows = csr_array(parts, shape=(indptr.size - 1, n_features))
+    rows: Any = csr_array(parts, shape=(indptr.size - 1, n_features))
     rows.has_canonical_format = True  # every reader sorts: nobody need look again
     return rows
 

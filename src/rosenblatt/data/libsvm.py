@@ -1,6 +1,6 @@
 """LIBSVM / SVMlight text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -38,15 +38,25 @@ class LibsvmExamples(Examples):
     format = "libsvm"
 
     def __init__(
-        self, path: str, schema: LibsvmSchema | None, zero_based: bool | None, batch_rows: int, skip_bad: bool
+        self,
+        paths: Sequence[str],
+        *,
+        path: str,
+        schema: LibsvmSchema | None,
+        grow: bool,
+        zero_based: bool | None,
+        batch_rows: int | None,
+        skip_bad: bool,
     ) -> None:
         super().__init__(path, batch_rows, skip_bad)
-        first_text_line(path)  # a missing or empty file is told at once
+        self._paths = list(paths)
+        first_text_line(self._paths[0])  # a missing or empty file is told at once
         if zero_based is None:
-            zero_based = schema.zero_based if schema else _counts_from_zero(path)
+            zero_based = schema.zero_based if schema else _counts_from_zero(self._paths[0])
         self.zero_based = zero_based
-        self._width = schema.n_features if schema else None
-        self._widest = 0
+        self._width = schema.n_features if schema and not grow else None
+        self._least = schema.n_features if schema else 0
+        self._widest = self._least
 
     @property
     def schema(self) -> LibsvmSchema:
@@ -54,15 +64,16 @@ class LibsvmExamples(Examples):
         return LibsvmSchema(self._widest if self._width is None else self._width, self.zero_based)
 
     def _blocks(self) -> Iterator[Batch]:
-        self._widest = 0
-        line = 1
-        for text, found in in_order(self._scanned, whole_lines(self.path)):
-            block = Block(line, text)
-            line += found.n_lines
-            if found.bad:
-                self._pass_over(self._in_words(block, *entry) for entry in found.bad)
-            if found.labels.size:
-                yield self._batch(block, found)
+        self._widest = self._least
+        for path in self._paths:
+            line = 1
+            for text, found in in_order(self._scanned, whole_lines(path)):
+                block = Block(line, text)
+                line += found.n_lines
+                if found.bad:
+                    self._pass_over(_in_words(path, block, *entry) for entry in found.bad)
+                if found.labels.size:
+                    yield self._batch(block, found)._replace(files=((0, path),))
 
     def _scanned(self, text: bytes) -> tuple[bytes, Scan]:
         return text, scan(text, self.zero_based)
@@ -83,10 +94,11 @@ class LibsvmExamples(Examples):
     def _finish(self, batch: Batch) -> Batch:
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
 
-    def _in_words(self, block: Block, line: int, what: int, start: int) -> BadLine:
-        token = block.text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
-        column = start - block.text.rfind(b"\n", 0, start)
-        return BadLine(self.path, block.first_line + line, REASONS[what].format(token=shown(token)), column)
+
+def _in_words(path: str, block: Block, line: int, what: int, start: int) -> BadLine:
+    token = block.text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
+    column = start - block.text.rfind(b"\n", 0, start)
+    return BadLine(path, block.first_line + line, REASONS[what].format(token=shown(token)), column)
 
 
 def _counts_from_zero(path: str) -> bool:
@@ -97,12 +109,14 @@ def _counts_from_zero(path: str) -> bool:
 
 
 def open_libsvm(
-    path: str,
+    paths: Sequence[str],
     *,
+    path: str,
     target: str | None,
     schema: object,
+    grow: bool,
     zero_based: bool | None,
-    batch_rows: int,
+    batch_rows: int | None,
     skip_bad: bool,
 ) -> LibsvmExamples:
     """Open LIBSVM text; it has no column names, so it takes no target and no table's schema."""
@@ -112,4 +126,12 @@ def open_libsvm(
         )
     if schema is not None and not isinstance(schema, LibsvmSchema):
         raise BadInput(path, None, "is LIBSVM text, but the model was trained on a table with named columns")
-    return LibsvmExamples(path, schema, zero_based, batch_rows, skip_bad)
+    return LibsvmExamples(
+        paths,
+        path=path,
+        schema=schema,
+        grow=grow,
+        zero_based=zero_based,
+        batch_rows=batch_rows,
+        skip_bad=skip_bad,
+    )

@@ -1,6 +1,5 @@
 """Files as bytes: plain, or unpacked from gzip, bzip2, xz or zstd, whatever their name; ``-`` is standard input."""
 
-import bz2
 import gzip
 import lzma
 import zlib
@@ -11,14 +10,8 @@ from typing import Any
 
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.unpacking import PACKED_SUFFIX, how_packed, unpacking
 
-PACKED_MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-PACKED_SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
 UNREADABLE_MAGIC = {
     b"PK\x03\x04": "a zip archive",
     b"\xff\xfe": "UTF-16 text",
@@ -42,11 +35,6 @@ def without_suffix(path: str) -> str:
     return path
 
 
-def how_packed(magic: bytes) -> str | None:
-    """Return the name of the packing that a file begins with, or None."""
-    return next((name for start, name in PACKED_MAGIC.items() if magic.startswith(start)), None)
-
-
 @contextmanager
 def opened(path: str) -> Iterator[tuple[Any, str | None]]:
     """Open a file for reading bytes, unpacked as its first bytes say, and how it is packed.
@@ -57,11 +45,13 @@ def opened(path: str) -> Iterator[tuple[Any, str | None]]:
         with standard_input().reader() if path == STANDARD_INPUT else Path(path).open("rb") as file:
             magic = file.peek(8)[:8]
             packing = how_packed(magic)
-            if packing is None:
+            if path == STANDARD_INPUT:
+                yield file, standard_input().packing
+            elif packing is None:
                 _check_plain(path, magic)
                 yield file, None
             else:
-                yield _unpacking(file, packing), packing
+                yield unpacking(file, packing), packing
     except FileNotFoundError:
         raise BadInput(path, None, "no such file: check the path, or try sample:iris") from None
     except IsADirectoryError:
@@ -89,18 +79,6 @@ def _piece(read: Any, size: int, packing: str | None) -> bytes:
         if "runcated" in str(error):
             raise Damaged(f"the {packing} data ends early: fetch or compress the file again") from None
         raise Damaged(f"damaged {packing} data ({error}): fetch or compress the file again") from error
-
-
-def _unpacking(file: Any, packing: str) -> Any:
-    if packing == "gzip":
-        return gzip.GzipFile(mode="rb", fileobj=file)
-    if packing == "bzip2":
-        return bz2.BZ2File(file)
-    if packing == "xz":
-        return lzma.LZMAFile(file)
-    import pyarrow as pa
-
-    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
 
 
 def _check_plain(path: str, magic: bytes) -> None:

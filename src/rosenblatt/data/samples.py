@@ -63,7 +63,7 @@ class SampleExamples(Examples):
 
     format = "sample"
 
-    def __init__(self, source: str, schema: Schema | None, batch_rows: int, skip_bad: bool) -> None:
+    def __init__(self, source: str, schema: Schema | None, batch_rows: int | None, skip_bad: bool) -> None:
         super().__init__(source, batch_rows, skip_bad)
         sample = load_sample(source.removeprefix(PREFIX))
         kind: LabelKind = "text" if sample.y.dtype.kind == "U" else "integer"

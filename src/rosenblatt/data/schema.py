@@ -6,6 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
+from rosenblatt.data.named_schema import NamedSchema, named_schema_from_dict
 from rosenblatt.data.words import Words
 
 LabelKind = Literal["integer", "number", "text"]
@@ -155,7 +156,7 @@ class LibsvmSchema:
         return {"kind": "libsvm", "n_features": self.n_features, "zero_based": self.zero_based}
 
 
-Schema = TableSchema | LibsvmSchema
+Schema = TableSchema | LibsvmSchema | NamedSchema
 
 
 def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
@@ -168,6 +169,8 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
     try:
         if kind == "libsvm":
             return LibsvmSchema(_count(stored["n_features"]), bool(stored.get("zero_based", False)))
+        if kind == "named":
+            return named_schema_from_dict(stored)
         if kind == "table":
             columns = tuple(_column(entry) for entry in stored["columns"])
             target = None if stored["target"] is None else _text(stored["target"])
@@ -176,7 +179,7 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
             )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
-    raise ValueError(f"not a schema: kind is {kind!r}, expected 'libsvm' or 'table'")
+    raise ValueError(f"not a schema: kind is {kind!r}, expected 'libsvm', 'named' or 'table'")
 
 
 def _count(value: Any) -> int:

@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.unpacking import how_packed, unpacking
 
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 16
@@ -19,7 +20,8 @@ class StandardInput:
     """
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self._source = self._stream = stream
+        self.packing: str | None = None
         self._head: bytes | None = None
         self._passed = False  # something after the head has been read
         self._kept: Any = None
@@ -27,6 +29,11 @@ class StandardInput:
     def head(self) -> bytes:
         """Return what arrived first, without waiting for more than there is; at least a line where there is one."""
         if self._head is None:
+            start = self._stream.peek(8)[:8]
+            self.packing = how_packed(start)
+            if self.packing is not None:
+                unpacked = unpacking(self._stream, self.packing)
+                self._stream = unpacked if hasattr(unpacked, "read1") else _WithRead1(unpacked)
             head = b""
             while b"\n" not in head and len(head) < HEAD_BYTES:
                 more = self._stream.read1(HEAD_BYTES)
@@ -53,6 +60,16 @@ class StandardInput:
                 STANDARD_INPUT, None, "standard input can be read only once: write it to a file for more"
             )
         return io.BufferedReader(_FromHead(self), buffer_size=8192)
+
+
+class _WithRead1:
+    """A reader that gives what it is asked for, as one that gives what it has."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def read1(self, size: int) -> bytes:
+        return bytes(self._reader.read(size))
 
 
 class _FromHead(io.RawIOBase):
@@ -97,6 +114,6 @@ _CURRENT: list[StandardInput] = []
 def standard_input() -> StandardInput:
     """Return the standard input of this process."""
     stream = sys.stdin.buffer
-    if not _CURRENT or _CURRENT[0]._stream is not stream:
+    if not _CURRENT or _CURRENT[0]._source is not stream:
         _CURRENT[:] = [StandardInput(stream)]
     return _CURRENT[0]

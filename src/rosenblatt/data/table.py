@@ -9,7 +9,7 @@ from rosenblatt.data.batch import Batch
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import Block, blocks_of_lines
-from rosenblatt.data.schema import Headerless, LibsvmSchema, Schema, TableSchema
+from rosenblatt.data.schema import Headerless, Schema, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 
 
@@ -25,7 +25,7 @@ class TableExamples(Examples):
         *,
         target: str | None,
         schema: TableSchema | None,
-        batch_rows: int,
+        batch_rows: int | None,
         skip_bad: bool,
         wish: Wish = Wish(),  # noqa: B008 (a tuple)
     ) -> None:
@@ -95,13 +95,13 @@ def open_table(
     target: str | None,
     schema: Schema | None,
     separator: str | None,
-    batch_rows: int,
+    batch_rows: int | None,
     skip_bad: bool,
     named: bool | None = None,
     wish: Wish = Wish(),  # noqa: B008 (a tuple)
 ) -> TableExamples:
     """Open delimited text, and check its header against what is asked of it."""
-    if isinstance(schema, LibsvmSchema):
+    if schema is not None and not isinstance(schema, TableSchema):
         raise BadInput(
             path, None, "is a table, but the model was trained on LIBSVM text without column names"
         )

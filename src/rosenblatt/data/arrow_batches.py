@@ -1,0 +1,252 @@
+"""Batches as an Arrow IPC file: what ``convert`` writes, what is kept between passes, read by mapping it into memory.
+
+A row is its features (a list of index and value, or a vector), its label, its weight, its line and its file; an empty
+batch at the end carries the schema and all that is known only after reading.
+"""
+
+import json
+import mmap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
+
+KEY = b"rosenblatt"
+VERSION = 1
+
+
+def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None = None) -> dict[str, Any]:
+    """Write all examples to an open binary file, and return what its last batch tells about them."""
+    import pyarrow as pa
+
+    writer = None
+    files: list[str] = []
+    classes: set[Any] = set()
+    rows = 0
+    for batch in batches if batches is not None else examples:
+        table = _as_arrow(batch, files)
+        if writer is None:
+            schema = table.schema.with_metadata({KEY: str(VERSION).encode()})
+            writer = pa.ipc.new_file(file, schema)
+            empty = table.slice(0, 0)
+        writer.write_batch(table)
+        rows += batch.lines.size
+        if batch.y is not None:
+            classes.update(np.unique(batch.y).tolist())
+    if writer is None:
+        raise BadInput(examples.path, None, "no examples to write")
+    about = {
+        "path": examples.path,
+        "format": examples.format,
+        "schema": examples.schema.to_dict(),
+        "files": files,
+        "rows": rows,
+        "classes": sorted(classes),
+        "skipped": [list(line) for line in examples.skipped],
+    }
+    writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
+    writer.close()
+    return about
+
+
+def _as_arrow(batch: Batch, files: list[str]) -> Any:
+    import pyarrow as pa
+
+    columns = {"x": _features(batch.X)}
+    if batch.y is not None:
+        text = batch.y.dtype.kind in "US"
+        if not text and batch.y.dtype.kind in "iu" and batch.y.size and np.abs(batch.y).max() >= 2**53:
+            raise BadInput(batch.where(0), None, "labels too long for a float64: write them as text")
+        columns["y"] = pa.array(batch.y.tolist(), pa.string()) if text else _arrow(batch.y.astype(np.float64))
+    columns["line"] = _arrow(batch.lines)
+    columns["file"] = _arrow(_file_numbers(batch, files))
+    columns["weight"] = _arrow(np.ones(batch.lines.size) if batch.weight is None else batch.weight)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _features(X: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(X, np.ndarray):
+        return pa.FixedSizeListArray.from_arrays(_arrow(X.reshape(-1)), X.shape[1])
+    entries = pa.StructArray.from_arrays(
+        [_arrow(X.indices.astype(np.int32, copy=False)), _arrow(X.data)], ["index", "value"]
+    )
+    return pa.ListArray.from_arrays(_arrow(X.indptr.astype(np.int32, copy=False)), entries)
+
+
+def _arrow(numbers: NDArray[Any]) -> Any:
+    """Wrap numbers, not copied; given an array, pyarrow would import pandas."""
+    import pyarrow as pa
+
+    kinds = {
+        np.dtype(np.float64): pa.float64(),
+        np.dtype(np.int64): pa.int64(),
+        np.dtype(np.int32): pa.int32(),
+    }
+    kind = kinds[numbers.dtype]
+    return pa.Array.from_buffers(kind, numbers.size, [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def _file_numbers(batch: Batch, files: list[str]) -> NDArray[np.int32]:
+    numbers = np.zeros(batch.lines.size, np.int32)
+    for first, path in batch.files:
+        if path not in files:
+            files.append(path)
+        numbers[first:] = files.index(path)
+    return numbers
+
+
+def holds_batches(path: str) -> bool:
+    """Whether an Arrow file was written here."""
+    import pyarrow as pa
+
+    try:
+        with Path(path).open("rb") as file:
+            metadata = pa.ipc.open_file(file).schema.metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return KEY in metadata
+
+
+class BatchFile(Examples):
+    """Batches read from such a file, mapped into memory: what has been read can be dropped at once.
+
+    ``len(file)`` is the number of batches, ``file.batch(i)`` reads one.
+    """
+
+    format = "arrow"
+
+    def __init__(
+        self, path: str, schema: Schema | None = None, batch_rows: int | None = None, skip_bad: bool = False
+    ) -> None:
+        super().__init__(path, batch_rows, skip_bad)
+        import pyarrow as pa
+
+        try:
+            with Path(path).open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            self._reader = pa.ipc.open_file(pa.py_buffer(self._map))
+            n = self._reader.num_record_batches
+            told = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
+            self.about = json.loads(told[KEY])
+            self._stored = schema_from_dict(self.about["schema"])
+            self.classes = np.array(self.about["classes"])
+            self.rows = int(self.about["rows"])
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid) as error:
+            raise BadInput(
+                path, None, f"not a file of converted examples, or a damaged one: {error}"
+            ) from error
+        self._count = int(n) - 1
+        self._base = pa.py_buffer(self._map).address
+        self._wanted = schema
+        self._places = _places(path, self._stored, schema)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the file that was converted, or the one given."""
+        return self._stored if self._wanted is None else self._wanted
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _blocks(self) -> Iterator[Batch]:
+        self.skipped = [BadLine(*line) for line in self.about["skipped"]]
+        for at in range(self._count):
+            yield self.batch(at)
+
+    def batch(self, at: int) -> Batch:
+        """Return one batch: numbers as they lie in the file, nothing copied but labels."""
+        record = self._reader.get_batch(at)
+        columns = {name: record.column(name) for name in record.schema.names}
+        weight = self._numbers(columns["weight"], np.float64)
+        y = None
+        if "y" in columns:
+            text = columns["y"].type == "string"
+            y = (
+                np.array(columns["y"].to_pylist(), dtype=np.str_)
+                if text
+                else as_written(self._numbers(columns["y"], np.float64))
+            )
+        return Batch(
+            self._matrix(columns["x"]),
+            y,
+            self._numbers(columns["line"], np.int64),
+            None if (weight == 1.0).all() else weight,
+            self._files(self._numbers(columns["file"], np.int32)),
+        )
+
+    def forget(self, at: int) -> None:
+        """Give back the memory of a batch that has been read; it stays in the file."""
+        if not hasattr(self._map, "madvise"):
+            return
+        buffers = [
+            b for column in self._reader.get_batch(at).columns for b in column.buffers() if b is not None
+        ]
+        page = mmap.PAGESIZE
+        lo = min(b.address for b in buffers) - self._base
+        hi = max(b.address + b.size for b in buffers) - self._base
+        lo = -(-lo // page) * page
+        if hi // page * page > lo:
+            self._map.madvise(mmap.MADV_DONTNEED, lo, hi // page * page - lo)
+
+    def _matrix(self, column: Any) -> Any:
+        values = column.flatten()
+        width = self.schema.n_features
+        if column.type.id == _list_id():
+            starts = self._numbers(column.offsets, np.int32)
+            indices = self._numbers(values.field("index"), np.int32)
+            X = sparse_rows(
+                self._numbers(values.field("value"), np.float64), indices, starts, self._stored.n_features
+            )
+            return X if self._places is None else _moved(X, self._places, width)
+        return self._numbers(values, np.float64).reshape(len(column), -1)
+
+    def _numbers(self, array: Any, dtype: Any) -> NDArray[Any]:
+        """Return the numbers of an Arrow array as they lie in the map, which numpy may treat as its own."""
+        if len(array) == 0:
+            return np.empty(0, dtype)
+        start = array.buffers()[1].address - self._base + array.offset * np.dtype(dtype).itemsize
+        return np.frombuffer(self._map, dtype, len(array), start)
+
+    def _files(self, numbers: NDArray[np.int32]) -> tuple[tuple[int, str], ...]:
+        first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        return tuple((int(row), self.about["files"][numbers[row]]) for row in first)
+
+
+def _list_id() -> int:
+    import pyarrow as pa
+
+    return int(pa.list_(pa.int8()).id)
+
+
+def _places(path: str, stored: Schema, wanted: Schema | None) -> NDArray[np.int64] | None:
+    """Return where each stored feature goes in the wanted schema (-1: nowhere); None where all stay."""
+    if wanted is None or stored == wanted:
+        return None
+    if isinstance(stored, LibsvmSchema) and isinstance(wanted, LibsvmSchema):
+        every = np.arange(stored.n_features)
+        return np.where(every < wanted.n_features, every, -1)
+    if isinstance(stored, NamedSchema) and isinstance(wanted, NamedSchema) and not stored.bits | wanted.bits:
+        known = {name: at for at, name in enumerate(wanted.names)}
+        return np.array([known.get(name, -1) for name in stored.names], np.int64)
+    raise BadInput(path, None, "was converted for another model: convert its source again, or use the source")
+
+
+def _moved(X: Any, places: NDArray[np.int64], width: int) -> Any:
+    """Renumber the features of CSR rows, leaving out those that go nowhere."""
+    moved = places[X.indices]
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    known = moved >= 0
+    rows, moved, values = rows[known], moved[known], X.data[known]
+    order = np.lexsort((moved, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
+    return sparse_rows(values[order], moved[order], indptr, width)

@@ -1,0 +1,174 @@
+"""Tables as named columns: delimited text, Parquet and Arrow IPC, all told in the same blocks of rows."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
+from rosenblatt.data.lines import Block, blocks_of_lines
+from rosenblatt.data.unpacking import how_packed
+
+ROWS_AT_ONCE = 1 << 16
+
+
+class ColumnSource(Protocol):
+    """A file of named columns."""
+
+    path: str
+    names: list[str]
+
+    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+        """Yield blocks of the wanted columns, each row with its line (of a binary file: its number)."""
+
+
+class DelimitedSource:
+    """CSV or TSV text."""
+
+    def __init__(self, path: str, header: Header) -> None:
+        self.path, self.names, self.header = path, header.names, header
+
+    @classmethod
+    def open(cls, path: str, separator: str | None, named: bool | None) -> "DelimitedSource":
+        """Read the header of a file."""
+        return cls(path, read_header(path, separator, named))
+
+    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+        """Yield blocks of strings."""
+        for block in map(self._after_header, blocks_of_lines(self.path)):
+            if block.text:
+                yield read_rows(block, self.header, list(wanted))
+
+    def _after_header(self, block: Block) -> Block:
+        lines = self.header.line - block.first_line + 1
+        if lines <= 0:
+            return block
+        parts = block.text.split(b"\n", lines)
+        return Block(self.header.line + 1, parts[-1] if len(parts) > lines else b"")
+
+
+class ParquetSource:
+    """A Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self.path = path
+        with _checked(path), Path(path).open("rb") as file:
+            try:
+                self.names = list(parquet.ParquetFile(file).schema_arrow.names)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise BadInput(path, None, f"not a Parquet file, or a damaged one: {error}") from error
+        _check_names(path, self.names)
+
+    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+        """Yield blocks of numbers and strings."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        with _checked(self.path), Path(self.path).open("rb") as file:
+            try:
+                batches = parquet.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=list(wanted))
+                yield from _numbered(self.path, batches, wanted)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise BadInput(self.path, None, f"a damaged Parquet file: {error}") from error
+
+
+class ArrowSource:
+    """An Arrow IPC file or stream."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with _checked(path), Path(path).open("rb") as file:
+            self.names = list(opened_arrow(path, file).schema.names)
+        _check_names(path, self.names)
+
+    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+        """Yield blocks of numbers and strings."""
+        import pyarrow as pa
+
+        with _checked(self.path), Path(self.path).open("rb") as file:
+            try:
+                yield from _numbered(self.path, arrow_batches(opened_arrow(self.path, file)), wanted)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise BadInput(self.path, None, f"a damaged Arrow file: {error}") from error
+
+
+def opened_arrow(path: str, file: Any) -> Any:
+    """Open an Arrow IPC file, or stream, as its first bytes say."""
+    import pyarrow as pa
+
+    magic = file.peek(6)[:6]
+    try:
+        return pa.ipc.open_file(file) if magic == b"ARROW1" else pa.ipc.open_stream(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise BadInput(path, None, f"not an Arrow IPC file, or a damaged one: {error}") from error
+
+
+def arrow_batches(reader: Any) -> Iterator[Any]:
+    """Yield the record batches of an Arrow file or stream."""
+    if hasattr(reader, "num_record_batches"):
+        yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
+    else:
+        yield from reader
+
+
+def _numbered(path: str, batches: Any, wanted: Sequence[str]) -> Iterator[Rows]:
+    first = 1
+    for batch in batches:
+        columns = {name: as_plain(path, name, batch.column(name)) for name in wanted}
+        lines = np.arange(first, first + batch.num_rows)
+        yield Rows(columns, lines, [])
+        first += batch.num_rows
+
+
+def as_plain(path: str, name: str, column: Any) -> Any:
+    """Return a column as strings or numbers: categories as text, truth values as 0 and 1, dates as text."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+        kind = column.type
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.int8())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return column
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
+    return column.cast(pa.string()).fill_null("")
+
+
+class _checked:
+    """Say what is wrong with a file that cannot be opened, or is packed as a whole."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        if Path(self._path).is_file():
+            with Path(self._path).open("rb") as file:
+                packing = how_packed(file.read(8))
+            if packing:
+                raise BadInput(
+                    self._path,
+                    None,
+                    f"is packed with {packing} as a whole: unpack it, it packs its own columns",
+                )
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise BadInput(self._path, None, "no such file: check the path") from None
+        if isinstance(error, PermissionError):
+            raise BadInput(self._path, None, "may not be read: check its permissions") from None
+
+
+def _check_names(path: str, names: list[str]) -> None:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise BadInput(path, None, f"two columns are called {twice[0]!r}: rename one")

@@ -1,0 +1,241 @@
+"""JSON lines: one object a line, its fields the features, one of them the target.
+
+A number is a feature of its own name; a string becomes ``name=value``, or words (``name:word``) where the field is
+prose; true is 1; an object inside adds ``name.`` before its fields, a list ``name=item`` or, of numbers, ``name[i]``.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
+from rosenblatt.data.batch import Batch
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.lines import blocks_of_lines, first_text_line
+from rosenblatt.data.named import (
+    Record,
+    Vocabulary,
+    batch_of,
+    in_batches,
+    kind_of_label,
+)
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.schema import LabelKind
+from rosenblatt.data.standard_input import STANDARD_INPUT
+from rosenblatt.data.words import Words, looks_like_text
+
+ROWS_AT_ONCE = 1024
+HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
+USUAL_TARGETS = ("label", "target", "class", "y")
+DEEPEST = 20
+
+
+class BadValue(Exception):
+    """A value that cannot be a feature or a label; its text says why."""
+
+
+def flattened(
+    record: Mapping[str, Any], text: Sequence[str] = (), words: Words | None = None
+) -> dict[str, float]:
+    """Return the named numbers of an object; ValueError where a value cannot be one.
+
+    >>> flattened({"wind": 3, "sky": "grey", "tags": ["a", "b"], "at": {"x": 0.5}, "wet": True, "none": None})
+    {'wind': 3.0, 'sky=grey': 1.0, 'tags=a': 1.0, 'tags=b': 1.0, 'at.x': 0.5, 'wet': 1.0}
+    """
+    features: dict[str, float] = {}
+    for key, value in record.items():
+        _flatten(key, value, features, text, words or Words(), 0)
+    return features
+
+
+def _flatten(
+    key: str, value: Any, into: dict[str, float], text: Sequence[str], words: Words, depth: int
+) -> None:
+    if value is None or value is False:
+        return
+    if value is True:
+        into[key] = 1.0
+    elif isinstance(value, int | float):
+        into[key] = _finite(key, value)
+    elif isinstance(value, str):
+        if key in text:
+            for word in words.cut(value):
+                name = f"{key}:{word}"
+                into[name] = 1.0 if words.binary else into.get(name, 0.0) + 1.0
+        else:
+            into[f"{key}={value}"] = 1.0
+    elif depth >= DEEPEST:
+        raise BadValue(f"{key!r} is nested more than {DEEPEST} deep")
+    elif isinstance(value, Mapping):
+        for inner, inner_value in value.items():
+            _flatten(f"{key}.{inner}", inner_value, into, text, words, depth + 1)
+    elif isinstance(value, list | tuple):
+        for at, item in enumerate(value):
+            by_place = not isinstance(item, str)
+            _flatten(f"{key}[{at}]" if by_place else key, item, into, text, words, depth + 1)
+    else:
+        raise BadValue(f"{key!r} is {shown(str(value))}, neither a number nor text")
+
+
+def _finite(key: str, value: float) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        raise BadValue(f"{key!r} is a number too large for a float64") from None
+    if not isfinite(number):
+        raise BadValue(f"{key!r} is {value}, not a finite number")
+    return number
+
+
+class JsonExamples(Examples):
+    """Examples from JSON lines, with an open vocabulary unless a schema fixes it."""
+
+    format = "jsonl"
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        path: str,
+        target: str | None,
+        schema: NamedSchema | None,
+        grow: bool,
+        text: Sequence[str],
+        words: Words,
+        bits: int,
+        batch_rows: int | None,
+        skip_bad: bool,
+    ) -> None:
+        super().__init__(path, batch_rows, skip_bad)
+        self._paths = list(paths)
+        head = _head(self._paths[0])
+        if schema is None:
+            target = target or _usual_target(self._paths[0], head)
+            schema = NamedSchema(
+                (), bits, target, _label_kind(head, target), tuple(text) or _prose(head, target), words
+            )
+            grow = True
+        elif target is not None:
+            schema = NamedSchema(schema.names, schema.bits, target, schema.labels, schema.text, schema.words)
+        self._told = schema
+        self._grow = grow
+        self._labelled = any(schema.target in record for record in head)
+        self._vocabulary = Vocabulary(schema, grow)
+
+    @property
+    def schema(self) -> NamedSchema:
+        """Names met so far, in order of appearance."""
+        told = self._told
+        names = () if told.bits else self._vocabulary.names
+        return NamedSchema(names, told.bits, told.target, told.labels, told.text, told.words)
+
+    def _blocks(self) -> Iterator[Batch]:
+        for path in self._paths:
+            for records in in_batches(self._records(path), self.batch_rows or ROWS_AT_ONCE):
+                kind = self._told.labels if self._labelled else None
+                batch, unknown = batch_of(records, self._vocabulary, kind)
+                if unknown:
+                    self.unseen_in["features the model does not know"] += unknown
+                yield batch._replace(files=((0, path),))
+
+    def _records(self, path: str) -> Iterator[Record]:
+        for block in blocks_of_lines(path):
+            for offset, line in enumerate(block.text.split(b"\n")):
+                if not line.strip():
+                    continue
+                number = block.first_line + offset
+                try:
+                    yield self._record(number, line)
+                except BadValue as error:
+                    self._pass_over([BadLine(path, number, str(error))])
+                except json.JSONDecodeError as error:
+                    reason = f"not JSON: {error.msg}"
+                    self._pass_over([BadLine(path, number, reason, error.colno)])
+                except UnicodeDecodeError:
+                    self._pass_over([BadLine(path, number, "not UTF-8 text: convert the file to UTF-8")])
+                except RecursionError:
+                    self._pass_over([BadLine(path, number, "not JSON: nested too deep")])
+
+    def _record(self, number: int, line: bytes) -> Record:
+        record = parsed(line)
+        label: Any = None
+        if self._labelled:
+            label = _label(record, self._told.target, self._told.labels)
+        record.pop(self._told.target or "", None)
+        return Record(number, label, flattened(record, self._told.text, self._told.words))
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return the object on a line; anything else is :class:`BadValue` or a decoding error."""
+    record = json.loads(line.decode(), parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+    if not isinstance(record, dict):
+        raise BadValue(f"{shown(str(record))} is not an object: write {{...}} on every line")
+    return record
+
+
+def _no_constant(text: str) -> Any:
+    raise BadValue(f"{text} is not a finite number")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise BadValue(f"the field {twice!r} is given twice: keep one")
+    return record
+
+
+def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
+    value = record.get(target) if target is not None else None
+    if value is None or value == "":
+        raise BadValue(f"no label: the field {target!r} is not there or empty")
+    if isinstance(value, list | dict):
+        raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text")
+    if kind == "text":
+        return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadValue(f"the label {target!r} is {shown(str(value))}, but labels were numbers so far")
+    return _finite(str(target), value)
+
+
+def _head(path: str) -> list[dict[str, Any]]:
+    """Return the good records among the first lines."""
+    first_text_line(path)
+    found = []
+    for line in next(blocks_of_lines(path, HEAD_BYTES)).text.split(b"\n"):
+        if line.strip():
+            try:
+                found.append(parsed(line))
+            except (BadValue, ValueError, RecursionError):
+                continue
+            if path == STANDARD_INPUT:  # how much has arrived must not matter
+                break
+    return found
+
+
+def _usual_target(path: str, head: list[dict[str, Any]]) -> str:
+    if not head:
+        raise BadInput(path, 1, "no JSON object in the first lines: expected one on every line")
+    named = [name for name in USUAL_TARGETS if name in head[0]]
+    if not named:
+        fields = ", ".join(map(repr, list(head[0])[:10]))
+        raise BadInput(path, 1, f"which field is the target? Name it (--target); there are {fields}")
+    return named[0]
+
+
+def _label_kind(head: list[dict[str, Any]], target: str | None) -> LabelKind:
+    labels = [record[target] for record in head if target is not None and record.get(target) is not None]
+    return kind_of_label(labels[0]) if labels else "text"
+
+
+def _prose(head: list[dict[str, Any]], target: str | None) -> tuple[str, ...]:
+    """Return the fields whose values read like prose."""
+    fields = {key for record in head for key in record if key != target}
+    found = []
+    for key in sorted(fields):
+        values = [record[key] for record in head if isinstance(record.get(key), str)]
+        if looks_like_text(values):
+            found.append(key)
+    return tuple(found)

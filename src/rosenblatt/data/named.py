@@ -1,0 +1,120 @@
+"""Features known by name: an open vocabulary that grows in order of appearance, a fixed one, or hashes."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.batch import Batch, sparse_rows
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.schema import LabelKind
+
+
+def hashed(name: str, bits: int) -> int:
+    """Return the feature of a hashed name: CRC-32 of its UTF-8 bytes, the same everywhere and for ever.
+
+    >>> hashed("free", 18)
+    180680
+    """
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) & ((1 << bits) - 1)
+
+
+class Vocabulary:
+    """Where every name's weight is.
+
+    >>> words = Vocabulary()
+    >>> words.place("free"), words.place("offer"), words.place("free")
+    (0, 1, 0)
+    """
+
+    def __init__(self, schema: NamedSchema | None = None, grow: bool = True) -> None:
+        schema = schema or NamedSchema()
+        self.index = {name: at for at, name in enumerate(schema.names)}
+        self.bits = schema.bits
+        self.grow = grow
+
+    def __len__(self) -> int:
+        return 1 << self.bits if self.bits else len(self.index)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in order of appearance."""
+        return tuple(self.index)
+
+    def place(self, name: str) -> int:
+        """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""
+        if self.bits:
+            return hashed(name, self.bits)
+        return self.index.setdefault(name, len(self.index)) if self.grow else self.index.get(name, -1)
+
+
+class Record(NamedTuple):
+    """One example as a format tells it."""
+
+    line: int
+    label: Any
+    features: Mapping[str, float]
+
+
+def rows_of_records(records: Iterable[Record], vocabulary: Vocabulary) -> tuple[Any, int]:
+    """Return the CSR rows of records, and how many of their features the vocabulary does not know."""
+    indices: list[int] = []
+    values: list[float] = []
+    starts = [0]
+    unknown = 0
+    for record in records:
+        row: dict[int, float] = {}
+        for name, value in record.features.items():
+            at = vocabulary.place(name)
+            if at >= 0:
+                row[at] = row.get(at, 0.0) + value  # two names may share a hash
+            else:
+                unknown += 1
+        for at in sorted(row):
+            indices.append(at)
+            values.append(row[at])
+        starts.append(len(indices))
+    X = sparse_rows(
+        np.array(values, np.float64), np.array(indices, np.int64), np.array(starts), len(vocabulary)
+    )
+    return X, unknown
+
+
+def labels_of(values: Iterable[Any], kind: LabelKind) -> NDArray[Any]:
+    """Return labels as an array of their kind.
+
+    >>> labels_of([1, 2.0], "integer"), labels_of(["a", "bc"], "text")
+    (array([1, 2]), array(['a', 'bc'], dtype='<U2'))
+    """
+    if kind == "text":
+        return np.array(list(values), dtype=np.str_)
+    numbers = np.array(list(values), dtype=np.float64)
+    return numbers.astype(np.int64) if (numbers == np.rint(numbers)).all() else numbers
+
+
+def kind_of_label(value: Any) -> LabelKind:
+    """Return what kind of label a value is: what the first example has, all must have."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "text"
+    return "integer" if isinstance(value, int) else "number"
+
+
+def in_batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    """Collect records into lists of so many."""
+    held: list[Record] = []
+    for record in records:
+        held.append(record)
+        if len(held) == size:
+            yield held
+            held = []
+    if held:
+        yield held
+
+
+def batch_of(records: list[Record], vocabulary: Vocabulary, kind: LabelKind | None) -> tuple[Batch, int]:
+    """Return records as a batch, and how many features are unknown; without labels where ``kind`` is None."""
+    X, unknown = rows_of_records(records, vocabulary)
+    y = None if kind is None else labels_of([record.label for record in records], kind)
+    return Batch(X, y, np.array([record.line for record in records], np.int64)), unknown

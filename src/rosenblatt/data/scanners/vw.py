@@ -1,0 +1,181 @@
+"""A compiled scanner of Vowpal Wabbit text, and a table that numbers names in order of appearance.
+
+**Grammar** of a line: ``[label [importance [0]]] ['tag]|[namespace[:scale]] feature[:value] ... |...``. A token that
+touches the first bar is a tag, as in Vowpal Wabbit. Features are called ``namespace^feature``.
+"""
+
+import zlib
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.scanners.vw_loop import (
+    BAD_IMPORTANCE,
+    BAD_SCALE,
+    HAS_BASE,
+    LABEL_NOT_FINITE,
+    VALUE_NOT_FINITE,
+    count_rows_and_names,
+    find_names,
+    put_in_slots,
+    scan_vw_lines,
+)
+
+LABEL, IMPORTANCE, BASE, VALUE = 0, 1, 2, 3  # what a hard decimal is; 4 is a scale
+
+
+class VwScan(NamedTuple):
+    """The examples of a block of text, and what could not be read in it."""
+
+    labels: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
+    indptr: NDArray[np.int64]
+    names: NDArray[np.int64]  # (features, 4): start and end of the namespace, start and end of the feature
+    crcs: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    lines: NDArray[np.int64]
+    bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
+    n_lines: int
+
+
+def scan_vw(text: bytes) -> VwScan:
+    r"""Read a block of whole lines; a line that is wrong anywhere gives no row.
+
+    >>> found = scan_vw(b"1 2 'mail7| free:2 |from bob\n-1 | nan:nan\n")
+    >>> found.labels, found.weights, found.values
+    (array([1.]), array([2.]), array([2., 1.]))
+    >>> found.bad == [(1, VALUE_NOT_FINITE, 34)]
+    True
+    """
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    data = np.frombuffer(text, np.uint8)
+    rows, bars, pairs = count_rows_and_names(data)
+    labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.bool_)
+    lines, indptr = np.empty(rows, np.int64), np.zeros(rows + 1, np.int64)
+    names, crcs, values = np.empty((pairs, 4), np.int64), np.empty(pairs, np.uint32), np.empty(pairs)
+    hard, bad = np.empty((3 * rows + bars + pairs, 6), np.int64), np.empty((rows, 3), np.int64)
+    n, n_hard, n_bad = scan_vw_lines(
+        data, labels, weights, labelled, indptr, names, crcs, values, lines, hard, bad
+    )
+    m = indptr[n]
+    found = VwScan(
+        labels[:n],
+        weights[:n],
+        labelled[:n],
+        indptr[: n + 1],
+        names[:m],
+        crcs[:m],
+        values[:m],
+        lines[:n],
+        [tuple(entry) for entry in bad[:n_bad].tolist()],
+        rows,
+    )
+    return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
+
+
+def _with_hard_decimals(found: VwScan, text: bytes, hard: NDArray[np.int64]) -> VwScan:
+    """Let Python read the hard decimals; a row where one is too large for a float64 is bad."""
+    bad: dict[int, tuple[int, int, int]] = {}
+    for kind, slot, start, end, scale_lo, scale_hi in hard.tolist():
+        number = float(text[start:end]) if end > start else 1.0
+        row = slot if kind != VALUE else int(np.searchsorted(found.indptr, slot, side="right")) - 1
+        if kind == LABEL:
+            found.labels[slot] = number
+        elif kind == IMPORTANCE:
+            found.weights[slot] = number
+        elif kind == VALUE:
+            number *= float(text[scale_lo:scale_hi]) if scale_hi else float(found.values[slot])
+            found.values[slot] = number
+        if not np.isfinite(number) or (kind == IMPORTANCE and number < 0) or (kind == BASE and number != 0):
+            wrong = (LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE, VALUE_NOT_FINITE, BAD_SCALE)[kind]
+            bad.setdefault(row, (int(found.lines[row]), wrong, start))
+    return without_rows(found, bad) if bad else found
+
+
+def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
+    """Leave out rows that turned out to be bad."""
+    keep = np.ones(found.labels.size, bool)
+    keep[list(bad)] = False
+    lengths = np.diff(found.indptr)
+    pairs = np.repeat(keep, lengths)
+    return found._replace(
+        labels=found.labels[keep],
+        weights=found.weights[keep],
+        labelled=found.labelled[keep],
+        indptr=np.concatenate([[0], np.cumsum(lengths[keep])]),
+        names=found.names[pairs],
+        crcs=found.crcs[pairs],
+        values=found.values[pairs],
+        lines=found.lines[keep],
+        bad=sorted([*found.bad, *bad.values()]),
+    )
+
+
+class NameTable:
+    r"""Names and their numbers, in order of appearance.
+
+    >>> table = NameTable()
+    >>> text = b"1 | b a b\n"
+    >>> table.numbers(text, scan_vw(text)).tolist(), table.names()
+    ([0, 1, 0], ['b', 'a'])
+    """
+
+    def __init__(self, names: tuple[str, ...] = ()) -> None:
+        known = [name.encode("utf-8", "surrogateescape") for name in names]
+        ends = np.cumsum([0, *map(len, known)])
+        self._size = len(known)
+        self._arena = np.frombuffer(b"".join(known) + bytes(1 << 12), np.uint8).copy()
+        self._starts = np.zeros(self._size + 1024, np.int64)
+        self._starts[: self._size + 1] = ends
+        self._known = np.zeros(self._size + 1024, np.uint32)
+        self._known[: self._size] = [zlib.crc32(name) for name in known]
+        self._slots = np.empty(0, np.int32)
+        self._make_slots()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def names(self) -> list[str]:
+        """Return the names in order."""
+        arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
+        return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
+
+    def numbers(self, text: bytes, found: VwScan, grow: bool = True) -> NDArray[np.int64]:
+        """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
+        data = np.frombuffer(text, np.uint8)
+        out = np.empty(found.names.shape[0], np.int64)
+        done = 0
+        while done < out.size:
+            done, self._size = find_names(
+                data,
+                found.names,
+                found.crcs,
+                done,
+                self._slots,
+                self._arena,
+                self._starts,
+                self._known,
+                self._size,
+                grow,
+                out,
+            )
+            if done < out.size:
+                self._make_room(int(found.names[done, 3] - found.names[done, 0]) + 1)
+        return out
+
+    def _make_room(self, bytes_needed: int) -> None:
+        if self._starts[self._size] + bytes_needed > self._arena.size:
+            self._arena = np.concatenate([self._arena, np.zeros(self._arena.size + bytes_needed, np.uint8)])
+        if self._size + 2 > self._starts.size:
+            self._starts = np.concatenate([self._starts, np.zeros(self._starts.size, np.int64)])
+            self._known = np.concatenate([self._known, np.zeros(self._known.size, np.uint32)])
+        if 2 * (self._size + 1) > self._slots.size:
+            self._make_slots()
+
+    def _make_slots(self) -> None:
+        self._slots = np.full(1 << max(11, (4 * self._size).bit_length()), -1, np.int32)
+        put_in_slots(self._slots, self._known, self._size)

@@ -1,0 +1,182 @@
+"""Vowpal Wabbit text: labels, importance, tags, namespaces, features by name."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
+from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.lines import first_text_line, whole_lines
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.parallel import in_order
+from rosenblatt.data.scanners import vw_loop as wrong
+from rosenblatt.data.scanners.vw import NameTable, VwScan, scan_vw
+from rosenblatt.data.scanners.vw_loop import sort_and_sum
+
+REASONS = {
+    wrong.NO_BAR: "no | before the features",
+    wrong.BAD_LABEL: "the label {token} is not a number",
+    wrong.LABEL_NOT_FINITE: "the label {token} is not a finite number",
+    wrong.BAD_IMPORTANCE: "the importance {token} is not a finite number of 0 or more",
+    wrong.HAS_BASE: "a base of {token} is not supported: leave the third number out, or write 0",
+    wrong.BAD_SCALE: "{token} is not the scale of a namespace",
+    wrong.NO_NAME: "{token} has a value but no name",
+    wrong.BAD_VALUE: "{token} has a value that is not a number",
+    wrong.VALUE_NOT_FINITE: "{token} has a value that is not a finite number",
+    wrong.NOTHING_EXPECTED: "{token} where | is expected",
+}
+NOT_TEXT = "not UTF-8 text: convert the file to UTF-8"
+NO_LABEL = "no label: nothing can be learned from it"
+
+
+class VwExamples(Examples):
+    """Examples from Vowpal Wabbit text, with an open vocabulary unless a schema fixes it.
+
+    A file whose first example has no label has none at all: ``y`` is None.
+    """
+
+    format = "vw"
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        path: str,
+        schema: NamedSchema | None,
+        grow: bool,
+        bits: int,
+        batch_rows: int | None,
+        skip_bad: bool,
+    ) -> None:
+        super().__init__(path, batch_rows, skip_bad)
+        self._paths = list(paths)
+        first_text_line(self._paths[0])
+        self._bits = schema.bits if schema else bits
+        self._told = schema or NamedSchema(bits=bits)
+        self._grow = grow or schema is None
+        self._table = NameTable(() if self._bits else self._told.names)
+        self._labelled: bool | None = None
+
+    @property
+    def schema(self) -> NamedSchema:
+        """Names met so far, in order of appearance; ``namespace^feature``."""
+        names = () if self._bits else tuple(self._table.names())
+        return NamedSchema(names, self._bits, None, "number")
+
+    @property
+    def n_features(self) -> int:
+        """How many features have been met."""
+        return 1 << self._bits if self._bits else len(self._table)
+
+    def _blocks(self) -> Iterator[Batch]:
+        self._labelled = None
+        for path in self._paths:
+            first = 1
+            for text, found in in_order(_scanned, whole_lines(path)):
+                if found.bad:
+                    self._pass_over(_in_words(path, first, text, *entry) for entry in found.bad)
+                keep = self._with_label(path, first, found)
+                if found.labels.size and keep.any():
+                    yield self._batch(text, found, first, keep)._replace(files=((0, path),))
+                first += found.n_lines
+
+    def _with_label(self, path: str, first: int, found: VwScan) -> NDArray[np.bool_]:
+        """Return which rows to keep: in a labelled file, those with a label."""
+        if self._labelled is None and found.labels.size:
+            self._labelled = bool(found.labelled[0])
+        if not self._labelled:
+            return np.ones(found.labels.size, np.bool_)
+        if not found.labelled.all():
+            self._pass_over(
+                BadLine(path, first + line, NO_LABEL, 1) for line in found.lines[~found.labelled].tolist()
+            )
+        return found.labelled
+
+    def _batch(self, text: bytes, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
+        if self._bits:
+            places = found.crcs.astype(np.int64) & ((1 << self._bits) - 1)
+        else:
+            places = self._table.numbers(text, found, self._grow)
+            if not self._grow and (places < 0).any():
+                self.unseen_in["features the model does not know"] += int((places < 0).sum())
+        indptr, values = found.indptr, found.values
+        entries = sort_and_sum(indptr, places, values)
+        X = sparse_rows(values[:entries], places[:entries], indptr, self.n_features)
+        weight = None if (found.weights == 1.0).all() else found.weights
+        y = found.labels if self._labelled else None
+        batch = Batch(X, y, first + found.lines, weight)
+        return batch if keep.all() else _rows(batch, np.flatnonzero(keep))
+
+    def _finish(self, batch: Batch) -> Batch:
+        return batch if batch.y is None else batch._replace(y=as_written(batch.y))
+
+
+def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
+    y = None if batch.y is None else batch.y[rows]
+    return Batch(batch.X[rows], y, batch.lines[rows], None if batch.weight is None else batch.weight[rows])
+
+
+def _scanned(text: bytes) -> tuple[bytes, VwScan]:
+    if text.isascii() or not (odd := _not_utf8(text)):
+        return text, scan_vw(text)
+    lines = text.split(b"\n")
+    for at in odd:
+        lines[at] = b""
+    start = 0
+    bad = []
+    for at, line in enumerate(text.split(b"\n")):
+        if at in odd:
+            bad.append((at, -1, start))
+        start += len(line) + 1
+    found = scan_vw(b"\n".join(lines))
+    return b"\n".join(lines), found._replace(bad=sorted([*found.bad, *bad]))
+
+
+def _not_utf8(text: bytes) -> set[int]:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return {at for at, line in enumerate(text.split(b"\n")) if not _is_utf8(line)}
+    return set()
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _in_words(path: str, first: int, text: bytes, line: int, what: int, start: int) -> BadLine:
+    if what < 0:
+        return BadLine(path, first + line, NOT_TEXT)
+    tokens = text[start : start + 200].split(b"\n", 1)[0].split(maxsplit=1)
+    token = tokens[0].decode("utf-8", "backslashreplace") if tokens else "the end of the line"
+    column = start - text.rfind(b"\n", 0, start)
+    return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)
+
+
+def open_vw(
+    paths: Sequence[str],
+    *,
+    path: str,
+    target: str | None,
+    schema: object,
+    grow: bool,
+    bits: int,
+    batch_rows: int | None,
+    skip_bad: bool,
+) -> VwExamples:
+    """Open Vowpal Wabbit text; its label has no name, so it takes no target and no table's schema."""
+    if target is not None:
+        raise BadInput(
+            path, None, f"the label of Vowpal Wabbit text has no name, so not {target!r}: drop the target"
+        )
+    if schema is not None and not isinstance(schema, NamedSchema):
+        raise BadInput(path, None, "is Vowpal Wabbit text, but the model was trained on another kind of file")
+    return VwExamples(
+        paths, path=path, schema=schema, grow=grow, bits=bits, batch_rows=batch_rows, skip_bad=skip_bad
+    )

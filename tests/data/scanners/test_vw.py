@@ -1,0 +1,216 @@
+"""The Vowpal Wabbit scanner accepts exactly what a plain reader accepts, and reads the same bits."""
+
+import re
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rosenblatt.data import BadInput, open_examples, read_all
+from rosenblatt.data.scanners.vw import NameTable, scan_vw
+
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+SPACE = rb"[ \t\r\x0b\x0c]"
+
+
+def finite(token):
+    if NUMBER.fullmatch(token) is None or not np.isfinite(float(token)):
+        raise ValueError(token)
+    return float(token)
+
+
+def plain_line(line):
+    """Return (label or None, importance, [(name, value)]), or None for a blank line; ValueError for a bad one."""
+    if not re.sub(SPACE, b"", line):
+        return None
+    head, bar, rest = line.partition(b"|")
+    if not bar:
+        raise ValueError("no bar")
+    tokens = [token for token in re.split(SPACE + b"+", head) if token]
+    touches = bool(tokens) and re.search(SPACE + rb"\Z", head) is None
+    if tokens and (touches or tokens[-1].startswith(b"'")):
+        tokens.pop()
+    if len(tokens) > 3 or any(token.startswith(b"'") for token in tokens):
+        raise ValueError(head)
+    numbers = [finite(token) for token in tokens]
+    if len(numbers) > 2 and numbers[2] != 0:
+        raise ValueError("base")
+    importance = numbers[1] if len(numbers) > 1 else 1.0
+    if importance < 0:
+        raise ValueError("importance")
+    features = []
+    for part in rest.split(b"|"):
+        space = re.match(rb"[^ \t\r\x0b\x0c:]*", part)[0]
+        tail, scale = part[len(space) :], 1.0
+        if tail.startswith(b":"):
+            number = re.match(rb":([^ \t\r\x0b\x0c]*)", tail)
+            scale, tail = finite(number[1]), tail[number.end() :]
+            if not space:
+                raise ValueError("scale of nothing")
+        for token in re.split(SPACE + b"+", tail):
+            if not token:
+                continue
+            name, colon, value = token.partition(b":")
+            if not name:
+                raise ValueError(token)
+            number = (finite(value) if colon else 1.0) * scale
+            if not np.isfinite(number):
+                raise ValueError(token)
+            features.append(((space + b"^" if space else b"") + name, number))
+    return (numbers[0] if numbers else None), importance, features
+
+
+def plain_scan(text):
+    rows, bad = [], []
+    for offset, line in enumerate(text.split(b"\n")):
+        try:
+            row = plain_line(line)
+        except ValueError:
+            bad.append(offset)
+        else:
+            if row is not None:
+                rows.append((offset, *row))
+    return rows, bad
+
+
+def scanned_rows(text, found):
+    def name(spans):
+        space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
+        return (space + b"^" if space else b"") + feature
+
+    rows = []
+    for k in range(found.labels.size):
+        pairs = range(found.indptr[k], found.indptr[k + 1])
+        rows.append(
+            (
+                int(found.lines[k]),
+                float(found.labels[k]) if found.labelled[k] else None,
+                float(found.weights[k]),
+                [(name(found.names[i]), float(found.values[i])) for i in pairs],
+            )
+        )
+    return rows
+
+
+TOKENS = st.sampled_from(
+    [
+        *(
+            b"1",
+            b"-1",
+            b"2.5",
+            b"0",
+            b"1e400",
+            b"nan",
+            b"'tag",
+            b"tag",
+            b"|",
+            b"|",
+            b"|",
+            b"|ns",
+            b"|ns:2",
+            b"|n:x",
+        ),
+        *(
+            b"|:3",
+            b"a",
+            b"b",
+            b"a:1",
+            b"b:0.5",
+            b"c:-1e-3",
+            b"d:nan",
+            b"e:inf",
+            b"f:",
+            b":4",
+            b"g:1:2",
+            b"h:1x",
+        ),
+        *(
+            b"k:0.1000000000000000055511151231257827",
+            b"|big:1e308",
+            b"m:1e308",
+            b"n^x",
+            b"\xc3\xa9",
+            b"\0",
+            b"#",
+        ),
+        b"|h:0.30000000000000000000000000000001",
+    ]
+)
+SPACES = st.sampled_from([b" ", b" ", b" ", b"", b"\t", b"\n", b"\n", b"\r\n"])
+MIXED = st.lists(st.tuples(TOKENS, SPACES), max_size=40).map(lambda parts: b"".join(a + b for a, b in parts))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(text=st.one_of(MIXED, MIXED, st.binary(max_size=60)))
+@example(text=b"1 2 0 'tag |a:2 x:3 |b y")
+@example(text=b"1| a")
+@example(text=b"1 'a b| c")
+@example(text=b"1 |n:1e308 a:1e308\n1 | a")
+def test_it_accepts_exactly_what_a_plain_reader_accepts(text):
+    rows, bad = plain_scan(text)
+    found = scan_vw(text)
+    assert [line for line, _, _ in found.bad] == bad
+    assert scanned_rows(text, found) == rows
+    for spans, crc in zip(found.names, found.crcs, strict=True):
+        space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
+        assert zlib.crc32((space + b"^" if space else b"") + feature) == crc
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([f"w{i}" for i in range(400)] + ["é", "a^b"]), min_size=1, max_size=900))
+def test_names_are_numbered_in_order_of_appearance(words):
+    text = "".join(f"1 | {word}\n" for word in words).encode()
+    expected = {}
+    numbers = [expected.setdefault(word, len(expected)) for word in words]
+    table = NameTable()
+    cut = text.index(b"\n", len(text) // 2) + 1
+    got = [n for part in (text[:cut], text[cut:]) for n in table.numbers(part, scan_vw(part)).tolist()]
+    assert got == numbers
+    assert table.names() == list(expected)
+    fixed = NameTable(tuple(expected)[:3])
+    known = fixed.numbers(text, scan_vw(text), grow=False).tolist()
+    assert known == [n if n < 3 else -1 for n in numbers]
+
+
+def test_a_file_of_vowpal_wabbit(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1 | free:2 offer free\n\n-1 0.5 'mail7|from:2 bob ann:3 | offer\ntag| x\n")
+    with pytest.raises(BadInput, match=r"a.txt:4:1: no label"):
+        read_all(path)
+    found = read_all(path, skip_bad=True)
+    assert found.y.tolist() == [1, -1]
+    assert found.weight.tolist() == [1, 0.5]
+    assert found.feature_names == ["free", "offer", "from^bob", "from^ann", "x"]
+    assert found.X.toarray().tolist() == [[3, 1, 0, 0, 0], [0, 1, 2, 6, 0]]
+
+
+def test_a_file_without_labels_has_none(tmp_path):
+    (tmp_path / "a.vw").write_text("| a b\n| c\n")
+    assert read_all(tmp_path / "a.vw").y is None
+
+
+def test_splits_and_hashes(tmp_path, monkeypatch):
+    path = tmp_path / "a.vw"
+    path.write_text("".join(f"{i % 2} |n w{i * i % 17}:{i} w{i % 5} |m v{i}\n" for i in range(200)))
+    whole = read_all(path)
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 97)
+    split = read_all(path, batch_rows=7)
+    assert (split.X.toarray() == whole.X.toarray()).all()
+    assert split.feature_names == whole.feature_names
+    hashed = read_all(path, hash_bits=6)
+    assert hashed.X.shape == (200, 64)
+    assert hashed.X.sum() == whole.X.sum()
+    known = read_all(path, schema=whole.schema)
+    assert (known.X.toarray() == whole.X.toarray()).all()
+
+
+def test_text_that_is_not_utf8_is_told(tmp_path):
+    (tmp_path / "a.vw").write_bytes(b"1 | a\n1 | \xff\n-1 | \xc3\xa9\n")
+    with pytest.raises(BadInput, match=r"a.vw:2: not UTF-8"):
+        read_all(tmp_path / "a.vw")
+    found = read_all(tmp_path / "a.vw", skip_bad=True)
+    assert found.feature_names == ["a", "é"]
+    assert found.lines.tolist() == [1, 3]
+    assert open_examples(tmp_path / "a.vw").format == "vw"
