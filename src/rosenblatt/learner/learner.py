@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standing
+from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import ENTRY, State, Visits
@@ -239,9 +239,7 @@ class Learner(LearnerState):
         bounded = Bounded(self.rule, self.radius, len(self.epochs), self.start_norm, whole_visits)
         found = hyperplanes(self._run(), X, labels)
         self.pocket = found.get("pocket")
-        self.standings = {
-            name: standing(weights, X, labels, self.joint, bounded) for name, weights in found.items()
-        }
+        self.standings = standings(found, X, labels, self.joint, bounded)
 
 
 _NO_LEDGER = np.empty(0, ENTRY)

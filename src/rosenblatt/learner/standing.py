@@ -42,13 +42,21 @@ def hyperplanes(run: hypotheses.Run, X: Any, labels: NDArray[np.int64]) -> dict[
     return found
 
 
-def standing(
-    weights: NDArray[Any], X: Any, labels: NDArray[np.int64], joint: bool, bounded: Bounded
-) -> Standing:
-    """Measure one hypothesis on the data."""
-    sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
-    sqnorm = np.array([sqnorm.sum()]) if joint else sqnorm
-    return measured(linear_scores(X, weights), sqnorm, labels, joint, bounded)
+def standings(
+    found: dict[str, NDArray[Any]], X: Any, labels: NDArray[np.int64], joint: bool, bounded: Bounded
+) -> dict[str, Standing]:
+    """Measure every hypothesis on the data, reading them once for as many as there is room for."""
+    names, rows = list(found), next(iter(found.values())).shape[0]
+    at_once = max(1, SCORES_AT_ONCE // (rows * max(1, labels.size)))
+    told = {}
+    for first in range(0, len(names), at_once):
+        group = names[first : first + at_once]
+        scores = linear_scores(X, np.concatenate([found[name] for name in group]))
+        for name, own in zip(group, np.split(scores, len(group), axis=1), strict=True):
+            sqnorm = (found[name].astype(np.float64) ** 2).sum(axis=1)
+            sqnorm = np.array([sqnorm.sum()]) if joint else sqnorm
+            told[name] = measured(own, sqnorm, labels, joint, bounded)
+    return told
 
 
 def measured(
