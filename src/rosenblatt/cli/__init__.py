@@ -7,6 +7,9 @@ def main() -> None:
     import sys
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no file is left half-written
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no error
     try:
         from rosenblatt.cli.app import app
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
@@ -30,6 +31,13 @@ def show(*parts: Any) -> None:
             screen.print(part)
     for line in drawn.get().splitlines():
         print(line.rstrip())
+
+
+def title(source: str) -> "Text":
+    """Return the first line of a report: what it is about."""
+    from rich.text import Text
+
+    return Text("standard input" if source == "-" else source, style="bold")
 
 
 def facts(rows: Sequence[tuple[str, Any]]) -> "Table":

@@ -99,7 +99,7 @@ def _per_class(confusion: Any, classes: list[str]) -> dict[str, dict[str, Any]]:
 def _show(report: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from rosenblatt.cli.drawing import columns, facts, share, show
+    from rosenblatt.cli.drawing import columns, facts, share, show, title
 
     summary = [
         ("model", report["model"]),
@@ -122,8 +122,7 @@ def _show(report: dict[str, Any]) -> None:
     for name, each in report["classes"].items():
         precision, recall = share(each["precision"]) or "-", share(each["recall"]) or "-"
         found.add_row(Text(name), f"{each['rows']:,}", precision, recall)
-    title = Text(report["source"], style="bold")
-    show(title, facts(summary), "", scored, "", found, "", _confusions(report["confusion"]))
+    show(title(report["source"]), facts(summary), "", scored, "", found, "", _confusions(report["confusion"]))
 
 
 def _confusions(confusion: dict[str, Any]) -> Any:

@@ -11,9 +11,7 @@ MOST_CLASSES = 6
 
 def show(report: dict[str, Any]) -> None:
     """Draw the report of a fit."""
-    from rich.text import Text
-
-    parts = [Text(report["source"], style="bold"), facts(_facts(report)), "", _hypotheses(report)]
+    parts = [drawing.title(report["source"]), facts(_facts(report)), "", _hypotheses(report)]
     if "model" in report:
         parts += ["", facts([("model", report["model"])])]
     drawing.show(*parts)
@@ -74,7 +72,7 @@ def _converged(report: dict[str, Any]) -> str:
 def _margin(report: dict[str, Any]) -> str:
     margin = report["margin"]
     if margin is None:
-        return "unknown: a vote is no hyperplane"
+        return "unknown" + (": a vote is no hyperplane" if report["hypothesis"] == "voted" else "")
     return f"{number(margin)} ({report['hypothesis']}" + (
         ", separates)" if margin > 0 else ", does not separate)"
     )

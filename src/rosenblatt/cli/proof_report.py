@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number
+from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number, title
 from rosenblatt.cli.drawing import show as show_parts
 from rosenblatt.cli.reading import Reading, Rows
 from rosenblatt.cli.telling import counted, listed
@@ -66,7 +66,7 @@ def show(report: dict[str, Any]) -> None:
     style = RIGHT if report["answer"] in yes else MISTAKE if report["answer"] in no else ""
     verdict, _, rest = ANSWERS[report["answer"]].partition(":")
     answer = Text.assemble((verdict, f"bold {style}".strip()), f":{rest}")
-    parts: list[Any] = [Text(report["source"], style="bold"), answer, facts(_facts(report))]
+    parts: list[Any] = [title(report["source"]), answer, facts(_facts(report))]
     if "contradiction" in report:
         parts += ["", *_contradiction(report)]
     if report["answer"] == "Feasible":
@@ -93,7 +93,8 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
         ]
     if report["answer"] == "QuasiSeparable":
         touched = report["touched_lines"]
-        found.append(("touched", f"{counted(len(touched), _place(report))}: {listed(touched, MOST_ROWS)}"))
+        which = f": {listed(touched, MOST_ROWS)}" if len(touched) <= MOST_ROWS else ""
+        found.append(("touched", f"{counted(len(touched), _place(report))}{which}"))
     if report["answer"] == "Undecided":
         low, high = number(report["margin_at_least"]), number(report["margin_at_most"])
         found.append(("margin", f"between {low} and {high}; give it more time"))
