@@ -1,0 +1,70 @@
+"""The ledger as a table: which example moved the weights, and how."""
+
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.plots.canvas import new_axes, titled
+from rosenblatt.plots.rows import draw_rows
+from rosenblatt.plots.style import MISTAKE, Theme, class_looks, for_text
+
+
+def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "light") -> Any:
+    """Draw the last lines of a fitted ``Perceptron``'s ledger; a cross marks a mistake."""
+    entries = clf.ledger_
+    shown = entries[-last:]
+    ax, look = new_axes(ax, theme, size=(9.0, 1.4 + 0.36 * max(len(shown), 1)))
+    classes = [str(label) for label in clf.classes_]
+    looks = class_looks(classes)
+    rows, colours = [], []
+    for number, line in enumerate(shown, start=len(entries) - len(shown) + 1):
+        truth = _truth(line, len(classes))
+        wrong = line["score"] <= 0.0
+        rows.append(
+            [
+                f"{number:,}",
+                f"{int(line['row']):,}",
+                _short(classes[truth]),
+                f"{line['score']:+.4g}",
+                "✕" if wrong else "",
+                _moved(line, classes),
+                f"{np.sqrt(line['sqnorm']):.4g}",
+            ]
+        )
+        colours.append([look.faint, None, for_text(looks[truth].colour, look), None, MISTAKE, None, None])
+    draw_rows(
+        ax,
+        look,
+        ["#", "row", "true class", "y·score", "", "what moved", "‖w‖ after"],
+        rows,
+        (0.07, 0.17, 0.21, 0.50, 0.54, 0.59, 1.0),
+        ("right", "right", "left", "right", "center", "left", "right"),
+        colours,
+    )
+    titled(
+        ax,
+        look,
+        f"Ledger: {len(entries):,} updates"
+        + (f", the last {len(shown)}" if len(shown) < len(entries) else ""),
+    )
+    return ax
+
+
+def _truth(line: Any, n_classes: int) -> int:
+    if n_classes == 2:
+        return int(line["tau"] > 0.0)
+    return int(line["up"])
+
+
+def _moved(line: Any, classes: list[str]) -> str:
+    size = abs(float(line["tau"]))
+    times = "" if size == 1.0 else f"{size:.3g} "
+    x = f"{times}x" + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(int(line["row"])))
+    if len(classes) == 2:
+        return f"w {'+' if line['tau'] > 0 else '−'}= {x}"
+    against = f"  ({_short(classes[line['down']])} −= {x})" if line["down"] >= 0 else ""
+    return f"w += {x}{against}"
+
+
+def _short(label: str, at_most: int = 11) -> str:
+    return label if len(label) <= at_most else label[: at_most - 1] + "…"
