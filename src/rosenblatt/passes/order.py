@@ -54,9 +54,11 @@ class Shuffle:
 
     def epoch(self, number: int) -> Visits:
         """Return the visits of one epoch."""
-        salt = _mixed(self._seed * GOLDEN + np.uint64(number))
-        position = np.argsort(_mixed(self._keys ^ salt))
-        return Visits(self._order[position], self._weight[position] if self._weight.size else self._weight)
+        salt = _mixed(self._seed * GOLDEN + np.uint64(number))[0]
+        position = _sorted_places(self._keys, salt)
+        if not self._weight.size:  # every row once: its number is its place
+            return Visits(position, self._weight)
+        return Visits(self._order[position], self._weight[position])
 
 
 def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -80,6 +82,43 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     keys = (keys ^ (keys >> S30)) * FIRST
     keys = (keys ^ (keys >> S27)) * SECOND
     return keys ^ (keys >> S31)
+
+
+def _sorted_places(keys: NDArray[np.uint64], salt: np.uint64) -> NDArray[np.uintp]:
+    """Return the numbers of the keys, mixed with the salt, in ascending order: ``argsort`` in three reads."""
+    bits = max(keys.size.bit_length() - 1, 1)
+    order, mixed = np.empty(keys.size, np.uintp), np.empty(keys.size, np.uint64)
+    _fill_order(keys, salt, np.uint64(64 - bits), np.zeros(1 << bits, np.int64), mixed, order)
+    return order
+
+
+@compiled
+def _fill_order(keys: Any, salt: Any, shift: Any, counts: Any, mixed: Any, order: Any) -> None:
+    """Sort into buckets by the first bits of the mixed keys, about one to each, then by insertion."""
+    n = np.uint64(keys.shape[0])
+    for i in range(n):
+        counts[_mixed_one(keys[i] ^ salt) >> shift] += 1
+    before = 0
+    for b in range(np.uint64(counts.shape[0])):
+        before, counts[b] = before + counts[b], before
+    for i in range(n):
+        z = _mixed_one(keys[i] ^ salt)
+        place = np.uint64(counts[z >> shift])
+        counts[z >> shift] += 1
+        mixed[place], order[place] = z, i
+    for k in range(ONE, n):
+        z, row, at = mixed[k], order[k], np.uint64(k)
+        while at > np.uint64(0) and mixed[at - ONE] > z:
+            mixed[at], order[at] = mixed[at - ONE], order[at - ONE]
+            at -= ONE
+        mixed[at], order[at] = z, row
+
+
+@compiled
+def _mixed_one(z: Any) -> Any:
+    z = (z ^ (z >> S30)) * FIRST
+    z = (z ^ (z >> S27)) * SECOND
+    return z ^ (z >> S31)
 
 
 @compiled

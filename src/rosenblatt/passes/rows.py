@@ -64,6 +64,23 @@ def add_row(
     raise RuntimeError("add_row runs inside compiled passes only")
 
 
+def add_row_to_both(
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: float,
+    c: int,
+    classes: int,
+    step: float,
+    shadow: float,
+    W: NDArray[Any],
+    A: NDArray[Any],
+) -> None:
+    """Add ``step·(unit, xᵢ)`` to the weights ``W`` of class ``c``, and ``shadow`` times that to ``A``."""
+    raise RuntimeError("add_row_to_both runs inside compiled passes only")
+
+
 def fold(
     indices: Any, c: int, classes: int, scale: float, shadow: float, W: NDArray[Any], A: NDArray[Any]
 ) -> None:
@@ -98,6 +115,14 @@ def _add_row(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
 ) -> Callable[..., Any]:
     return _add_dense if is_dense(indices) else _add_sparse
+
+
+@overload(add_row_to_both, **OUT_OF_LINE)
+def _add_row_to_both(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
+    W: Any, A: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    return _add_dense_to_both if is_dense(indices) else _add_sparse_to_both
 
 
 @overload(fold, **OUT_OF_LINE)
@@ -159,6 +184,38 @@ def _add_dense(
     for j in range(width):
         V[v + ONE + j] += move * values[x + j]
     V[v] += move * unit
+
+
+def _add_dense_to_both(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
+    W: Any, A: Any,
+) -> None:  # fmt: skip
+    width = np.uint64(W.shape[0]) // np.uint64(classes) - ONE
+    x = i * width
+    v = np.uint64(c) * (width + ONE)
+    move = W.dtype.type(step)
+    behind = A.dtype.type(shadow * step)
+    for j in range(width):
+        W[v + ONE + j] += move * values[x + j]
+    for j in range(width):  # a loop of its own: A may be of wider numbers than W
+        A[v + ONE + j] += behind * values[x + j]
+    W[v] += move * unit
+    A[v] += behind * unit
+
+
+def _add_sparse_to_both(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
+    W: Any, A: Any,
+) -> None:  # fmt: skip
+    stride, own = np.uint64(classes), np.uint64(c)
+    move = W.dtype.type(step)
+    behind = A.dtype.type(shadow * step)
+    for k in range(starts[i], starts[i + ONE]):
+        at = (ONE + indices[k]) * stride + own
+        W[at] += move * values[k]
+        A[at] += behind * values[k]
+    W[own] += move * unit
+    A[own] += behind * unit
 
 
 def _score_sparse(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:

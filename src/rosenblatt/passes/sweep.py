@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
 from rosenblatt.passes.prefetch import prefetch_row, rows_ahead
 from rosenblatt.passes.records import State, Visits
-from rosenblatt.passes.rows import Rows, add_row, fold, score_row
+from rosenblatt.passes.rows import Rows, add_row_to_both, fold, score_row
 from rosenblatt.rules import Seen, step, step_of
 
 # Beyond these the scale is folded into the weights: the mean is a difference, shadow·W − A, and loses as many
@@ -123,11 +123,9 @@ def sweep(
                 own.updates += 1
                 updates += 1
                 now = move / own.scale
-                add_row(values, indices, starts, i, unit, up, classes, now, W)
-                add_row(values, indices, starts, i, unit, up, classes, own.shadow * now, A)
+                add_row_to_both(values, indices, starts, i, unit, up, classes, now, own.shadow, W, A)
                 if joint:
-                    add_row(values, indices, starts, i, unit, down, classes, -now, W)
-                    add_row(values, indices, starts, i, unit, down, classes, -own.shadow * now, A)
+                    add_row_to_both(values, indices, starts, i, unit, down, classes, -now, own.shadow, W, A)
                 if keep:
                     line = ledger[written]
                     line.row, line.up, line.down = i, up + binary, down

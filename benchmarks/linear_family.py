@@ -1,0 +1,111 @@
+"""Do the models that only add cost one read of the data? Is a soft pass fast? Against scikit-learn, in one run."""
+
+import time
+
+import numpy as np
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+
+from benchmarks.heart import dense_data
+from benchmarks.measure import Ratios, console, milliseconds
+from rosenblatt.linear.closest_centroid import ClosestCentroid
+from rosenblatt.linear.logistic_regression import LogisticRegression
+from rosenblatt.linear.naive_bayes import NaiveBayes
+
+
+def best_of(runs: int, *contestants) -> list[float]:
+    """Return the least CPU time of each contestant; all run in one thread, and a busy machine is no part of it."""
+    for contestant in contestants:
+        contestant()
+    times = [[] for _ in contestants]
+    for _ in range(runs):
+        for own, contestant in zip(times, contestants, strict=True):
+            start = time.thread_time()
+            contestant()
+            own.append(time.thread_time() - start)
+    return [min(own) for own in times]
+
+
+def spread_data(n: int = 200_000, d: int = 50_000, nonzeros: int = 75) -> tuple[csr_array, np.ndarray]:
+    """Rows with as many distinct columns each, spread over all of them; the label leans on a hidden boundary."""
+    rng = np.random.default_rng(0)
+    stride = d // nonzeros
+    columns = (np.arange(nonzeros) * stride + rng.integers(0, stride, (n, nonzeros))).astype(np.int32)
+    starts = (np.arange(n + 1) * nonzeros).astype(np.int32)
+    X = csr_array((rng.random(n * nonzeros), columns.reshape(-1), starts), shape=(n, d))
+    hidden = rng.normal(size=d)
+    return X, np.where(X @ hidden > 0, 1, -1)
+
+
+def ones_of(X):
+    """Return the same matrix with ones where it has positive values."""
+    if isinstance(X, np.ndarray):
+        return (X > 0).astype(X.dtype)
+    return csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def adding(ratios: Ratios, name: str, X, y) -> None:
+    """Compare fits that need sums only with the sum itself, and with scikit-learn's."""
+    from sklearn.naive_bayes import BernoulliNB
+    from sklearn.neighbors import NearestCentroid
+
+    binary = ones_of(X)
+    for what, data, ours, theirs in (
+        ("ClosestCentroid", X, ClosestCentroid(), NearestCentroid()),
+        ("NaiveBayes", binary, NaiveBayes(), BernoulliNB(binarize=None)),
+    ):
+        fit, read = best_of(
+            15, lambda ours=ours, data=data: ours.fit(data, y), lambda data=data: data.sum(axis=0)
+        )
+        ratios.add(
+            f"{name}: {what}.fit / X.sum(axis=0)", milliseconds(fit), milliseconds(read), read / fit, 1 / 1.5
+        )
+        try:
+            (peer,) = best_of(3, lambda theirs=theirs, data=data: theirs.fit(data, y))
+        except MemoryError as error:
+            console.print(f"{name}: scikit-learn's {type(theirs).__name__} fails: {error}")
+            continue
+        ratios.add(
+            f"{name}: {what}.fit / scikit-learn's", milliseconds(fit), milliseconds(peer), peer / fit, 1.0
+        )
+
+
+def epoch(ratios: Ratios, name: str, X, y, asked: float, epochs: int = 4) -> None:
+    """Compare one more epoch of online logistic regression, averaged, with one of SGDClassifier, which is not."""
+    from sklearn.linear_model import SGDClassifier
+
+    def ours(passes):
+        return lambda: LogisticRegression(max_iter=passes).fit(X, y)
+
+    def theirs(passes):
+        return lambda: SGDClassifier(loss="log_loss", max_iter=passes, tol=None).fit(X, y)
+
+    one, more, their_one, their_more = best_of(5, ours(1), ours(1 + epochs), theirs(1), theirs(1 + epochs))
+    mine, peer = (more - one) / epochs, (their_more - their_one) / epochs
+    ratios.add(
+        f"{name}: logistic epoch / SGDClassifier's",
+        milliseconds(mine),
+        milliseconds(peer),
+        peer / mine,
+        asked,
+    )
+    accuracy = (LogisticRegression(max_iter=5).fit(X, y).score(X, y), theirs(5)().score(X, y))
+    console.print(
+        f"{name}: accuracy after 5 epochs, logistic {accuracy[0]:.4f}, SGDClassifier {accuracy[1]:.4f}"
+    )
+
+
+def main() -> None:
+    ratios = Ratios("The linear family: one thread, best of several turns, all in one run")
+    with threadpool_limits(1):
+        for name, (X, y), asked in (
+            ("dense 200,000×100 float32", dense_data(), 5.0),
+            ("CSR 200,000×50,000, 75 a row", spread_data(), 1.1),
+        ):
+            adding(ratios, name, X, y)
+            epoch(ratios, name, X, y, asked)
+    ratios.show()
+
+
+if __name__ == "__main__":
+    main()
