@@ -109,3 +109,31 @@ def test_a_model_of_an_unknown_learner_says_so(tmp_path):
     answer = run(f"info {tmp_path / 'other'}")
     assert answer.exit_code == 2
     assert "a model of 'oracle', but this rosenblatt knows perceptron" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"schema": {"kind": "libsvm", "n_features": 99}},
+        {"schema": {"kind": "libsvm", "n_features": "4"}},
+        {"schema": {"kind": "cloud"}},
+        {"schema": []},
+        {"schema": {"kind": "table", "columns": [{"name": 3}], "target": None, "labels": "text"}},
+        {"hypothesis": "best"},
+        {"learner": ["perceptron"]},
+    ],
+)
+def test_a_hostile_model_gets_a_clear_error(tmp_path, about):
+    run_well(f"fit sample:iris -m {tmp_path / 'm'}")
+    load(str(tmp_path / "m")).save(str(tmp_path / "other"), about, False)
+    for command in (f"info {tmp_path / 'other'}", f"predict {tmp_path / 'other'} sample:iris"):
+        answer = run(command)
+        assert answer.exit_code == 2
+        assert answer.stderr.startswith(f"{tmp_path / 'other'}: ")
+
+
+def test_names_that_do_not_fit_are_no_names(tmp_path):
+    run_well(f"fit sample:iris -m {tmp_path / 'm'}")
+    load(str(tmp_path / "m")).save(str(tmp_path / "other"), {"feature_names": 7, "schema": None}, False)
+    assert "feature 1" in run_well(f"info {tmp_path / 'other'}").stdout
+    assert run_well(f"predict {tmp_path / 'other'} sample:iris").stdout.startswith("setosa\n")

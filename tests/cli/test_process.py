@@ -130,3 +130,12 @@ def test_a_closed_pipe_is_no_error(files):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+def test_rows_may_come_from_standard_input(files):
+    text = (files / "a.svm").read_text()
+    told = json.loads(start(MAIN, "fit", "-", "--json", "-m", files / "m", input=text).stdout)
+    assert told["rows"] == 400
+    labels = start(MAIN, "predict", files / "m", "-", input=text).stdout
+    assert set(labels.split()) == {"-1", "1"}
+    assert labels.count("\n") == 400

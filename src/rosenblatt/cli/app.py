@@ -49,7 +49,7 @@ def top(
       rosenblatt predict m.safetensors new.csv -o labels.csv
       rosenblatt prove data.csv --target y
 
-    Sources are LIBSVM text, CSV with a header (either may be gzip) or sample:NAME, as in sample:iris.
+    Sources are LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME, as in sample:iris.
     """
     if debug:
         show_tracebacks()

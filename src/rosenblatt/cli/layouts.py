@@ -1,5 +1,6 @@
 """How the columns of a new file are matched to the features of a model."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rosenblatt.cli.reading import Reading
@@ -8,7 +9,6 @@ from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
 from rosenblatt.data.delimited import Header, read_header
 from rosenblatt.data.schema import Headerless, LabelKind, Schema
 from rosenblatt.data.sniff import find_format
-from rosenblatt.storage import BadModel
 
 if TYPE_CHECKING:
     from rosenblatt.cli.learners import Model
@@ -18,12 +18,19 @@ KINDS: dict[str, LabelKind] = {"i": "integer", "u": "integer", "f": "number"}
 
 def schema_of(model: "Model", source: str, reading: Reading) -> Schema:
     """Return how to encode a source for a model: as in training, else by names, else by position."""
-    stored = model.about.get("schema")
+    stored = stored_schema(model)
     if stored is not None:
-        return _stored_schema(model, stored)
+        return stored
     if not source.startswith("sample:") and format_of(source, reading) == "libsvm":
         return LibsvmSchema(model.n_features, bool(reading.zero_based))
     return _guessed_schema(model, source, reading)
+
+
+def without_target(schema: Schema) -> Schema:
+    """Return a schema that leaves the target unread; by position, the target must stay to be counted."""
+    if not isinstance(schema, TableSchema) or schema.headerless is not None:
+        return schema
+    return replace(schema, target=None)
 
 
 def table_of_numbers(source: str, reading: Reading) -> TableSchema:
@@ -42,22 +49,21 @@ def header_of(source: str, reading: Reading) -> Header:
     return read_header(source, "\t" if format_of(source, reading) == "tsv" else None, reading.header)
 
 
-def _stored_schema(model: "Model", stored: object) -> Schema:
-    try:
-        schema = schema_from_dict(stored)  # type: ignore[arg-type]
-    except (ValueError, AttributeError) as error:
-        raise BadModel(f"the model does not hold together: {error}") from error
+def stored_schema(model: "Model") -> Schema | None:
+    """Return the schema that a model carries, or None; a ValueError where it does not fit the model."""
+    stored = model.about.get("schema")
+    if stored is None:
+        return None
+    schema = schema_from_dict(stored if isinstance(stored, dict) else {})
     if schema.n_features != model.n_features:
-        raise BadModel(
-            f"the model does not hold together: its schema has {schema.n_features:,} features, "
-            f"its weights {model.n_features:,}"
-        )
+        raise ValueError(f"its schema has {schema.n_features:,} features, its weights {model.n_features:,}")
     return schema
 
 
 def _guessed_schema(model: "Model", source: str, reading: Reading) -> TableSchema:
     """Match a table with a model that never saw a file: by its names, else by position."""
     names = model.about.get("feature_names")
+    by_name = isinstance(names, list) and len(names) == model.n_features
     kind = KINDS.get(model.classes.dtype.kind, "text")
     headerless, target = None, reading.target
     if source.startswith("sample:"):
@@ -69,7 +75,7 @@ def _guessed_schema(model: "Model", source: str, reading: Reading) -> TableSchem
         headerless, columns = _headerless(header), header.names
         if target is None and len(columns) > model.n_features:
             target = columns[-1]
-    if names and headerless is None:
+    if names and by_name and headerless is None:
         return TableSchema(tuple(Column(str(name)) for name in names), target, kind)
     columns = [name for name in columns if name != target]
     if len(columns) != model.n_features:

@@ -8,7 +8,9 @@ HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "ran
 
 Source = Annotated[
     str,
-    typer.Argument(metavar="SOURCE", help="LIBSVM text, CSV with a header, either as gzip, or sample:NAME."),
+    typer.Argument(
+        metavar="SOURCE", help="LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME."
+    ),
 ]
 ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file, as fit or Perceptron.save write it.")

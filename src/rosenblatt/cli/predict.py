@@ -73,7 +73,7 @@ def predict(
       rosenblatt predict m.safetensors new.svm --hypothesis voted --undecided '?'
       rosenblatt predict m.safetensors new.csv | sort | uniq -c
 
-    The file is encoded as the training file was; its target column may be absent, and is not looked at.
+    The file is encoded as the training file was. Its target column may be absent, and is not looked at.
     """
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)
@@ -82,7 +82,7 @@ def predict(
     else:
         refuse_overwriting(str(output), source, model)
     form = format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
-    examples = open_for(trained, source, Reading(target, input_format, zero_based, skip_bad))
+    examples = open_for(trained, source, Reading(target, input_format, zero_based, skip_bad), labels=False)
     write = _WRITERS[form]
     with _opened(output) as file:
         if form == "csv":

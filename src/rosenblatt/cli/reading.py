@@ -72,12 +72,14 @@ def read_for(model: "Model", source: str, reading: Reading) -> Rows:
     return _all_of(open_for(model, source, reading))
 
 
-def open_for(model: "Model", source: str, reading: Reading) -> "Examples":
-    """Open a source to be encoded as in training; a model without a schema goes by names, else by position."""
-    from rosenblatt.cli.layouts import schema_of
+def open_for(model: "Model", source: str, reading: Reading, labels: bool = True) -> "Examples":
+    """Open a source to be encoded as in training; without labels, the target column is not looked at."""
+    from rosenblatt.cli.layouts import schema_of, without_target
     from rosenblatt.data import open_examples
 
     schema = schema_of(model, source, reading)
+    if not labels:
+        schema, reading = without_target(schema), reading._replace(target=None)
     return open_examples(source, schema=schema, batch_rows=BATCH_ROWS, **reading.options())
 
 

@@ -65,10 +65,15 @@ def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str],
 
 def load(path: str) -> Model:
     """Read a model file by the learner that wrote it."""
+    from rosenblatt.cli.layouts import stored_schema
     from rosenblatt.storage import BadModel, read_about
 
     name = read_about(path).get("learner", "perceptron")
-    if name not in LEARNERS:
+    if not isinstance(name, str) or name not in LEARNERS:
         raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(LEARNERS)}")
     found: Model = import_module(LEARNERS[name]).load(path)
+    try:
+        stored_schema(found)
+    except ValueError as error:
+        raise BadModel(f"{path}: the model does not hold together: {error}") from error
     return found
