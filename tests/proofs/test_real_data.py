@@ -31,6 +31,8 @@ def libsvm(name):
     values, columns, starts, labels = [], [], [0], []
     with gzip.open(DATA / "libsvm" / f"{name}.gz", "rt") as file:
         for line in file:
+            if not line.strip():
+                continue
             label, *pairs = line.split()
             labels.append(float(label))
             for pair in pairs:

@@ -153,3 +153,15 @@ def sparse_joint_sweeps(examples: Any, W: Any, ids: Any, rounds: int, mistaken: 
         if count == 0:
             break
     return count
+
+
+@compiled
+def dense_prices(X: Any, w: Any, b: float, factors: Any, out: Any) -> None:
+    """Write ``factor·(w·x + b)`` of every dense row, in this thread."""
+    d = X.shape[1]
+    for i in range(len(out)):
+        x = X[i]
+        score = b
+        for j in range(d):
+            score += x[j] * w[j]
+        out[i] = factors[i] * score

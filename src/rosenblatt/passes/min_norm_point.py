@@ -16,6 +16,15 @@ from rosenblatt.passes.compiled import compiled
 
 
 @compiled
+def _dot(a: Any, b: Any) -> Any:
+    """Multiply and add, in this thread: BLAS would wake others for so little."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@compiled
 def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: Any) -> Any:
     """Minimise from a warm start; return (number of rows in use, residual r, iterations, stalled).
 
@@ -45,7 +54,7 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
     idle = 0
     iterations = 0
     for iterations in range(1, int(limits[0]) + 1):
-        norm = math.sqrt(np.dot(r, r))
+        norm = math.sqrt(_dot(r, r))
         if norm < 1e-15:
             return n, r, iterations, False
         if norm < best * (1.0 - 1e-9):
@@ -56,13 +65,14 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
             idle += 1
             if idle > 20:
                 return n, r, iterations, True
-        gains = np.dot(P, r[1:]) + r[0]
         chosen = -1
         gain = limits[1] * norm
         for i in range(k):
-            if gains[i] > gain and not used[i] and not blocked[i]:
-                gain = gains[i]
-                chosen = i
+            if not used[i] and not blocked[i]:
+                value = r[0] + _dot(P[i], r[1:])
+                if value > gain:
+                    gain = value
+                    chosen = i
         if chosen < 0:
             return n, r, iterations, idle > 0
         column[0] = 1.0
@@ -89,14 +99,15 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
 def _append(Q: Any, R: Any, column: Any, n: int) -> bool:
     """Add a column to the QR; False where it depends on the others to working precision."""
     q = column.copy()
-    before = math.sqrt(np.dot(q, q))
+    before = math.sqrt(_dot(q, q))
     R[: n + 1, n] = 0.0
     for _ in range(2):  # twice is enough
         for i in range(n):
-            part = np.dot(Q[i], q)
+            part = _dot(Q[i], q)
             R[i, n] += part
-            q -= part * Q[i]
-    after = math.sqrt(np.dot(q, q))
+            for t in range(len(q)):
+                q[t] -= part * Q[i, t]
+    after = math.sqrt(_dot(q, q))
     if after <= 1e-13 * before:
         return False
     Q[n] = q / after
@@ -122,7 +133,9 @@ def _residual(Q: Any, n: int) -> Any:
     r[0] = 1.0
     for _ in range(2):
         for i in range(n):
-            r -= np.dot(Q[i], r) * Q[i]
+            part = _dot(Q[i], r)
+            for t in range(len(r)):
+                r[t] -= part * Q[i, t]
     return r
 
 

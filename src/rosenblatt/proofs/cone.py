@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.passes.active_perceptron import dense_prices
 from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
 from rosenblatt.proofs.signs import ExactVector, Scores, scores
@@ -49,6 +50,12 @@ class Cone:
     def width(self) -> int:
         """The number of features, the always-one feature included."""
         return int(self.examples.X.shape[1]) + self.examples.fit_intercept
+
+    @property
+    def n_values(self) -> int:
+        """The number of stored values of X."""
+        X = self.examples.X
+        return int(X.size if isinstance(X, np.ndarray) else X.nnz)
 
     @cached_property
     def dim(self) -> int:
@@ -188,10 +195,11 @@ class Cone:
         """Return ``a·w/‖x̃‖`` of every demand in the working copy."""
         d = self.work.shape[1]
         if not self.joint:
-            flat = product(self.work, w[:d])
-            if self.examples.fit_intercept:
-                flat += w[d] * self.bias
-            flat *= self._signs_over_norms
+            bias = float(w[d]) * self.bias if self.examples.fit_intercept else 0.0
+            if not isinstance(self.work, np.ndarray):
+                return np.asarray((product(self.work, w[:d]) + bias) * self._signs_over_norms)
+            flat = np.empty(self.n_rows)
+            dense_prices(self.work, np.ascontiguousarray(w[:d]), bias, self._signs_over_norms, flat)
             return flat
         blocks = w.reshape(-1, self.width)
         out = product(self.work, np.ascontiguousarray(blocks[:, :d].T))  # (n, k - 1)

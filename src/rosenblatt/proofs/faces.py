@@ -23,6 +23,7 @@ from rosenblatt.proofs.projected_cone import ProjectedCone
 from rosenblatt.proofs.wolfe_search import wolfe_search
 
 MOST_BITS = 1_000_000  # in an exact basis of a subspace; past it the question is left open
+MOST_WORK = 500_000_000  # values × dimensions of the subspace, per round; past it the question is left open
 MANY = 4000  # contradictions looked at when the first face is built from equal rows
 
 
@@ -35,7 +36,7 @@ class Face(NamedTuple):
 
 
 def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) -> Face | None:
-    """Grow the contradiction ``start`` until it forces all that can be forced; None when time runs out."""
+    """Grow the contradiction ``start`` until it forces all that can be forced; None if it is too much work."""
     core = _with_opposites(cone, start, opposite)
     rivals = cone.n_rows // len(cone.examples.codes)
     part, where = (
@@ -44,7 +45,7 @@ def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) 
     )  # the examples that are not yet known to be touched
     while not clock.out_of_time():
         basis = orthogonal_to(cone, core.ids)
-        if basis is None:
+        if basis is None or part.n_values * len(basis) > MOST_WORK:
             return None
         left = ProjectedCone(part, basis)
         alive = where[left.ids // rivals] * rivals + left.ids % rivals

@@ -17,7 +17,8 @@ class Inseparable(Proof):
     weights : positive rationals that sum to one, with ``Σ λᵢ yᵢ (xᵢ, 1) = 0`` exactly over the culprits
     rivals : for three or more classes, the class (its index) that each culprit is told from; else empty
     overlap : True when it is also proved that no hyperplane separates even weakly (``A w ≥ 0`` only where
-        ``A w = 0``); None when that was not asked or time ran out
+        ``A w = 0``); None when that was not asked, time ran out, or the data are
+        too large for exact subspaces
     core_rows, core_rivals, core_weights : a contradiction whose rows span all rows, which proves ``overlap``
     """
 

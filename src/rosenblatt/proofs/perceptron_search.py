@@ -31,7 +31,7 @@ def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
     mistaken, scratch = np.empty_like(everything), np.empty_like(everything)
     seen = np.zeros(len(everything), dtype=np.bool_)
     active = everything[:0]
-    clean = False
+    clean, stuck = False, 0
     for sweep in range(SWEEPS):
         count = sweeps(state, w, everything, 1, mistaken)
         clean = count == 0
@@ -41,7 +41,8 @@ def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
         wrong = mistaken[:count]
         active = np.append(active, wrong[~seen[wrong]])
         seen[wrong] = True
-        if sweeps(state, w, active, CYCLES, scratch) and sweep >= 5:
+        stuck += sweeps(state, w, active, CYCLES, scratch) > 0
+        if stuck >= 6:
             break  # not even the rows known to be hard come out clean
     if cone.joint:
         w = w[:-1] - w[-1]

@@ -109,6 +109,14 @@ def _power(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
+def _rounded(value: Fraction) -> float:
+    """Round to float64, to infinity past its range."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
 @dataclass(frozen=True)
 class Scores:
     """Scores ``w·x + b`` in units of ``2**w.exponent``, each within ``errors`` of the truth."""
@@ -130,11 +138,12 @@ class Scores:
 
     def compared(self, sides: Float64s | float, threshold: Fraction) -> npt.NDArray[np.int8]:
         """Return the exact sign of ``side·score − threshold`` for every row, the sides being ±1."""
-        level = float(threshold * _power(-self.w.exponent))
-        away = self.values * sides - level
-        errors = self.errors + (abs(level) * 4 * U + TINY)
-        out = np.sign(away).astype(np.int8)
-        doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
+        level = _rounded(threshold * _power(-self.w.exponent))
+        with np.errstate(invalid="ignore"):
+            away = self.values * sides - level
+            errors = self.errors + (abs(level) * 4 * U + TINY)
+            doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
+        out = np.sign(np.where(np.isnan(away), 0.0, away)).astype(np.int8)
         sides = np.broadcast_to(sides, away.shape)[doubtful]
         for side in (1, -1):
             if not (sides == side).any():
@@ -144,6 +153,20 @@ class Scores:
             shifted = ExactVector((*values, last - threshold), True)
             self._decide(doubtful[sides == side], shifted, out)
         return out
+
+    def near(self, sides: Float64s | float, threshold: Fraction) -> npt.NDArray[np.intp]:
+        """Return the rows whose ``side·score`` is not certainly above the threshold."""
+        level = _rounded(threshold * _power(-self.w.exponent))
+        level += abs(level) * 8 * U + TINY
+        with np.errstate(invalid="ignore"):
+            lowest = self.values * sides
+            lowest -= self.errors
+            lowest -= U * np.abs(lowest)  # the rounding of this very subtraction
+        return np.flatnonzero(~(lowest > level))
+
+    def subset(self, ids: npt.NDArray[np.intp]) -> "Scores":
+        """Return the scores of some rows."""
+        return Scores(self.X[ids], self.w, self.values[ids], self.errors[ids], self.sqnorms[ids])
 
     def _decide(self, doubtful: npt.NDArray[np.intp], w: ExactVector, out: npt.NDArray[np.int8]) -> None:
         """Write the exact signs of ``w·x + b`` on doubtful rows, a block at a time."""

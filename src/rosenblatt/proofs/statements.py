@@ -22,7 +22,9 @@ def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any]:
     least = min(_least(part, sides) for _, sides, part in parts)
     rows: set[int] = set()
     for ids, sides, part in parts:
-        rows.update(ids[part.compared(sides, least * ON_MARGIN) <= 0].tolist())
+        close = part.near(sides, least * ON_MARGIN)
+        sided = sides if isinstance(sides, float) else sides[close]
+        rows.update(ids[close[part.subset(close).compared(sided, least * ON_MARGIN) <= 0]].tolist())
     sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
     margin = floor_sqrt(least**2 / sqnorm)
     radius = _radius(examples, [(ids, part) for ids, _, part in parts])
@@ -46,9 +48,8 @@ def scored(examples: Examples, planes: Planes) -> list[tuple[Ids, Any, Scores]]:
 def _least(part: Scores, sides: Any) -> Fraction:
     """Return the smallest ``side·score``, exactly."""
     values = part.values * sides
-    near = np.flatnonzero(values - part.errors <= (values + part.errors).min())
-    if not len(near):  # overflow: every row is doubtful
-        near = np.arange(len(values))
+    with np.errstate(invalid="ignore"):
+        near = np.flatnonzero(~(values - part.errors > (values + part.errors).min()))  # all, on overflow
     near = near[np.argsort(values[near], kind="stable")][:FEW]
     while True:
         sided = np.broadcast_to(sides, values.shape)[near].tolist()

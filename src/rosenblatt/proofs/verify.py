@@ -88,6 +88,7 @@ class _Data:
 
 def _read(proof: Proof, X: Any, y: Any) -> _Data:
     """Read data and labels, and check that the proof speaks of data of this shape."""
+    finite = True
     if hasattr(X, "tocsr"):
         X = X.tocsr()
         if not X.has_canonical_format:
@@ -99,8 +100,9 @@ def _read(proof: Proof, X: Any, y: Any) -> _Data:
     else:
         X = np.asarray(X)
         X = np.ascontiguousarray(X if X.dtype in (np.float64, np.float32) else X.astype(np.float64))
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = bool(np.isfinite(X.sum(dtype=np.float64))) or bool(np.isfinite(X).all())
+        if not isinstance(proof, Separable):  # scoring every row notices by itself
+            with np.errstate(over="ignore", invalid="ignore"):
+                finite = bool(np.isfinite(X.sum(dtype=np.float64))) or bool(np.isfinite(X).all())
     plain = type(proof.n_rows) is int and type(proof.n_features) is int and type(proof.fit_intercept) is bool
     _demand(plain, "the proof does not say what data it speaks of")
     _demand(finite, "X holds values that are not finite")
@@ -117,8 +119,11 @@ def _read(proof: Proof, X: Any, y: Any) -> _Data:
             given.shape == (proof.n_rows,),
             f"y has shape {given.shape}, the proof speaks of {proof.n_rows} rows",
         )
-        for code, label in enumerate(labels):
-            codes[given == label] = code
+        if len(labels) == 2:
+            codes = np.where(given == labels[1], 1, np.where(given == labels[0], 0, -1))
+        else:
+            for code, label in enumerate(labels):
+                codes[given == label] = code
     _demand(codes.min() >= 0, "y holds a label that the proof does not know")
     return _Data(X, codes, len(labels), proof.fit_intercept is True)
 
@@ -158,20 +163,20 @@ def _check_separable(proof: Separable, data: _Data) -> None:
     _demand(proof.radius >= 0 and proof.margin >= 0, "a radius and a margin are not negative")
     if proof.radius == float("inf"):
         _demand(proof.bound == float("inf"), "the bound on mistakes is below (R/γ)²")
-    limit = Fraction(proof.radius) ** 2 if proof.radius < float("inf") else None
     on_margin: set[int] = set()
     attained = False
-    top = Fraction(0)
     for rows, _, sides, part in _parts(proof, data):
-        against = part.compared(sides, proof.least)
-        wrong = np.flatnonzero(against < 0)
+        _check_finite(data, rows, part)
+        close = part.near(sides, proof.least * ON_MARGIN)  # all others are certainly above
+        few, sided = part.subset(close), sides if isinstance(sides, float) else sides[close]
+        against = few.compared(sided, proof.least)
+        wrong = close[against < 0]
         if len(wrong):
             raise _Failure(f"row {rows[wrong[0]]} scores below the least score that the proof states")
         attained = attained or bool((against == 0).any())
-        close = part.compared(sides, proof.least * ON_MARGIN) <= 0
-        on_margin.update(rows[close].tolist())
-        if limit is not None:
-            top = max(top, _largest_sqnorm(data, rows, part, limit / (2 if data.k > 2 else 1)))
+        on_margin.update(rows[close[few.compared(sided, proof.least * ON_MARGIN) <= 0]].tolist())
+        if proof.radius < float("inf"):
+            _check_radius(data, rows, part, Fraction(proof.radius) ** 2 / (2 if data.k > 2 else 1))
     _demand(attained, "no row attains the least score that the proof states")
     rows_claimed = list(proof.rows)
     _demand(len(set(rows_claimed)) == len(rows_claimed), "a row on the margin is named twice")
@@ -179,26 +184,26 @@ def _check_separable(proof: Separable, data: _Data) -> None:
     _demand(len(rows_claimed) == min(len(on_margin), MOST_ROWS), "a row on the margin is not named")
     sqnorm = _sqnorm(proof)
     _demand(Fraction(proof.margin) ** 2 * sqnorm <= proof.least**2, "the margin is smaller")
-    _demand(limit is None or top * (2 if data.k > 2 else 1) <= limit, "the radius is larger")
     if proof.bound != float("inf"):
         reach = Fraction(proof.radius) ** 2 <= Fraction(proof.bound) * Fraction(proof.margin) ** 2
         _demand(proof.margin > 0 and reach, "the bound on mistakes is below (R/γ)²")
 
 
-def _largest_sqnorm(data: _Data, rows: Any, part: Scores, limit: Fraction) -> Fraction:
-    """Return an upper bound on ``‖x̃‖²``: in floating point where that is below the limit, else exactly."""
-    slack = 1 + (data.X.shape[1] + 8) * 2.0**-52
-    with np.errstate(over="ignore"):
-        upper = part.sqnorms * slack + (data.bias + 1e-300)
-    level = float(limit) if limit < 10**300 else 0.0
-    doubtful = np.flatnonzero(~(upper * (1 + 1e-15) < level * (1 - 1e-15)))
-    certain = float(np.delete(upper, doubtful).max(initial=0.0)) if len(doubtful) < len(upper) else 0.0
-    largest = Fraction(0)
-    for i in doubtful:
+def _check_radius(data: _Data, rows: Any, part: Scores, limit: Fraction) -> None:
+    """Check ``‖x̃‖² ≤ limit`` for every row: in floating point where that suffices, else exactly."""
+    slack = 1 + (data.X.shape[1] + 8) * 2.0**-51
+    level = (float(limit) if limit < 10**300 else 1e300) * (1 - 1e-15) - data.bias - 1e-300
+    for i in np.flatnonzero(~(part.sqnorms < level / slack)):
         m, e = mantissas(data.row(int(rows[i])))
         pairs = zip(m.tolist(), e.tolist(), strict=True)
-        largest = max(largest, sum((Fraction(a * a) * Fraction(4) ** b for a, b in pairs), Fraction(0)))
-    return max(largest, min(Fraction(certain), limit) if certain else Fraction(0))
+        exact = sum((Fraction(a * a) * Fraction(4) ** b for a, b in pairs), Fraction(0))
+        _demand(exact <= limit, f"row {rows[i]} lies outside the radius")
+
+
+def _check_finite(data: _Data, rows: Any, part: Scores) -> None:
+    """Check rows whose squares are not finite: they may be large, or not numbers."""
+    for i in np.flatnonzero(~np.isfinite(part.sqnorms)):
+        _demand(np.isfinite(data.row(int(rows[i]))).all(), "X holds values that are not finite")
 
 
 # Contradictions

@@ -1,0 +1,124 @@
+"""Largest and soft margins are certified by their gaps; slack and trace do what the theorems say."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from rosenblatt.proofs import (
+    Feasible,
+    Infeasible,
+    Separable,
+    Undecided,
+    add_slack,
+    hard_margin,
+    margin,
+    proof_trace,
+    separability,
+    slack_bound,
+    soft_margin,
+    solve_cone,
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("penalise", [True, False])
+def test_largest_margin_is_certified(seed, penalise):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(10, 400)), int(rng.integers(1, 12))
+    X = rng.standard_normal((n, d)) * 3
+    w = rng.standard_normal(d)
+    X += 0.3 * np.sign(X @ w + 0.2)[:, None] * w / np.linalg.norm(w)
+    y = np.where(X @ w + 0.2 > 0, "up", "down")
+    y[:2] = ["up", "down"]
+    X[:2] = np.array([[4.0], [-4.0]]) * w / np.linalg.norm(w)
+    best = hard_margin(sp.csr_array(X) if seed % 2 else X, y, penalise_intercept=penalise)
+    signs = np.where(y == "up", 1, -1)
+    norm = np.sqrt(best.w @ best.w + (best.b**2 if penalise else 0.0))
+    attained = (signs * (X @ best.w + best.b)).min()
+    assert attained == pytest.approx(1.0)
+    assert attained / norm == pytest.approx(best.margin)
+    assert best.gap <= 1e-6 * best.margin
+    assert best.weights.sum() == pytest.approx(1.0)
+    assert np.all(best.weights > 0)
+
+
+def test_largest_margin_of_three_classes():
+    rng = np.random.default_rng(0)
+    centers = np.array([[6.0, 0.0], [-6.0, 1.0], [0.0, 7.0]])
+    y = rng.integers(0, 3, 90)
+    X = centers[y] + rng.standard_normal((90, 2))
+    best = hard_margin(X, y)
+    assert best.gap <= 1e-6 * best.margin
+    assert margin(X, y, best.w, best.b) == pytest.approx(best.margin)
+    proof = separability(X, y)
+    assert isinstance(proof, Separable)
+    assert proof.margin == pytest.approx(best.margin)
+
+
+def test_no_hard_margin_names_the_culprits():
+    with pytest.raises(ValueError, match=r"give C for a soft one\. Inseparable.*Rows 0, 1, 2 and 3"):
+        hard_margin([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_soft_margin_closes_its_gap(classes, C):
+    rng = np.random.default_rng(classes)
+    X = rng.standard_normal((120, 4))
+    y = rng.integers(0, classes, 120)
+    dense = soft_margin(X, y, C, tolerance=1e-4, max_iter=5000)
+    assert dense.gap <= 1e-4 * dense.objective
+    sparse = soft_margin(sp.csr_array(X), y, C, tolerance=1e-4, max_iter=5000)
+    assert sparse.objective == pytest.approx(dense.objective, rel=1e-3)
+
+
+def test_cone_programs():
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((500, 6))
+    A *= np.sign(A @ np.ones(6))[:, None]
+    answer = solve_cone(A)
+    assert isinstance(answer, Feasible)
+    assert (A @ answer.w >= 1 - 1e-12).all()
+    assert answer.verify(A)
+    assert answer.verify(sp.csr_array(A))
+    none = solve_cone(sp.csr_array(np.vstack([A, -A[:30]])))
+    assert isinstance(none, Infeasible)
+    assert none.verify(np.vstack([A, -A[:30]]))
+    assert isinstance(solve_cone(rng.standard_normal((300, 6)), time_limit=0.0), Undecided)
+
+
+def test_slack_makes_any_data_separable():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    y = rng.integers(0, 2, 30)
+    assert isinstance(separability(add_slack(X, 0.5), y), Separable)
+    assert slack_bound(X, y, [1.0, 0.0], gamma=0.5) >= 1
+
+
+def test_trace_follows_both_lemmas():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = np.where(X @ [1.0, 2.0, -1.0] + 0.5 > 0, 1, -1)
+    proof = separability(X, y)
+    v, rows = np.zeros(4), []
+    for _ in range(100):
+        for i, x in enumerate(np.column_stack([X, np.ones(60)])):
+            if y[i] * (v @ x) <= 0:
+                v += y[i] * x
+                rows.append(i)
+    trace = proof_trace(X, y, rows, np.ones(len(rows)), proof.w, u_bias=proof.b)
+    assert np.all(trace.alignment >= trace.alignment_floor - 1e-9)
+    assert np.all(trace.sqnorm <= trace.sqnorm_ceiling + 1e-9)
+    assert trace.sqnorm[-1] == pytest.approx(v @ v)
+    assert trace.gamma == pytest.approx(proof.margin)
+    assert len(rows) <= proof.bound
+
+
+def test_trace_of_three_classes_needs_rivals():
+    X, y = [[1.0], [2.0], [3.0]], [0, 1, 2]
+    with pytest.raises(ValueError, match="rival"):
+        proof_trace(X, y, [0], [1.0], np.ones((3, 1)))
+    trace = proof_trace(
+        X, y, [0, 2], [1.0, 1.0], [[-1.0], [0.0], [1.0]], u_bias=[3.0, 1.0, -2.0], rival=[1, 0]
+    )
+    assert trace.sqnorm[0] == pytest.approx(4.0)
