@@ -31,7 +31,7 @@ USUAL_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
 
 
-class BadValue(Exception):
+class BadValue(ValueError):
     """A value that cannot be a feature or a label; its text says why."""
 
 

@@ -40,7 +40,15 @@ def compiled_for_rules(function: F) -> F:
     its source is not part of the cache's name, and a stale step would be a wrong one.
     """
     # Without `_nrt` numba counts references for every row it looks at: ten atomic operations a visit.
-    options = {"nogil": True, "fastmath": FASTMATH, "_nrt": False}
+    return _for_rules(function, {"nogil": True, "fastmath": FASTMATH, "_nrt": False})
+
+
+def compiled_around_rules(function: F) -> F:
+    """Compile what wraps such a loop (its ``compiled`` attribute) and makes arrays for it."""
+    return _for_rules(function, {"nogil": True, "fastmath": FASTMATH})
+
+
+def _for_rules(function: F, options: dict[str, Any]) -> F:
     with _cache_folder():
         kept = numba.njit(cache=True, **options)(function)
     fresh = numba.njit(**options)(function)
@@ -50,6 +58,7 @@ def compiled_for_rules(function: F) -> F:
         return (kept if ours else fresh)(rule, *arguments)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.compiled = kept  # type: ignore[attr-defined]  # what other compiled functions call
     return run  # type: ignore[return-value]
 
 

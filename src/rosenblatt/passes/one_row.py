@@ -1,0 +1,182 @@
+"""One example at a time, at the price of one call: predict or learn from a row that lies in a desk.
+
+Numba looks at every argument of every call, which for one row takes longer than the row. So all that a row and its
+learner need lies at fixed places (a desk), and a call is handed the place of the desk alone.
+"""
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from rosenblatt.passes.compiled import compiled, compiled_around_rules
+from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS, State, Visits
+from rosenblatt.passes.rows import Rows
+from rosenblatt.passes.sweep import sweep
+
+# Where things lie on a desk: addresses, then numbers.
+VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, A, RUN, SCORES, TOTAL = range(11)
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE = range(11, 16)
+PLACES = 16
+
+
+class Desk(NamedTuple):
+    """The arrays of one row and its learner; ``places`` tells the compiled code where they lie."""
+
+    places: NDArray[np.int64]
+    values: NDArray[np.float64]
+    indices: NDArray[np.uint32]
+    starts: NDArray[np.uint64]  # 0 and the number of features
+    truth: NDArray[np.int64]
+    order: NDArray[np.uintp]
+    weight: NDArray[np.float64]
+    state: State
+
+
+def new_desk(room: int, state: State, unit: float, averaged: bool) -> Desk:
+    """Set a desk for rows of up to ``room`` features over weights laid out for sparse rows."""
+    desk = Desk(
+        np.zeros(PLACES, np.int64),
+        np.zeros(room),
+        np.zeros(room, np.uint32),
+        np.zeros(2, np.uint64),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.uintp),
+        np.ones(1),
+        state,
+    )
+    lying: list[NDArray[Any]] = [*desk[1:7], state.W, state.A, state.running, state.scores, state.totals]
+    desk.places[: len(lying)] = [array.ctypes.data for array in lying]
+    desk.places[N_WEIGHTS], desk.places[N_CLASSES] = state.W.size, state.scores.size
+    desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, unit != 0.0
+    desk.places[BY_AVERAGE] = averaged
+    return desk
+
+
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:
+    """Turn an address into a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@compiled
+def best_class(
+    values: Any,
+    indices: Any,
+    lo: int,
+    hi: int,
+    unit: float,
+    W: Any,
+    A: Any,
+    running: Any,
+    averaged: bool,
+    scores: Any,
+) -> int:
+    """Fill the scores of a sparse row and return the best class, the first of equals; -1-class for a tie.
+
+    Averaged scores are ``shadow·w·x − a·x``: the mean's, times the clock.
+    """
+    classes, hypotheses = scores.shape[0], running.shape[0]
+    for c in range(classes):
+        own = running[min(c, hypotheses - 1)]
+        last = unit * W[c]
+        for k in range(lo, hi):
+            last += values[k] * W[(1 + np.int64(indices[k])) * classes + c]
+        scores[c] = own.scale * last
+        if averaged:
+            past = unit * A[c]
+            for k in range(lo, hi):
+                past += values[k] * A[(1 + np.int64(indices[k])) * classes + c]
+            scores[c] = own.shadow * last - past
+    if classes == 1:
+        return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
+    best, tie = 0, False
+    for c in range(1, classes):
+        if scores[c] > scores[best]:
+            best, tie = c, False
+        elif scores[c] == scores[best]:
+            tie = True
+    return -1 - best if tie else best
+
+
+@compiled
+def predict_row(address: int) -> int:
+    """Predict the class of the row on the desk as :func:`best_class` does."""
+    places = numba.carray(_pointer(address), PLACES, np.int64)
+    n = int(numba.carray(_pointer(places[STARTS]), 2, np.uint64)[1])
+    values = numba.carray(_pointer(places[VALUES]), n, np.float64)
+    indices = numba.carray(_pointer(places[INDICES]), n, np.uint32)
+    classes, hypotheses = places[N_CLASSES], places[N_HYPOTHESES]
+    weights = numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64)
+    sums = numba.carray(_pointer(places[A]), places[N_WEIGHTS], np.float64)
+    running = numba.carray(_pointer(places[RUN]), hypotheses, RUNNING)
+    scores = numba.carray(_pointer(places[SCORES]), classes, np.float64)
+    unit = float(places[HAS_UNIT])
+    averaged = places[BY_AVERAGE] != 0
+    return best_class(values, indices, 0, n, unit, weights, sums, running, averaged, scores)
+
+
+_sweep = sweep.compiled  # type: ignore[attr-defined]
+
+
+@compiled_around_rules
+def learn_row(rule: Any, address: int) -> int:
+    """Learn from the row on the desk, as a pass over it alone does."""
+    places = numba.carray(_pointer(address), PLACES, np.int64)
+    starts = numba.carray(_pointer(places[STARTS]), 2, np.uint64)
+    n = int(starts[1])
+    classes = places[N_CLASSES]
+    rows = Rows(
+        numba.carray(_pointer(places[VALUES]), n, np.float64),
+        numba.carray(_pointer(places[INDICES]), n, np.uint32),
+        starts,
+    )
+    state = State(
+        numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64),
+        numba.carray(_pointer(places[A]), places[N_WEIGHTS], np.float64),
+        numba.carray(_pointer(places[RUN]), places[N_HYPOTHESES], RUNNING),
+        numba.carray(_pointer(places[SCORES]), classes, np.float64),
+        numba.carray(_pointer(places[TOTAL]), 1, TOTALS),
+    )
+    visits = Visits(
+        numba.carray(_pointer(places[ORDER]), 1, np.uintp),
+        numba.carray(_pointer(places[WEIGHT]), 1, np.float64),
+    )
+    truth = numba.carray(_pointer(places[TRUTH]), 1, np.int64)
+    ledger = numba.carray(_pointer(places[TOTAL]), 0, ENTRY)
+    return _sweep(rule, rows, truth, visits, float(places[HAS_UNIT]), state, ledger)
+
+
+@compiled_around_rules
+def predict_then_learn(
+    rule: Any,
+    values: Any,
+    indices: Any,
+    starts: Any,
+    labels: Any,
+    order: Any,
+    weight: Any,
+    unit: float,
+    W: Any,
+    A: Any,
+    running: Any,
+    scores: Any,
+    totals: Any,
+    averaged: bool,
+    guesses: Any,
+    ledger: Any,
+) -> None:
+    """Row by row: predict its class into ``guesses``, then learn from it."""
+    rows = Rows(values, indices, starts)
+    state = State(W, A, running, scores, totals)
+    for t in range(order.shape[0]):
+        lo, hi = int(starts[t]), int(starts[t + 1])
+        guesses[t] = best_class(values, indices, lo, hi, unit, W, A, running, averaged, scores)
+        _sweep(rule, rows, labels, Visits(order[t : t + 1], weight[t : t + 1]), unit, state, ledger)

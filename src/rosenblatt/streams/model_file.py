@@ -1,0 +1,68 @@
+"""Models of a stream as files that every command reads, and that the stream goes on from."""
+
+import os
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rosenblatt.data import Schema, schema_from_dict
+from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.streams.rows_learner import RowsLearner
+
+L = TypeVar("L", bound=RowsLearner)
+MOST_NAMES = 1000  # of hashed features that are kept by name, those with the largest weights
+
+
+def save_stream(
+    stream: RowsLearner, path: str | os.PathLike[str], schema: Schema, about: dict[str, Any] | None = None
+) -> None:
+    """Write a stream's learner beside the path, flush it to disk, and move it into place."""
+    learner = stream.learner
+    if not np.isfinite(learner.running["sqnorm"]).all():
+        raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
+    width = 1 + max(schema.n_features, 0)
+    W, A, S = learner.W, learner.A, learner.S
+    learner.W, learner.A = W[:, :width], A[:, :width]
+    learner.S = None if S is None else S[:, :width]
+    try:
+        save_learner(
+            learner,
+            path,
+            about={
+                "learner": "perceptron",
+                "estimator": "Perceptron",
+                "hypothesis": stream.hypothesis,
+                "parameters": {"max_iter": 1, "shuffle": False, "warm_start": True, "keep_ledger": False},
+                "n_iter": 1,
+                "schema": schema.to_dict(),
+                "feature_names": schema.feature_names,
+                "stream": {
+                    "rows": stream.rows,
+                    "forget": stream.forget,
+                    "since": stream._since,
+                    **(about or {}),
+                },
+            },
+            ledger=learner.ledger is not None,
+        )
+    finally:
+        learner.W, learner.A, learner.S = W, A, S
+
+
+def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, dict[str, Any]]:
+    """Read a stream's learner, the schema of its examples, and what else was said of it."""
+    learner, about = load_learner(path)
+    try:
+        told = dict(about.get("stream", {}))
+        stream = cls(str(about.get("hypothesis", "averaged")), rule=learner.rule)
+        stream.forget = None if told.get("forget") is None else float(told["forget"])
+        stream.rows = int(told.get("rows", learner.clock))
+        stream._since = int(told.get("since", 0))
+        schema = schema_from_dict(about["schema"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
+    if learner.n_features != schema.n_features:
+        raise BadModel(f"{path}: {learner.n_features} weights for {schema.n_features} features")
+    stream.learner = learner
+    stream.labels = learner.classes.tolist()
+    return stream, schema, told

@@ -1,0 +1,228 @@
+"""A learner that takes rows as they come, and its weights laid out to be reached at once."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses
+from rosenblatt.data.matrix import encoded
+from rosenblatt.learner import Learner
+from rosenblatt.passes.one_row import Desk, new_desk, predict_then_learn
+from rosenblatt.passes.records import ENTRY, State
+
+ROOM = 256  # features of a row, to begin with
+PARTS_OF_A_HALF_LIFE = 32
+
+
+class RowsLearner:
+    """Rows of numbered features, in order: predict, be told the truth, learn.
+
+    Classes and features join as they appear. With ``forget``, a hypothesis counts half as much in the average after
+    so many examples, and half of that after as many again; how much it counts is set anew 32 times in a half-life.
+    """
+
+    def __init__(
+        self,
+        hypothesis: str = "averaged",
+        *,
+        rule: Any = "rosenblatt",
+        multi_class: str = "joint",
+        fit_intercept: bool = True,
+        forget: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        hypotheses.check_name(hypothesis)
+        if hypothesis == "pocket":
+            raise ValueError(
+                "the pocket is chosen on a whole training set; a stream has none: use 'survivor'"
+            )
+        if forget is not None and not forget >= 1.0:
+            raise ValueError(f"forget is a half-life in examples, 1 or more, got {forget}")
+        if forget is not None and hypothesis not in ("averaged", "last"):
+            raise ValueError(
+                f"forget weighs the average; {hypothesis!r} is read from the ledger, which forgets nothing"
+            )
+        self.hypothesis = hypothesis
+        self.forget = forget
+        ledger = hypothesis in hypotheses.FROM_THE_LEDGER
+        self.learner = Learner(
+            rule, multi_class=multi_class, fit_intercept=fit_intercept, keep_ledger=ledger, seed=seed
+        )
+        self.rows = 0  # learned from
+        self.labels: list[Any] = []  # classes in order, as Python values
+        self._since = 0  # rows since the average was last weighed down
+        self._desk: Desk | None = None
+
+    @property
+    def simple(self) -> bool:
+        """Whether the compiled loop of one row serves: no ledger, no variances."""
+        return self.learner.ledger is None and self.learner.S is None
+
+    # Growing
+
+    def meet(self, labels: Any) -> None:
+        """Take in classes not met before."""
+        self.learner.meet(encoded(labels)[0])
+        self.labels = self.learner.classes.tolist()
+        self._desk = None
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many features, and as many again, so that growing stays cheap."""
+        if n_features > self.learner.n_features:
+            room = max(n_features, 2 * self.learner.n_features, 64) if self.simple else n_features
+            self.learner.widen(room)
+            self._desk = None
+
+    def _fitted(self, X: Any) -> Any:
+        """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
+        if self.simple and not isinstance(X, np.ndarray):
+            self.widen(X.shape[1])
+            return X
+        self.learner.widen(X.shape[1])
+        return _as_wide(X, self.learner.n_features)
+
+    # Many rows
+
+    def learn_rows(self, X: Any, y: Any, sample_weight: Any = None) -> None:
+        """Learn from the rows in order, exactly as from one after the other."""
+        y = np.asarray(y)
+        for start, stop in self._stretches(y):
+            weight = None if sample_weight is None else np.asarray(sample_weight)[start:stop]
+            self.meet_if_new(y[start])
+            part = self._fitted(X if start == 0 and stop == X.shape[0] else X[start:stop])
+            if weight is None or weight.any():
+                self.learner.learn(part, y[start:stop], weight)
+            self._passed(stop - start)
+        self._desk = None  # the learner may have laid its weights out anew
+
+    def progress(self, X: Any, y: Any) -> NDArray[np.bool_]:
+        """Predict each row and then learn from it; return which predictions were right.
+
+        A class that has not been met cannot be predicted, so its first example never is.
+        """
+        y = np.asarray(y)
+        right = np.zeros(y.size, np.bool_)
+        for start, stop in self._stretches(y):
+            new = self.meet_if_new(y[start])
+            guesses = self._progress(self._fitted(X[start:stop]), y[start:stop])
+            truth = np.searchsorted(self.learner.classes, y[start:stop])
+            right[start:stop] = guesses == truth
+            if new:
+                right[start] = False
+            self._passed(stop - start)
+        self._desk = None
+        return right
+
+    def _progress(self, X: Any, y: NDArray[Any]) -> NDArray[np.int64]:
+        from rosenblatt.passes.rows import rows_of
+
+        if not self.simple or X.dtype != np.float64 or isinstance(X, np.ndarray):
+            return self._progress_slowly(X, y)
+        labels = np.searchsorted(self.learner.classes, y)
+        rows, state = rows_of(X), self.state()
+        truth = labels if state.scores.size > 1 else 2 * labels - 1
+        guesses = np.empty(y.size, np.int64)
+        averaged = self.hypothesis == "averaged"
+        order, weight = np.arange(y.size, dtype=np.uintp), np.ones(y.size)
+        predict_then_learn(
+            self.learner.rule,
+            *rows,
+            truth,
+            order,
+            weight,
+            self.learner.unit,
+            *state,
+            averaged,
+            guesses,
+            _NO_LINES,
+        )
+        return np.where(guesses < 0, -1 - guesses, guesses)
+
+    def _progress_slowly(self, X: Any, y: NDArray[Any]) -> NDArray[np.int64]:
+        guesses = np.zeros(y.size, np.int64)
+        for at in range(y.size):
+            if self.rows + at > 0 and self.learner.clock:
+                wide = _as_wide(X[at : at + 1], self.learner.n_features)
+                found = self.learner.predict(wide, self.hypothesis)[0]
+                guesses[at] = np.searchsorted(self.learner.classes, found)
+            self.learner.learn(_as_wide(X[at : at + 1], self.learner.n_features), y[at : at + 1])
+        return guesses
+
+    def meet_if_new(self, label: Any) -> bool:
+        """Take in the class of a label; return whether it had not been met."""
+        known = self.learner.classes
+        at = int(np.searchsorted(known, label)) if known.size else 0
+        if at < known.size and known[at] == label:
+            return False
+        self.meet([label])
+        return True
+
+    def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
+        """Cut rows where a class appears for the first time, and where the average is weighed down."""
+        classes, first = np.unique(y, return_index=True)
+        known = (
+            np.isin(classes, self.learner.classes)
+            if self.learner.classes.size
+            else np.zeros(classes.size, bool)
+        )
+        cuts = set(first[~known].tolist()) | {0, y.size}
+        if self.forget is not None:
+            every = self._forget_every()
+            cuts |= set(range(every - self._since, y.size, every))
+        marks = sorted(cuts)
+        yield from pairwise(marks)
+
+    # The average
+
+    def _forget_every(self) -> int:
+        return max(1, round((self.forget or 1.0) / PARTS_OF_A_HALF_LIFE))
+
+    def _passed(self, rows: int) -> None:
+        """Count rows that were learned from, and weigh the average down when it is time."""
+        self.rows += rows
+        self.learner.epochs.clear()
+        if self.forget is None:
+            return
+        self._since += rows
+        if self._since >= self._forget_every():
+            factor = 0.5 ** (self._since / self.forget)
+            self.learner.A *= factor
+            self.learner.running["shadow"] *= factor
+            self._since = 0
+
+    # Layout
+
+    def state(self) -> State:
+        """Return the weights laid out for sparse rows, as passes take them."""
+        learner = self.learner
+        if not learner.W.flags.f_contiguous or learner.W.dtype != np.float64:
+            learner.W = np.asfortranarray(learner.W, dtype=np.float64)
+        if not learner.A.flags.f_contiguous:
+            learner.A = np.asfortranarray(learner.A)
+        scores = np.zeros(learner.W.shape[0])
+        return State(
+            learner.W.T.reshape(-1), learner.A.T.reshape(-1), learner.running, scores, learner.totals
+        )
+
+    def desk(self, features: int = 0) -> Desk:
+        """Return the desk on which single rows are laid, set anew when the learner grew."""
+        if self._desk is None or self._desk.values.size < features:
+            room = max(ROOM, 2 * features)
+            self._desk = new_desk(room, self.state(), self.learner.unit, self.hypothesis == "averaged")
+        return self._desk
+
+
+def _as_wide(X: Any, n_features: int) -> Any:
+    if X.shape[1] == n_features:
+        return X
+    if isinstance(X, np.ndarray):
+        return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+    wide = X.copy()
+    wide.resize((X.shape[0], n_features))
+    return wide
+
+
+_NO_LINES = np.empty(0, ENTRY)

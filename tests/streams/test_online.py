@@ -1,0 +1,224 @@
+"""One by one, in batches, or all at once: the same learner."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from rosenblatt import rules
+from rosenblatt.learner import Learner
+from rosenblatt.streams.online import OnlineLearner
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def examples(n=150, classes=("no", "yes", "maybe"), seed=0, integers=True):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (n, 4)).astype(float) if integers else rng.normal(size=(n, 4))
+    return X, rng.choice(classes, n)
+
+
+def one_by_one(learner, X, y):
+    for x, label in zip(X, y, strict=True):
+        learner.learn_one(dict(zip(NAMES, x.tolist(), strict=True)), str(label))
+    return learner
+
+
+def weights(learner, hypothesis):
+    n = len(learner.names)
+    return learner.learner.weights(hypothesis)[:, : n + 1]
+
+
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "arrow": lambda X: pa.table({name: X[:, k] for k, name in enumerate(NAMES)}),
+    "columns": lambda X: {name: X[:, k] for k, name in enumerate(NAMES)},
+    "dicts": lambda X: [dict(zip(NAMES, x, strict=True)) for x in X.tolist()],
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("classes", [("no", "yes"), ("no", "yes", "maybe")])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@pytest.mark.parametrize("forget", [None, 20.0])
+def test_learn_many_is_the_loop(frame, classes, multi_class, forget):
+    X, y = examples(classes=classes)
+    loop = one_by_one(OnlineLearner(multi_class=multi_class, forget=forget), X, y)
+    many = OnlineLearner(multi_class=multi_class, forget=forget)
+    for start, stop in ((0, 1), (1, 40), (40, 41), (41, 150)):
+        many.learn_many(FRAMES[frame](X[start:stop]), y[start:stop])
+    for hypothesis in ("last", "averaged"):
+        assert np.array_equal(weights(loop, hypothesis), weights(many, hypothesis))
+    assert loop.learner.mistakes == many.learner.mistakes
+    assert loop.rows == many.rows == 150
+
+
+@pytest.mark.parametrize("name", rules.BY_NAME)
+def test_every_rule_learns_as_the_batch_learner_does(name):
+    X, y = examples(classes=("no", "yes"), integers=False)
+    online = one_by_one(OnlineLearner("last", rule=name), X, y)
+    batch = Learner(name, keep_ledger=False)
+    for k in range(y.size):
+        batch.learn(csr_array(X[k : k + 1]), y[k : k + 1])
+    assert online.learner.mistakes == batch.mistakes
+    for hypothesis in ("last", "averaged"):
+        np.testing.assert_allclose(
+            weights(online, hypothesis), batch.weights(hypothesis), rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("hypothesis", ["last", "averaged", "voted", "survivor", "random"])
+def test_predictions_are_those_of_the_batch_learner(hypothesis):
+    X, y = examples()
+    online = OnlineLearner(hypothesis)
+    batch = Learner()
+    for k in range(y.size):
+        x = dict(zip(NAMES, X[k].tolist(), strict=True))
+        if k > 20:
+            assert online.predict_one(x) == batch.predict(X[k : k + 1], hypothesis)[0]
+        online.learn_one(x, str(y[k]))
+        batch.learn(X[k : k + 1], y[k : k + 1])
+    assert online.predict_many(FRAMES["pandas"](X)).tolist() == batch.predict(X, hypothesis).tolist()
+
+
+@pytest.mark.parametrize("hypothesis", ["last", "averaged", "survivor"])
+@pytest.mark.parametrize("forget", [None, 30.0])
+def test_progress_is_predict_then_learn(hypothesis, forget):
+    if hypothesis == "survivor" and forget:
+        pytest.skip("the ledger forgets nothing")
+    X, y = examples(n=120)
+    loop, batches = OnlineLearner(hypothesis, forget=forget), OnlineLearner(hypothesis, forget=forget)
+    right = []
+    for x, label in zip(X, y, strict=True):
+        row = dict(zip(NAMES, x.tolist(), strict=True))
+        right.append(loop.predict_one(row) == label)
+        loop.learn_one(row, str(label))
+    sparse = csr_array(X)
+    got = np.concatenate([batches.progress(sparse[a:b], y[a:b]) for a, b in ((0, 50), (50, 51), (51, 120))])
+    assert got.tolist() == right
+    assert np.array_equal(loop.learner.weights("averaged")[:, :5], batches.learner.weights("averaged")[:, :5])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(
+                st.sampled_from("abcdefgh"), st.integers(-3, 3) | st.sampled_from("xyz"), max_size=5
+            ),
+            st.sampled_from(["p", "q", "r", "s"]),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_any_stream_of_dicts_in_any_batches(stream):
+    loop, many = OnlineLearner(), OnlineLearner()
+    for x, y in stream:
+        loop.predict_one(x)
+        loop.learn_one(x, y)
+    half = len(stream) // 2
+    for part in (stream[:half], stream[half:]):
+        if part:
+            many.learn_many([x for x, _ in part], [y for _, y in part])
+    assert loop.names == many.names
+    assert np.array_equal(weights(loop, "averaged"), weights(many, "averaged"))
+
+
+def test_features_and_classes_that_appear_later():
+    learner = OnlineLearner()
+    assert learner.predict_one({"a": 1}) is None
+    assert learner.predict_proba_one({"a": 1}) == {}
+    learner.learn_one({"a": 1}, "x")
+    assert learner.predict_one({"zzz": 1}) == "x"
+    for _ in range(3):
+        learner.learn_one({"b": 1, "kind": "new", "ok": True, "no": None}, "y")
+        learner.learn_one({f"f{k}": 1 for k in range(300)}, "z")
+    assert learner.predict_one({"b": 1, "kind": "new"}) == "y"
+    assert learner.predict_one({"f7": 1, "f9": 1}) == "z"
+    assert learner.names[:4] == ("a", "b", "kind=new", "ok")
+    proba = learner.predict_proba_one({"f7": 1})
+    assert max(proba, key=proba.get) == "z"
+    assert sum(proba.values()) == pytest.approx(1.0)
+
+
+def test_an_example_changed_between_predicting_and_learning_is_seen_as_it_is():
+    one, other = OnlineLearner(), OnlineLearner()
+    x = {"a": 1.0, "b": 2.0}
+    for learner in (one, other):
+        learner.learn_one({"a": 1.0, "b": 1.0}, "p")
+    one.predict_one(x)
+    x["a"] = -5.0
+    one.learn_one(x, "q")
+    other.learn_one({"a": -5.0, "b": 2.0}, "q")
+    assert np.array_equal(weights(one, "last"), weights(other, "last"))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 10**400, object()])
+def test_values_that_are_no_numbers_are_refused_and_nothing_is_learned(bad):
+    learner = one_by_one(OnlineLearner(), *examples(n=10))
+    before = weights(learner, "last").copy()
+    with pytest.raises(ValueError, match="'a' is"):
+        learner.learn_one({"a": bad}, "no")
+    assert np.array_equal(weights(learner, "last"), before)
+    with pytest.raises(ValueError, match="label"):
+        learner.learn_one({"a": 1}, None)
+
+
+def test_hashed_names_take_no_more_room():
+    learner = OnlineLearner(hash_bits=6)
+    for k in range(500):
+        learner.learn_one({f"w{k}": 1, "free": k % 2}, "spam" if k % 2 else "ham")
+    assert learner.learner.n_features == 64
+    assert learner.predict_one({"free": 1}) == "spam"
+
+
+def test_a_saved_stream_goes_on_as_if_it_had_never_stopped(tmp_path):
+    X, y = examples()
+    for forget in (None, 25.0):
+        whole = one_by_one(OnlineLearner(forget=forget), X, y)
+        half = one_by_one(OnlineLearner(forget=forget), X[:70], y[:70])
+        half.save(tmp_path / "m.safetensors")
+        again = one_by_one(OnlineLearner.load(tmp_path / "m.safetensors"), X[70:], y[70:])
+        assert again.names == whole.names
+        assert again.rows == whole.rows
+        for hypothesis in ("last", "averaged"):
+            assert np.array_equal(weights(again, hypothesis), weights(whole, hypothesis))
+
+
+def test_explanations_add_up():
+    learner = one_by_one(OnlineLearner(), *examples(classes=("no", "yes")))
+    told = learner.explain_one({"a": 1.0, "b": -2.0, "unknown": 5.0})
+    assert {part.feature for part in told.parts} <= {"a", "b", "(bias)"}
+    assert told.score == pytest.approx(float(learner.learner.scores(np.array([[1.0, -2] + [0] * 62]))[0]))
+
+
+def test_forgetting_follows_a_stream_that_turns_around():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 4))
+    y = np.where((X[:, 0] > 0) ^ (np.arange(4000) >= 2000), "yes", "no")
+    right = {
+        forget: OnlineLearner(forget=forget).progress(csr_array(X), y)[2500:].mean()
+        for forget in (None, 100.0)
+    }
+    assert right[100.0] > 0.95 > right[None]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"hypothesis": "pocket"}, "pocket"),
+        ({"hypothesis": "best"}, "hypothesis must be one of"),
+        ({"forget": 0.0}, "half-life"),
+        ({"hypothesis": "voted", "forget": 5.0}, "ledger"),
+        ({"hash_bits": 99}, "bits"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        OnlineLearner(**options)
