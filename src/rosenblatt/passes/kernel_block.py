@@ -19,13 +19,14 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 
 
 class Block(NamedTuple):
-    """A block of visits."""
+    """A block of visits to a few rows, each visited once or more."""
 
-    rows: NDArray[np.int64]  # the example of each visit
-    labels: NDArray[np.int64]  # its truth: a class, or -1 and +1 where there are two
+    visits: NDArray[np.int64]  # which of the rows, in order
     weight: NDArray[np.float64]  # how much each visit weighs (empty: one each)
-    scores: NDArray[np.float64]  # (classes, visits) before the block, brought up to date as it goes
-    gram: NDArray[Any]  # (visits, visits)
+    rows: NDArray[np.int64]  # the example of each row
+    labels: NDArray[np.int64]  # its truth: a class, or -1 and +1 where there are two
+    scores: NDArray[np.float64]  # (classes, rows) before the block, brought up to date as it goes
+    gram: NDArray[Any]  # (rows, rows)
 
 
 class Space(NamedTuple):
@@ -39,9 +40,10 @@ class Log(NamedTuple):
     """What a block did, for the scores of later blocks and the store of support rows."""
 
     slots: NDArray[np.int64]  # of every example: where its coefficients stand, or -1
-    born: NDArray[np.int64]  # examples that became support rows, in order
-    touched: NDArray[np.int64]  # visits that moved the weights, in order
-    moves: NDArray[np.float64]  # (visits, 2·classes): their steps, and the steps times the shadow
+    born: NDArray[np.int64]  # rows that became support rows, in order
+    touched: NDArray[np.int64]  # rows that moved the weights, in order
+    place: NDArray[np.int64]  # of every row: where it stands in `touched`, or -1
+    moves: NDArray[np.float64]  # (touched, 2·classes): sums of their steps, and of the steps times the shadow
     counts: NDArray[np.int64]  # support rows in all, born, touched
 
 
@@ -49,14 +51,14 @@ class Log(NamedTuple):
 def visit_block(
     rule: Any, block: Block, space: Space, state: State, log: Log, ledger: NDArray[Any], first: int
 ) -> int:
-    """Decide the visits from ``first`` on and return how many are done: fewer only to have the scale folded.
+    """Make the visits from ``first`` on and return how many are made: fewer to have the scale folded or a full ledger.
 
     ``state.W[c, slot]`` are the coefficients, to be multiplied by the running scale. An empty ledger records
     nothing.
     """
-    rows, labels, weights, ahead, gram = block
+    visits, weights, rows, labels, ahead, gram = block
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
-    slots, born, touched, moves, counts = log
+    slots, born, touched, place, moves, counts = log
     unit, slack = space
     classes, hypotheses = scores.shape[0], running.shape[0]
     joint = classes > hypotheses
@@ -64,24 +66,25 @@ def visit_block(
     keep = ledger.shape[0] > 0
     weighted = weights.shape[0] > 0
     weight = 1.0
-    made = rows.shape[0]
-    for t in range(first, rows.shape[0]):
-        i = rows[t]
+    for t in range(first, visits.shape[0]):
+        if keep and ledger.shape[0] - totals.written < hypotheses:
+            return t
+        p = visits[t]
+        i = rows[p]
         if weighted:
             weight = weights[t]
         slot = slots[i]
         for c in range(classes):
-            scores[c] = unit * ahead[c, t]
+            scores[c] = unit * ahead[c, p]
             if slot >= 0:
                 scores[c] += slack * W[c, slot]
-        x_sqnorm = unit * float(gram[t, t]) + slack
+        x_sqnorm = unit * float(gram[p, p]) + slack
         totals.reach = max(totals.reach, x_sqnorm)
-        moved = False
         fold = False
         for c in range(hypotheses):
             own = running[c]
             if joint:
-                up = labels[t]
+                up = labels[p]
                 down = best_rival(scores, up)
                 y = 1.0
                 score = own.scale * (scores[up] - scores[down])
@@ -89,7 +92,7 @@ def visit_block(
             else:
                 up = c
                 down = -1
-                y = float(labels[t]) if binary else (1.0 if labels[t] == c else -1.0)
+                y = float(labels[p]) if binary else (1.0 if labels[p] == c else -1.0)
                 score = own.scale * scores[c]
             if y * score <= 0.0:
                 totals.mistakes += 1
@@ -105,22 +108,21 @@ def visit_block(
                 if slot < 0:
                     slot = counts[0]
                     slots[i] = slot
-                    born[counts[1]] = i
+                    born[counts[1]] = p
                     counts[0] += 1
                     counts[1] += 1
-                if not moved:
-                    moved = True
-                    touched[counts[2]] = t
-                    moves[counts[2], :] = 0.0
+                if place[p] < 0:
+                    place[p] = counts[2]
+                    touched[counts[2]] = p
                     counts[2] += 1
                 move = weight * tau * y
                 own.sqnorm += move * (2.0 * score + move * x_sqnorm)
                 own.updates += 1
                 totals.updates += 1
                 now = move / own.scale
-                _move(W, A, moves[counts[2] - 1], ahead, gram, t, slot, up, now, own.shadow)
+                _move(W, A, moves, ahead, gram, p, slot, place[p], up, now, own.shadow)
                 if joint:
-                    _move(W, A, moves[counts[2] - 1], ahead, gram, t, slot, down, -now, own.shadow)
+                    _move(W, A, moves, ahead, gram, p, slot, place[p], down, -now, own.shadow)
                 if keep:
                     line = ledger[totals.written]
                     line.row, line.up, line.down = i, up + binary, down
@@ -131,19 +133,28 @@ def visit_block(
             own.shadow += weight * own.scale
         totals.clock += weight
         if fold:
-            made = t + 1
-            break
-    return made
+            return t + 1
+    return visits.shape[0]
 
 
 @compiled
 def _move(
-    W: Any, A: Any, moves: Any, ahead: Any, gram: Any, t: int, slot: int, c: int, now: float, shadow: float
+    W: Any,
+    A: Any,
+    moves: Any,
+    ahead: Any,
+    gram: Any,
+    p: int,
+    slot: int,
+    at: int,
+    c: int,
+    now: float,
+    shadow: float,
 ) -> None:
-    """Add ``now·φ(x)`` to class ``c``: to its coefficients, to the log, and to the scores of the visits to come."""
+    """Add ``now·φ(x)`` to class ``c``: to its coefficients, to the log, and to the scores of the block's rows."""
     W[c, slot] += now
     A[c, slot] += shadow * now
-    moves[c] += now
-    moves[W.shape[0] + c] += shadow * now
-    for r in range(t + 1, ahead.shape[1]):
-        ahead[c, r] += now * gram[t, r]
+    moves[at, c] += now
+    moves[at, W.shape[0] + c] += shadow * now
+    for r in range(ahead.shape[1]):
+        ahead[c, r] += now * gram[p, r]

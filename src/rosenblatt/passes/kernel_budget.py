@@ -20,20 +20,21 @@ OLDEST, RANDOM, PROJECT = 0, 1, 2  # how Budget says what to do when the slots a
 
 
 class BudgetBlock(NamedTuple):
-    """A block of visits, and its kernel values in units."""
+    """A block of visits to a few rows, and the kernel values of these rows in units."""
 
+    visits: NDArray[np.int64]
+    weight: NDArray[np.float64]
     rows: NDArray[np.int64]
     labels: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    beside: NDArray[Any]  # (visits, support rows before the block)
-    gram: NDArray[Any]  # (visits, visits)
+    beside: NDArray[Any]  # (rows, support rows before the block)
+    gram: NDArray[Any]  # (rows, rows)
 
 
 class Budget(NamedTuple):
     """The slots and what is known about them."""
 
     holder: NDArray[np.int64]  # the example in each slot, or -1
-    home: NDArray[np.int64]  # the visit of this block that filled the slot, or -1: it was there before
+    home: NDArray[np.int64]  # the row of this block that fills the slot, or -1: it was there before
     slots: NDArray[np.int64]  # of every example of this data: its slot, or -1
     gram: NDArray[np.float64]  # among support rows, in true units, slack included
     inverse: NDArray[np.float64]  # of that Gram matrix once the slots are full, for projections
@@ -63,7 +64,7 @@ def visit_block_on_budget(
 
     All hypotheses decide on what they were when the visit began; then room is made, once, and all move.
     """
-    rows, labels, weights, beside, gram = block
+    visits, weights, rows, labels, beside, gram = block
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
     holder, home, slots, among, inverse, counts, moves, rivals, near, shares, strategy, seed = budget
     unit, slack = space
@@ -71,8 +72,9 @@ def visit_block_on_budget(
     joint = classes > hypotheses
     binary = classes == 1
     weight = 1.0
-    for t in range(first, rows.shape[0]):
-        i = rows[t]
+    for t in range(first, visits.shape[0]):
+        p = visits[t]
+        i = rows[p]
         used = counts[0]
         slot = slots[i]
         if weights.shape[0] > 0:
@@ -80,23 +82,23 @@ def visit_block_on_budget(
         if strategy == PROJECT and used == room and inverse.shape[0] == 0:
             return t
         for s in range(used):
-            near[s] = unit * float(gram[t, home[s]] if home[s] >= 0 else beside[t, s])
+            near[s] = unit * float(gram[p, home[s]] if home[s] >= 0 else beside[p, s])
         if slot >= 0:
             near[slot] += slack
         for c in range(classes):
             scores[c] = 0.0
             for s in range(used):
                 scores[c] += W[c, s] * near[s]
-        x_sqnorm = unit * float(gram[t, t]) + slack
+        x_sqnorm = unit * float(gram[p, p]) + slack
         totals.reach = max(totals.reach, x_sqnorm)
         seen_sqnorm = 2.0 * x_sqnorm if joint else x_sqnorm
         moved = False
         fold = False
         for c in range(hypotheses):
             own = running[c]
-            up = labels[t] if joint else c
+            up = labels[p] if joint else c
             rivals[c] = best_rival(scores, up) if joint else -1
-            y = 1.0 if joint else (float(labels[t]) if binary else (1.0 if labels[t] == c else -1.0))
+            y = 1.0 if joint else (float(labels[p]) if binary else (1.0 if labels[p] == c else -1.0))
             score = own.scale * (scores[up] - scores[rivals[c]] if joint else scores[c])
             if y * score <= 0.0:
                 totals.mistakes += 1
@@ -126,12 +128,12 @@ def visit_block_on_budget(
                 if holder[slot] >= first_row:
                     slots[holder[slot] - first_row] = -1
             if not project:
-                _enter(slot, i, t, first_row, x_sqnorm, near, budget)
+                _enter(slot, i, p, first_row, x_sqnorm, near, budget)
         for c in range(hypotheses):
             own = running[c]
             if moves[c] != 0.0:
                 now = moves[c] / own.scale
-                up = labels[t] if joint else c
+                up = labels[p] if joint else c
                 own.updates += 1
                 totals.updates += 1
                 if project:
@@ -143,7 +145,7 @@ def visit_block_on_budget(
         totals.clock += weight
         if fold:
             return t + 1
-    return rows.shape[0]
+    return visits.shape[0]
 
 
 @compiled
@@ -168,10 +170,10 @@ def _leave(slot: int, W: Any, A: Any, running: Any, among: Any, joint: bool) -> 
 
 
 @compiled
-def _enter(slot: int, i: int, t: int, first_row: int, x_sqnorm: float, near: Any, budget: Any) -> None:
+def _enter(slot: int, i: int, p: int, first_row: int, x_sqnorm: float, near: Any, budget: Any) -> None:
     """Put an example into a slot."""
     budget.holder[slot] = i + first_row
-    budget.home[slot] = t
+    budget.home[slot] = p
     budget.slots[i] = slot
     for s in range(budget.counts[0]):
         budget.gram[slot, s] = near[s]

@@ -13,17 +13,19 @@ def coefficients_after(entries: Any, slots: Any, W: Any, stops: Any, out: Any) -
     k = 0
     for number in range(entries.shape[0] + 1):
         while k < stops.shape[0] and stops[k] == number:
-            out[k] = W
+            for c in range(W.shape[0]):
+                for s in range(W.shape[1]):
+                    out[k, c, s] = W[c, s]
             k += 1
         if k == stops.shape[0]:
             return
         line = entries[number]
         up = line.up if W.shape[0] > 1 else 0
         if line.decay != 1.0:
-            if line.down >= 0:
-                W *= line.decay
-            else:
-                W[up] *= line.decay
+            for c in range(W.shape[0]):
+                if c == up or line.down >= 0:
+                    for s in range(W.shape[1]):
+                        W[c, s] *= line.decay
         W[up, slots[number]] += line.tau
         if line.down >= 0:
             W[line.down, slots[number]] -= line.tau

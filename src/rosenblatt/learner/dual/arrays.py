@@ -6,6 +6,8 @@ are the scores and the Gram matrix of a block.
 
 import contextlib
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -49,25 +51,30 @@ class Arrays:
     ) -> None:
         if dtype is not None and dtype not in FLOATS:
             raise ValueError(f"dtype must be one of {', '.join(FLOATS)} or None, got {dtype!r}")
-        self.xp: ModuleType = np
+        self._library = "numpy"
         self.device: Any = None
         self.tf32 = tf32
         if device is not None:
-            self.xp = _torch_namespace()
+            self._library = _torch_library()
             self.device = device
             if hasattr(X, "tocsr"):
                 raise ValueError("a sparse matrix stays on the CPU: leave device=None, or make it dense")
         elif is_foreign(X):
-            self.xp = _namespace(X)
+            self._library = _library(X)
             self.device = X.device
         self.dtype = dtype or self._dtype_of(X)
         if self.dtype not in FLOATS:
             self.dtype = "float64"
 
     @property
+    def xp(self) -> ModuleType:
+        """The array library."""
+        return import_module(self._library)
+
+    @property
     def here(self) -> bool:
         """Whether matrices are numpy's."""
-        return self.xp is np
+        return self._library == "numpy"
 
     @property
     def at_once(self) -> int:
@@ -133,7 +140,7 @@ class Arrays:
     @contextlib.contextmanager
     def exact_products(self) -> Iterator[None]:
         """Keep products of float32 in float32 on a GPU, unless TF32 was asked for."""
-        if self.here or not self.xp.__name__.endswith("torch"):
+        if not self._library.endswith("torch"):
             yield
             return
         import torch
@@ -158,21 +165,17 @@ def _is_torch(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "torch"
 
 
-def _namespace(X: Any) -> ModuleType:
-    try:
-        from array_api_compat import array_namespace
-    except ImportError:  # a GPU machine may allow no installs: what is used here PyTorch names alike
-        return _torch_namespace() if _is_torch(X) else X.__array_namespace__()
-    return array_namespace(X)
+def _library(X: Any) -> str:
+    """Return the name of the array library of a matrix."""
+    if _is_torch(X):
+        return _torch_library()
+    name: str = X.__array_namespace__().__name__
+    return name
 
 
-def _torch_namespace() -> ModuleType:
-    try:
-        import torch
-    except ImportError:
-        raise ImportError("a device needs PyTorch: pip install 'rosenblatt[gpu]'") from None
-    try:
-        from array_api_compat import torch as namespace
-    except ImportError:
-        return torch
-    return namespace
+def _torch_library() -> str:
+    """Return the name under which PyTorch follows the array API, as closely as what is installed allows."""
+    if find_spec("torch") is None:
+        raise ImportError("a device needs PyTorch: pip install 'rosenblatt[gpu]'")
+    # A GPU machine may allow no installs: what is used here PyTorch itself names alike.
+    return "torch" if find_spec("array_api_compat") is None else "array_api_compat.torch"

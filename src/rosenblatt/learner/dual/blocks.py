@@ -1,5 +1,6 @@
 """Passes over data in blocks: scores by one product, a compiled loop that decides, support rows stored once."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ from rosenblatt.passes.records import ENTRY, State, Visits
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
+
+MOST_VISITS = 1 << 16  # in one block
+LINES_AT_ONCE = 4096  # visits that a ledger makes room for
 
 
 class Data(NamedTuple):
@@ -40,40 +44,64 @@ def new_book(learner: "DualLearner", data: Data, once: bool) -> ScoreBook:
     return ScoreBook(space, data.X, scores, learner.block_size, once)
 
 
+class Part(NamedTuple):
+    """A block as it is brought to a compiled loop."""
+
+    visits: NDArray[np.int64]  # which of the rows, in order
+    weight: NDArray[np.float64]
+    shown: NDArray[np.int64]  # the rows, each once
+    rows: Any  # where matrices live
+    kept: Any  # the same as support rows are remembered
+    gram: NDArray[Any]
+
+
+def parts(learner: "DualLearner", data: Data, visits: Visits) -> Iterator[Part]:
+    """Cut visits into blocks of at most so many rows; few rows shown often are one block."""
+    space, size = learner.unstarted(), learner.block_size
+    repeats = visits.weight.size > 0
+    at_once = MOST_VISITS if repeats and data.labels.size <= size else size
+    for lo in range(0, visits.order.size, at_once):
+        shown = visits.order[lo : lo + at_once].astype(np.int64)
+        place = np.arange(shown.size)
+        if repeats:
+            shown, place = np.unique(shown, return_inverse=True)
+        rows = space.arrays.rows(data.X, shown)
+        kept = space.remembered(rows, shown + data.first_row)
+        gram = np.ascontiguousarray(to_numpy(space.values(rows, kept)))
+        yield Part(place.reshape(-1), visits.weight[lo : lo + at_once], shown, rows, kept, gram)
+
+
 def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None) -> None:
     """Visit every example in order, exactly as one by one; a book brings the scores, else all support rows do."""
     space, arrays = learner.unstarted(), learner.unstarted().arrays
     classes = learner.W.shape[0]
     truth = data.labels if classes > 1 else 2 * data.labels - 1
     slots = slots_of(learner, data)
-    room = np.empty(classes)
-    in_space = Space(space.unit, learner.delta**2)
-    for lo in range(0, visits.order.size, learner.block_size):
-        part = visits.order[lo : lo + learner.block_size].astype(np.int64)
-        rows = arrays.rows(data.X, part)
-        kept = space.remembered(rows, part + data.first_row)
-        gram = np.ascontiguousarray(to_numpy(space.values(rows, kept)))
-        ahead = _ahead(learner, rows) if book is None else book.look(part, rows)[:, :classes]
-        weight = visits.weight[lo : lo + learner.block_size]
-        block = Block(part, truth[part], weight, np.ascontiguousarray(ahead.T), gram)
-        log = _new_log(slots, part.size, classes, learner.n_support)
-        learner.reserve(learner.n_support + part.size)
+    in_space, room = Space(space.unit, learner.delta**2), np.empty(classes)
+    for part in parts(learner, data, visits):
+        shown = part.shown
+        ahead = _ahead(learner, part.rows) if book is None else book.look(shown, part.rows)[:, :classes]
+        ahead = np.array(ahead.T, order="C")
+        block = Block(part.visits, part.weight, shown, truth[shown], ahead, part.gram)
+        log = _new_log(slots, shown.size, classes, learner.n_support)
+        learner.reserve(learner.n_support + shown.size)
         first = 0
-        while first < part.size:
+        while first < part.visits.size:
             state = State(learner.W, learner.A, learner.running, room, learner.totals)
             lines = _NO_LEDGER
             if learner.ledger is not None:
-                lines = learner.ledger.room((part.size - first) * learner.running.size)
+                lines = learner.ledger.room(
+                    min(part.visits.size - first, LINES_AT_ONCE) * learner.running.size
+                )
             first = visit_block(learner.rule, block, in_space, state, log, lines, first)
             if learner.ledger is not None:
                 learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
                 learner.totals["written"] = 0
             _fold(learner, book, block, log)
-        _remember(learner, data, space, rows, kept, part, log)
+        _remember(learner, data, part, log.born[: log.counts[1]])
         if book is not None:
             touched = log.touched[: log.counts[2]]
-            moved = _some(arrays, kept, touched)
-            book.note(part, gram, touched, moved, log.moves[: touched.size])
+            book.note(shown, part.gram, touched, arrays.rows(part.kept, touched), log.moves[: touched.size])
 
 
 def _ahead(learner: "DualLearner", rows: Any) -> NDArray[np.float64]:
@@ -83,31 +111,19 @@ def _ahead(learner: "DualLearner", rows: Any) -> NDArray[np.float64]:
     return space.times(rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
 
 
-def _new_log(slots: NDArray[np.int64], visits: int, classes: int, support: int) -> Log:
-    numbers = np.empty((2, visits), np.int64)
-    counts = np.array([support, 0, 0])
-    return Log(slots, numbers[0], numbers[1], np.empty((visits, 2 * classes)), counts)
+def _new_log(slots: NDArray[np.int64], rows: int, classes: int, support: int) -> Log:
+    born, touched, place = np.full((3, rows), -1)
+    return Log(slots, born, touched, place, np.zeros((rows, 2 * classes)), np.array([support, 0, 0]))
 
 
-def _remember(
-    learner: "DualLearner", data: Data, space: Any, rows: Any, kept: Any, part: Any, log: Log
-) -> None:
-    """Store the rows that became support rows."""
-    born = log.born[: log.counts[1]]
+def _remember(learner: "DualLearner", data: Data, part: Part, born: NDArray[np.int64]) -> None:
+    """Store the rows that became support rows, in the order they did."""
     if not born.size:
         return
-    touched = log.touched[: log.counts[2]]
-    _, first = np.unique(part[touched], return_index=True)
-    places = touched[np.sort(first)]
-    places = places[np.isin(part[places], born)]
-    learner.support.add(_some(space.arrays, kept, places))
-    learner.support_rows = np.concatenate([learner.support_rows, born + data.first_row])
+    learner.support.add(learner.unstarted().arrays.rows(part.kept, born))
+    learner.support_rows = np.concatenate([learner.support_rows, part.shown[born] + data.first_row])
     if learner.ledger is not None:
         learner.ledger.support_rows = learner.support_rows
-
-
-def _some(arrays: Any, kept: Any, places: NDArray[np.int64]) -> Any:
-    return arrays.rows(kept, places)
 
 
 def _fold(learner: "DualLearner", book: ScoreBook | None, block: Block, log: Log) -> None:

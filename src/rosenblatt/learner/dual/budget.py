@@ -1,12 +1,12 @@
 """Passes under a budget: never more support rows than asked for."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import to_numpy
-from rosenblatt.learner.dual.blocks import Data, slots_of
+from rosenblatt.learner.dual.blocks import Data, parts, slots_of
 from rosenblatt.passes.kernel_block import Space
 from rosenblatt.passes.kernel_budget import (
     OLDEST,
@@ -31,7 +31,7 @@ class BudgetPass:
 
     def __init__(self, budget: int, forget: str) -> None:
         self.gram = np.zeros((budget, budget))
-        self.inverse: NDArray[Any] = np.empty((0, 0))
+        self.inverse: NDArray[np.float64] = np.empty((0, 0))
         self.forgotten = 0
         self._strategy = FORGET[forget]
 
@@ -59,18 +59,20 @@ class BudgetPass:
         )
         in_space = Space(space.unit, learner.delta**2)
         scores = np.empty(classes)
-        for lo in range(0, visits.order.size, learner.block_size):
-            part = visits.order[lo : lo + learner.block_size].astype(np.int64)
-            rows = arrays.rows(data.X, part)
-            kept = space.remembered(rows, part + data.first_row)
-            gram = np.ascontiguousarray(to_numpy(space.values(rows, kept)))
+        for part in parts(learner, data, visits):
             support = learner.support.all()
-            beside = gram[:, :0] if support is None else to_numpy(space.values(rows, support))
-            weight = visits.weight[lo : lo + learner.block_size]
-            block = BudgetBlock(part, truth[part], weight, np.ascontiguousarray(beside), gram)
+            beside = part.gram[:, :0] if support is None else to_numpy(space.values(part.rows, support))
+            block = BudgetBlock(
+                part.visits,
+                part.weight,
+                part.shown,
+                truth[part.shown],
+                np.ascontiguousarray(beside),
+                part.gram,
+            )
             budget.home[:] = -1
             first = 0
-            while first < part.size:
+            while first < part.visits.size:
                 W, A = learner.W[:, :room], learner.A[:, :room]
                 state = State(W, A, learner.running, scores, learner.totals)
                 first = visit_block_on_budget(
@@ -78,13 +80,13 @@ class BudgetPass:
                 )
                 learner.fold()
                 if self._strategy == PROJECT and budget.counts[0] == room and not self.inverse.size:
-                    self.inverse = np.linalg.pinv(self.gram, hermitian=True)
+                    self.inverse = _inverse(self.gram)
                     budget = budget._replace(inverse=self.inverse)
             self.forgotten = int(budget.counts[1])
             for slot in range(int(budget.counts[0])):
                 place = int(budget.home[slot])
                 if place >= 0:
-                    row = arrays.rows(kept, np.array([place]))
+                    row = arrays.rows(part.kept, np.array([place]))
                     if slot < len(learner.support):
                         learner.support.replace(slot, row)
                     else:
@@ -107,5 +109,10 @@ def restored(learner: "DualLearner", forgotten: int) -> BudgetPass:
         among: NDArray[np.float64] = space.unit * to_numpy(space.values(support, support)).astype(np.float64)
         again.gram[:n, :n] = among + learner.delta**2 * np.eye(n)
         if again._strategy == PROJECT and n == learner.budget:
-            again.inverse = np.linalg.pinv(again.gram, hermitian=True)
+            again.inverse = _inverse(again.gram)
     return again
+
+
+def _inverse(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse on what the rows span; rows that say the same share the step."""
+    return np.asarray(np.linalg.pinv(gram, hermitian=True), dtype=np.float64)

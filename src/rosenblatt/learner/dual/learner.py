@@ -12,6 +12,7 @@ from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
 from rosenblatt.learner.dual.blocks import Data, exact_pass, new_book
 from rosenblatt.learner.dual.budget import FORGET, BudgetPass
+from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.dual.state import DualState
@@ -92,7 +93,7 @@ class DualLearner(DualState):
         kernels.resolve(
             kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0
         )  # says at once what is wrong
-        self._kernel = (kernel, degree, gamma, coef0)
+        self.kernel_parameters = (kernel, degree, gamma, coef0)
         self.delta, self.seed, self.block_size = float(delta), seed, int(block_size)
         self.budget, self.forget = budget, forget
         self._place = (device, dtype, tf32)
@@ -154,7 +155,7 @@ class DualLearner(DualState):
             if book is not None:
                 book.catch_up()
         self.rows_seen = max(self.rows_seen, data.first_row + n)
-        take_stock(self, data, book, bool((visits.weight == 1.0).all()), stock)
+        take_stock(self, data, book, weight, stock)
 
     # Predicting
 
@@ -170,7 +171,7 @@ class DualLearner(DualState):
             return reading.normalised(last, self.running["sqnorm"]) if normalise else last
         if hypothesis == "averaged":
             if normalise:
-                return reading.normalised_average(self._ledger(), self.running.size, self.clock)
+                return reading.normalised_average(self.kept_ledger(), self.running.size, self.clock)
             if not self.clock:
                 return W
             mean: NDArray[Any] = (self.running["shadow"][:, None] * W - A) / self.clock
@@ -180,7 +181,7 @@ class DualLearner(DualState):
                 "'voted' is a vote of many hyperplanes and has no weights of its own; 'averaged' has"
             )
         hypotheses.check_name(hypothesis)
-        ledger = self._ledger()
+        ledger = self.kept_ledger()
         lived = reading.survivals(ledger, self.running.size, self.joint, self.clock)
         if hypothesis == "survivor":
             numbers = reading.longest(lived)
@@ -201,7 +202,7 @@ class DualLearner(DualState):
         space = self.unstarted()
         X = space.arrays.matrix(X, self.n_features)
         if hypothesis == "voted":
-            found = votes(space, X, self.support.all(), self._ledger(), self.joint, self.clock)
+            found = votes(space, X, self.support.all(), self.kept_ledger(), self.joint, self.clock)
         else:
             found = space.all_times(X, self.support.all(), self.weights(hypothesis, normalise).T)
         return found[:, 0] if self.W.shape[0] == 1 else found
@@ -230,7 +231,7 @@ class DualLearner(DualState):
             raise ValueError("X has no rows: there is nothing to learn from")
         weight = checked_weight(sample_weight, n)
         first_row = self.rows_seen
-        if self._kernel[0] == "precomputed":
+        if self.kernel_parameters[0] == "precomputed":
             first_row = first_row if stream else 0
             if X.shape[1] < first_row + n:
                 raise ValueError(
@@ -242,10 +243,10 @@ class DualLearner(DualState):
         if self.space is None:
             variance = (
                 float(X.var())
-                if self._kernel[2] == "scale" and arrays.here and not hasattr(X, "tocsr")
+                if self.kernel_parameters[2] == "scale" and arrays.here and not hasattr(X, "tocsr")
                 else 1.0
             )
-            kernel = kernels.resolve(*self._kernel, int(X.shape[1]), variance)
+            kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
             self.space = FeatureSpace(arrays, kernel, self.unit)
             self.space.sized_for(X)
             self.support, self._n_features = RowStore(arrays), int(X.shape[1])
@@ -270,7 +271,8 @@ class DualLearner(DualState):
         self.epochs.append(epoch)
         return epoch
 
-    def _ledger(self) -> Any:
+    def kept_ledger(self) -> DualLedger:
+        """Return the ledger, or say why there is none."""
         if self.ledger is None:
             why = (
                 "with a budget the rows they were made of are forgotten"

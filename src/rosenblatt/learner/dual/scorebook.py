@@ -27,6 +27,7 @@ class ScoreBook:
         self._known = np.zeros(
             X.shape[0], np.int64
         )  # how many of the recent updates each row's scores include
+        self._entry = np.full(X.shape[0], -1)  # which recent update a row's steps are summed in, unless once
         self._rows = RowStore(space.arrays)  # the rows of recent updates
         self._there = RowStore(space.arrays)  # their steps, beside the rows
         self._moves = np.empty((0, scores.shape[1]))  # their steps, here
@@ -42,17 +43,35 @@ class ScoreBook:
         return now
 
     def note(
-        self, numbers: NDArray[np.int64], gram: NDArray[Any], touched: Any, rows: Any, moves: Any
+        self,
+        numbers: NDArray[np.int64],
+        gram: NDArray[Any],
+        touched: NDArray[np.int64],
+        rows: Any,
+        moves: Any,
     ) -> None:
-        """Take in the updates that a block made: which visits, their remembered rows, their steps."""
-        if not len(touched):
+        """Take in the updates that a block made: which of its rows, as remembered, and their steps."""
+        if not touched.size:
             return
+        if self._once:
+            self._append(rows, moves)
+            self.scores[numbers] += gram[:, touched] @ moves
+            self._known[numbers] = len(self._rows)
+            return
+        # A row that is shown many times in a pass is kept once, with the sum of its steps.
+        met, first = np.unique(touched, return_index=True)
+        new = first[self._entry[numbers[met]] < 0]
+        self._entry[numbers[touched[new]]] = len(self._rows) + np.arange(new.size)
+        if new.size:
+            self._append(self._space.arrays.rows(rows, new), np.zeros((new.size, moves.shape[1])))
+        np.add.at(self._moves, self._entry[numbers[touched]], moves)
+        self._there.clear()
+        self._there.add(self._space.arrays.put(self._moves))
+
+    def _append(self, rows: Any, moves: NDArray[np.float64]) -> None:
         self._rows.add(rows)
         self._there.add(self._space.arrays.put(moves))
         self._moves = np.concatenate([self._moves, moves])
-        if self._once:
-            self.scores[numbers] += gram[:, touched] @ moves
-            self._known[numbers] = len(self._rows)
 
     def catch_up(self) -> None:
         """Bring every row's scores up to date, and forget the recent updates."""
@@ -72,6 +91,7 @@ class ScoreBook:
         self._there.clear()
         self._moves = self._moves[:0]
         self._known[:] = 0
+        self._entry[:] = -1
 
     def fold(self, c: int, scale: float, shadow: float) -> None:
         """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""

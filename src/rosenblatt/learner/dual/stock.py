@@ -17,11 +17,20 @@ QUICK = 1 << 25  # kernel values: fewer, and every hypothesis is measured unaske
 
 
 def take_stock(
-    learner: "DualLearner", data: Data, book: ScoreBook | None, whole_visits: bool, every: bool | None
+    learner: "DualLearner",
+    data: Data,
+    book: ScoreBook | None,
+    weight: NDArray[np.float64] | None,
+    every: bool | None,
 ) -> None:
-    """Measure ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick."""
+    """Measure ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick.
+
+    Examples of weight zero are not looked at; a weight that is no whole number voids every bound.
+    """
     learner.standings, learner.pocket = {}, None
     n = data.labels.size
+    counted = np.ones(n, dtype=bool) if weight is None else weight > 0.0
+    whole_visits = weight is None or bool((weight == np.ceil(weight)).all())
     bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits)
     if learner.on_budget is not None and learner.on_budget.lossy:
         bounded = bounded._replace(whole_visits=False)  # no bound holds for what was forgotten
@@ -42,14 +51,16 @@ def take_stock(
         mean += _slack(learner, slots, coefficients)
         told["averaged"] = (mean, _sqnorms(learner, data, mean, slots, coefficients))
     if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
-        told |= _from_the_ledger(learner, data, slots)
+        told |= _from_the_ledger(learner, data, slots, counted)
     learner.standings = {
-        name: measured(scores, sqnorm, data.labels, learner.joint, bounded)
+        name: measured(scores[counted], sqnorm, data.labels[counted], learner.joint, bounded)
         for name, (scores, sqnorm) in told.items()
     }
 
 
-def _from_the_ledger(learner: "DualLearner", data: Data, slots: NDArray[np.int64]) -> dict[str, Any]:
+def _from_the_ledger(
+    learner: "DualLearner", data: Data, slots: NDArray[np.int64], counted: NDArray[np.bool_]
+) -> dict[str, Any]:
     """Score the survivor, the drawn one and the candidates for the pocket, in one look at every row."""
     ledger, rows = learner.ledger, learner.W.shape[0]
     assert ledger is not None
@@ -66,7 +77,7 @@ def _from_the_ledger(learner: "DualLearner", data: Data, slots: NDArray[np.int64
     scores = learner.unstarted().all_times(data.X, learner.support.all(), stack.T)
     scores += _slack(learner, slots, stack)
     of = [(scores[:, k * rows : (k + 1) * rows], each.sqnorm) for k, each in enumerate(found)]
-    right = [int(told_right(own, data.labels).sum()) for own, _ in of[2:]]
+    right = [int(told_right(own[counted], data.labels[counted]).sum()) for own, _ in of[2:]]
     best = 2 + int(np.argmax(right))
     learner.pocket = found[best].numbers
     return {"survivor": of[0], "random": of[1], "pocket": of[best]}

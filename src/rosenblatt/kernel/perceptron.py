@@ -1,0 +1,463 @@
+"""The kernel perceptron with scikit-learn's manners, over the learner in its dual form."""
+
+import copy
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import checked_weight
+from rosenblatt.kernel.progress import Progress
+from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
+from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
+from rosenblatt.learner.scoring import decided
+from rosenblatt.storage import BadModel
+
+KEPT = ("max_iter", "shuffle", "warm_start")  # parameters that a file keeps beside the learner's own
+
+
+class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that learns by correcting its mistakes in a space that is never entered.
+
+    **Update.** The weights are a sum over the examples that taught something, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
+    ``w·φ(x) = Σ τₛ yₛ K(xₛ, x)``. On each example the rule decides a step ``τ``; with Rosenblatt's, ``τ = η`` if
+    ``y·score ≤ 0``. Passes are repeated until one makes no update, or ``max_iter`` times.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="poly"
+        ``poly`` ``(γ a·b + coef0)^degree``, ``rbf`` ``exp(−γ‖a−b‖²)``, ``linear`` ``a·b``, a function of two blocks
+        of rows that returns one value for every pair, or ``precomputed``: ``X`` is then a Gram matrix.
+    degree, gamma, coef0 : int, float, float; default 3, None, 1.0
+        Of the kernel. ``gamma=None`` is 1 for ``poly`` and 1/features for ``rbf``; ``"scale"`` is
+        ``1/(features·variance)`` of the first data seen.
+    rule : str or rule, default="rosenblatt"
+        A name or an object such as ``rules.PassiveAggressive(C=0.1)``.
+    eta : float, default=1.0
+        The learning rate of a rule given by name.
+    hypothesis : str, default="averaged"
+        What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from one
+        training run; see :meth:`use`.
+    normalise : bool, default=False
+        Divide every hypothesis ``v_k`` by its norm before it is averaged or compared with other classes'.
+    max_iter : int, default=10
+        The most passes over the data.
+    delta : float, default=0.0
+        ``Δ``: every example gets a coordinate of its own of this length, ``K + Δ²I``, which makes any data separable.
+    budget : int or None, default=None
+        The most rows to remember. Only ``last`` and ``averaged`` are then known, the latter of the rows still there.
+    forget : str, default="oldest"
+        What happens when the budget is full: ``oldest`` or ``random`` rows are forgotten, or updates are projected
+        onto the rows that are there (``project``).
+    fit_intercept : bool, default=False
+        Learn a bias, as the weight of an always-one coordinate: ``K + 1``. Polynomials with ``coef0 > 0`` have one.
+    shuffle : bool, default=True
+        Visit the rows of every pass in a new order, which depends on the rows and on ``random_state`` but not on
+        how the rows were ordered.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffle, of the ``random`` hypothesis and of forgetting by chance.
+    multi_class : str, default="joint"
+        ``joint``: the true class against its best rival; ``ovr``: every class for itself, in one sweep.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied into the sample weights. A weight of k presents an example k times.
+    warm_start : bool, default=False
+        Go on from the last fit instead of starting anew.
+    keep_ledger : bool, default=True
+        Record every update. Without it only ``last`` and ``averaged`` are known.
+    block_size : int, default=512
+        Rows decided together; changes the speed only.
+    device : str or None, default=None
+        Move the data there (``"cuda"``); None computes where the data are.
+    dtype : str or None, default=None
+        ``float32`` or ``float64``; None keeps the precision of the data, or float32 where ``device`` moves them.
+    tf32 : bool, default=False
+        Let a GPU round products to TF32. Faster, and the mistakes change.
+    verbose : int, default=0
+        Show a progress bar.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, n_iter_ :
+        As in scikit-learn.
+    support_ : ndarray
+        The examples the model is made of, in the order in which they first taught something.
+    support_vectors_, dual_coef_ : matrix, ndarray
+        Those rows, and their coefficients in the hypothesis that predicts.
+    n_support_ : int
+        How many there are.
+    mistakes_, n_mistakes_, clock_, converged_, ledger_ :
+        As of :class:`~rosenblatt.Perceptron`.
+    radius_, margin_, mistake_bound_ : float
+        As of :class:`~rosenblatt.Perceptron`, with the norms of the feature space: ``R² = max K(x, x) + Δ²``. On large
+        data the margins of ``survivor``, ``pocket`` and ``random`` are measured only when ``fit`` is told to predict
+        by them.
+
+    Guarantee
+    ---------
+    If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in
+    any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the updates are
+    those of the one-by-one loop.
+
+    Examples
+    --------
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["same", "other", "other", "same"]
+    >>> clf = KernelPerceptron(kernel="poly", degree=2, max_iter=100, hypothesis="last").fit(X, y)
+    >>> clf.converged_, bool(clf.n_mistakes_ <= clf.mistake_bound_)
+    (True, True)
+    >>> clf.predict(X)
+    array(['same', 'other', 'other', 'same'], dtype='<U5')
+
+    References
+    ----------
+    M. Aizerman et al. (1964). Y. Freund and R. Schapire (1999), Large margin classification using the perceptron
+    algorithm, section 3 and the ``K + Δ²I`` of section 4. O. Dekel et al. (2008), The Forgetron.
+    G. Cavallanti et al. (2007), Tracking the best hyperplane with a simple budget perceptron. F. Orabona et al.
+    (2008), The Projectron.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "poly",
+        *,
+        degree: int = 3,
+        gamma: Any = None,
+        coef0: float = 1.0,
+        rule: Any = "rosenblatt",
+        eta: float = 1.0,
+        hypothesis: str = "averaged",
+        normalise: bool = False,
+        max_iter: int = 10,
+        delta: float = 0.0,
+        budget: int | None = None,
+        forget: str = "oldest",
+        fit_intercept: bool = False,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        multi_class: str = "joint",
+        class_weight: Any = None,
+        warm_start: bool = False,
+        keep_ledger: bool = True,
+        block_size: int = 512,
+        device: str | None = None,
+        dtype: str | None = None,
+        tf32: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.rule = rule
+        self.eta = eta
+        self.hypothesis = hypothesis
+        self.normalise = normalise
+        self.max_iter = max_iter
+        self.delta = delta
+        self.budget = budget
+        self.forget = forget
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.keep_ledger = keep_ledger
+        self.block_size = block_size
+        self.device = device
+        self.dtype = dtype
+        self.tf32 = tf32
+        self.verbose = verbose
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all examples, pass after pass.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n, d); of shape (n, n) where the kernel is precomputed
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
+        """
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        self._check_hypothesis(self.hypothesis)
+        X, y = self._checked(X, y, reset=True)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"a precomputed kernel is a square matrix of all pairs of examples, got {X.shape}"
+            )
+        weight = self._weights(y, sample_weight)
+        classes = np.unique(y if weight is None else y[weight > 0.0])
+        if classes.size < 2:
+            raise ValueError(f"y holds only one class, {classes[0]!r}: a boundary needs two to lie between")
+        if not (self.warm_start and hasattr(self, "learner_")):
+            self.learner_ = self._new_learner()
+        passes_before = len(self.learner_.epochs)
+        with Progress(self.verbose, self.max_iter) as progress:
+            self.learner_.train(
+                X,
+                y,
+                max_iter=self.max_iter,
+                shuffle=self.shuffle,
+                sample_weight=weight,
+                on_epoch=progress.advance,
+                stock=True if self.hypothesis in ("survivor", "pocket", "random") else None,
+            )
+        self.n_iter_ = len(self.learner_.epochs) - passes_before
+        self.classes_ = self.learner_.classes
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch once, in its order; classes not seen before are taken in.
+
+        Where the kernel is precomputed, a batch is the next rows of one Gram matrix, with a column for every example
+        seen so far and in this batch, at least.
+        """
+        first = not hasattr(self, "learner_")
+        self._check_hypothesis(self.hypothesis)
+        X, y = self._checked(X, y, reset=first)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
+        weight = self._weights(y, sample_weight)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn(X, y, weight, classes)
+        self.n_iter_ = 1
+        self.classes_ = self.learner_.classes
+        return self
+
+    # Predicting
+
+    def use(self, hypothesis: str, *, normalise: bool | None = None) -> Self:
+        """Return the same trained model, predicting by another hypothesis; nothing is trained again."""
+        check_is_fitted(self)
+        self._check_hypothesis(hypothesis)
+        other = copy.copy(self)
+        other.hypothesis = hypothesis
+        if normalise is not None:
+            other.normalise = normalise
+        if hypothesis == "voted":
+            self.learner_.kept_ledger()  # says at once where this run does not know it
+        else:
+            self.learner_.weights(hypothesis, other.normalise)
+        return other
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the score of every row, a column per class when there are more than two.
+
+        For the ``voted`` hypothesis: the share of survival that voted for, less the share against.
+        """
+        check_is_fitted(self)
+        return self.learner_.scores(self._rows(X), self.hypothesis, self.normalise)
+
+    def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
+        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
+        return decided(self.decision_function(X), self.classes_, undecided)
+
+    # What it knows
+
+    @property
+    def support_(self) -> NDArray[np.int64]:
+        """The examples the model is made of."""
+        return self._learner().support_rows
+
+    @property
+    def n_support_(self) -> int:
+        """How many rows the model remembers."""
+        return self._learner().n_support
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows the model is made of, where they live; columns of the Gram matrix where it is precomputed."""
+        return self._learner().support.all()
+
+    @property
+    def dual_coef_(self) -> NDArray[Any]:
+        """Coefficients of the support rows in the hypothesis that predicts."""
+        if self.hypothesis == "voted":
+            raise AttributeError(
+                "'voted' is a vote of many hypotheses and has no coefficients; 'averaged' has"
+            )
+        return self._learner().weights(self.hypothesis, self.normalise)
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Mistakes of every pass."""
+        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Mistakes in all."""
+        return self._learner().mistakes
+
+    @property
+    def clock_(self) -> float:
+        """Examples seen in all."""
+        return self._learner().clock
+
+    @property
+    def radius_(self) -> float:
+        """The largest norm of an example, in the space in which learning happens."""
+        return self._learner().radius
+
+    @property
+    def margin_(self) -> float:
+        """The margin of the predicting hypothesis on the training data."""
+        standing = self._learner().standings.get(self.hypothesis)
+        return standing.margin if standing else float("nan")
+
+    @property
+    def mistake_bound_(self) -> float:
+        """What the rule promises about the mistakes of this run."""
+        standing = self._learner().standings.get(self.hypothesis)
+        return standing.bound if standing else float("inf")
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last training ended with a pass that made no update."""
+        return self._learner().converged
+
+    @property
+    def ledger_(self) -> NDArray[Any]:
+        """The ledger: one line per update."""
+        ledger = self._learner().ledger
+        if ledger is None:
+            raise AttributeError("the ledger was not kept: train with keep_ledger=True and without a budget")
+        return ledger.entries
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file: coefficients, support rows and the ledger; no code."""
+        check_is_fitted(self)
+        about = {
+            "estimator": type(self).__name__,
+            "learner": "kernel",
+            "hypothesis": self.hypothesis,
+            "normalise": bool(self.normalise),
+            "parameters": {name: _plain(getattr(self, name)) for name in KEPT},
+            "n_iter": int(self.n_iter_),
+            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
+        }
+        save_dual(self.learner_, path, about=about)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None) -> Self:
+        """Read a model from a file; a kernel that was a function must be given again."""
+        learner, about = load_dual(path, kernel=kernel, device=device)
+        name, degree, gamma, coef0 = learner.kernel_parameters
+        try:
+            model = cls(
+                name,
+                degree=degree,
+                gamma=gamma,
+                coef0=coef0,
+                rule=learner.rule,
+                hypothesis=hypotheses.check_name(about["hypothesis"]),
+                normalise=bool(about["normalise"]),
+                delta=learner.delta,
+                budget=learner.budget,
+                forget=learner.forget,
+                fit_intercept=bool(learner.unit),
+                random_state=learner.seed,
+                multi_class=learner.multi_class,
+                keep_ledger=learner.ledger is not None or learner.budget is not None,
+                block_size=learner.block_size,
+                device=device,
+                max_iter=int(about["parameters"]["max_iter"]),
+                shuffle=bool(about["parameters"]["shuffle"]),
+                warm_start=bool(about["parameters"]["warm_start"]),
+            )
+            model.n_iter_ = int(about["n_iter"])
+            names = about["feature_names"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
+        model.learner_, model.classes_ = learner, learner.classes
+        model.n_features_in_ = learner.n_features
+        if names:
+            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        return model
+
+    # Inside
+
+    def _new_learner(self) -> DualLearner:
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        return DualLearner(
+            rules.resolve(self.rule, self.eta),
+            kernel=self.kernel,
+            degree=self.degree,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            delta=self.delta,
+            budget=self.budget,
+            forget=self.forget,
+            multi_class=self.multi_class,
+            fit_intercept=self.fit_intercept,
+            keep_ledger=self.keep_ledger,
+            seed=int(seed),
+            block_size=self.block_size,
+            device=self.device,
+            dtype=self.dtype,
+            tf32=self.tf32,
+        )
+
+    def _check_hypothesis(self, name: str) -> None:
+        hypotheses.check_name(name)
+        if self.budget is not None and name in hypotheses.FROM_THE_LEDGER:
+            raise ValueError(
+                f"{name!r} is read from rows that a budget forgets: with one, use 'last' or 'averaged'"
+            )
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+        if is_foreign(X):
+            y = np.asarray(to_numpy(y) if is_foreign(y) else y)
+            if reset:
+                self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
+        else:
+            X, y = validate_data(self, X, y, reset=reset, **_INPUT)
+        check_classification_targets(y)
+        return X, y
+
+    def _rows(self, X: Any) -> Any:
+        return X if is_foreign(X) else validate_data(self, X, reset=False, **_INPUT)
+
+    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
+        weight = checked_weight(
+            to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight, len(y)
+        )
+        if self.class_weight is None:
+            return weight
+        classes = np.unique(y)
+        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        own = of_class[np.searchsorted(classes, y)]
+        return checked_weight(own if weight is None else own * weight, len(y))
+
+    def _learner(self) -> DualLearner:
+        if not hasattr(self, "learner_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+        return self.learner_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.device is None
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+_INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    return value.item() if isinstance(value, np.generic) else value
