@@ -25,7 +25,7 @@ def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "
                 f"{number:,}",
                 f"{int(line['row']):,}",
                 _short(classes[truth]),
-                f"{line['score']:+.4g}",
+                f"{line['score'] + 0.0:+.4g}",
                 "✕" if wrong else "",
                 _moved(line, classes),
                 f"{np.sqrt(line['sqnorm']):.4g}",
