@@ -1,0 +1,80 @@
+"""What is kept between passes and between runs: batches as Arrow IPC, found again by the content they were read from.
+
+A kept file is named after the content of its sources and the way they were read. So it is never stale: another
+content has another name. It is written beside, flushed and renamed, so it is never half-written.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rosenblatt import __version__
+from rosenblatt.data import Examples
+from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
+from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.scanners.fingerprint import fingerprint
+from rosenblatt.data.sources import Source, name_of, paths_of
+from rosenblatt.storage import replacing
+
+
+def cache_folder() -> Path:
+    """Return where batches are kept: under ``XDG_CACHE_HOME``, else ``~/.cache``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt" / "examples"
+
+
+def remove_cache() -> int:
+    """Remove all that is kept, and return how many bytes that were."""
+    freed = 0
+    for file in cache_folder().glob("*.arrow"):
+        freed += file.stat().st_size
+        file.unlink(missing_ok=True)
+    return freed
+
+
+def can_be_kept(source: Source) -> bool:
+    """Whether a source is made of files that can be read again."""
+    return not name_of(source).startswith("sample:") and all(
+        Path(path).is_file() for path in paths_of(source)
+    )
+
+
+def kept_batches(examples: Examples, source: Source, options: Mapping[str, Any]) -> BatchFile:
+    """Return the batches of a source from the cache, writing them there first where they are not.
+
+    ``options`` are those the examples were opened with: read another way, the batches are others.
+    """
+    paths = paths_of(source)
+    before = _state(paths)
+    kept = cache_folder() / f"{_key(paths, options)}.arrow"
+    if kept.exists():
+        try:
+            found = BatchFile(str(kept))
+            os.utime(kept)
+        except BadInput:
+            kept.unlink(missing_ok=True)  # damaged on the disk: made anew
+        else:
+            return found
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(kept) as file:
+        write_batches(file, examples)
+        if _state(paths) != before:
+            raise BadInput(name_of(source), None, "changed while it was read: try again")
+    return BatchFile(str(kept))
+
+
+def _key(paths: list[str], options: Mapping[str, Any]) -> str:
+    told = {
+        name: getattr(value, "to_dict", lambda value=value: value)()
+        for name, value in sorted(options.items())
+    }
+    content = [(str(Path(path).resolve()), fingerprint(path)) for path in paths]
+    text = json.dumps([__version__, VERSION, content, told], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def _state(paths: list[str]) -> list[tuple[int, int, int]]:
+    stats = [Path(path).stat() for path in paths]
+    return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
