@@ -16,7 +16,7 @@ from rosenblatt.passes.votes import vote_each, vote_jointly
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK = 1 << 24  # products computed at once
+VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, looked at at once
 
 
 class Run(NamedTuple):
@@ -69,7 +69,7 @@ def drawn(run: Run) -> NDArray[Any]:
 
 
 def record_setters(run: Run) -> list[NDArray[Any]]:
-    """Return the hypotheses that lived longer than any before them, the candidates for the pocket.
+    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last.
 
     Under ovr the classes have their own records; a class with fewer of them repeats its first.
     """
@@ -79,29 +79,30 @@ def record_setters(run: Run) -> list[NDArray[Any]]:
         records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
     most = max(record.size for record in records)
     padded = np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records])
-    return _all_rebuilt(run, padded.T)
+    return [*_all_rebuilt(run, padded.T), last(run)]
 
 
 def votes(run: Run, X: Any) -> NDArray[np.float64]:
-    """Return ``Σ (m_k/m)·vote of v_k`` for every row, computed in blocks from the ledger, never storing a v_k."""
+    """Return ``Σ (m_k/m)·vote of v_k`` for every row, in blocks from the ledger, never storing a v_k."""
     ledger = _ledger(run)
-    n = X.shape[0]
+    n, width = X.shape
     total = np.zeros((n, run.W.shape[0]))
-    support = ledger.support if ledger.support is not None else X[:0]
-    index = ledger.support_index()
-    start = ledger.start.astype(np.float64)
-    since = np.zeros(total.shape[1])
-    block = max(1, VOTE_BLOCK // max(1, support.shape[0]))
+    index, start = ledger.support_index(), ledger.start.astype(np.float64)
+    stored = 0 if ledger.support is None else ledger.support.shape[0]
+    block = int(np.clip(VOTE_BLOCK // max(1, stored, width), FEWEST_AT_ONCE, MOST_AT_ONCE))
     for lo in range(0, n, block):
         part = X[lo : lo + block]
-        scores = np.asarray(part @ start[:, 1:].T) + run.unit * start[:, 0]
-        products = _dense(part @ support.T)
-        into = total[lo : lo + block]
+        columns = np.ascontiguousarray((part if isinstance(part, np.ndarray) else part.toarray()).T)
+        scores = start[:, 1:] @ columns + run.unit * start[:, :1]
+        products = ledger.support @ columns if stored else np.empty((0, columns.shape[1]))
+        into = np.zeros_like(scores)
         unit_sq = run.unit * run.unit
         if run.joint:
             vote_jointly(products, ledger.entries, index, scores, run.clock, unit_sq, into)
         else:
+            since = np.zeros(scores.shape[0])
             vote_each(products, ledger.entries, index, scores, since, run.clock, unit_sq, into)
+        total[lo : lo + block] = into.T
     return total / run.clock if run.clock else total
 
 
@@ -142,8 +143,3 @@ def _ledger(run: Run) -> Ledger:
             f"train with keep_ledger=True for {', '.join(FROM_THE_LEDGER)}"
         )
     return run.ledger
-
-
-def _dense(products: Any) -> NDArray[np.float64]:
-    full = products if isinstance(products, np.ndarray) else products.toarray()
-    return np.ascontiguousarray(full, dtype=np.float64)

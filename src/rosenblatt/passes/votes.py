@@ -1,4 +1,9 @@
-"""The vote of every hypothesis a training run went through, told from the ledger."""
+"""The vote of every hypothesis a training run went through, told from the ledger.
+
+Updates are gone through once, and under each of them a block of examples: scores and products lie along memory,
+``products[s, i]`` being the product of the s-th support row with the i-th example, and ``scores[c, i]`` starting at
+the score of the weights the run began with.
+"""
 
 from typing import Any
 
@@ -18,21 +23,22 @@ def vote_each(
     unit_sq: float,
     votes: Any,
 ) -> None:
-    """Add up signs weighted by survival, every hypothesis for itself: ``votes[i, c] = Σ m_k sign(v_k·xᵢ)``.
-
-    ``products[i, s]`` is ``xᵢ·x_s`` with the s-th support row, ``scores[i, c]`` starts at ``v₀·xᵢ``.
-    """
-    binary = votes.shape[1] == 1
-    for i in range(products.shape[0]):
-        since[:] = 0.0
-        for k in range(entries.shape[0]):
-            line = entries[k]
-            c = 0 if binary else line.up
-            votes[i, c] += (line.clock - since[c]) * np.sign(scores[i, c])
-            since[c] = line.clock
-            scores[i, c] = line.decay * scores[i, c] + line.tau * (products[i, support[k]] + unit_sq)
-        for c in range(votes.shape[1]):
-            votes[i, c] += (until - since[c]) * np.sign(scores[i, c])
+    """Add up signs weighted by survival, every hypothesis for itself: ``votes[c, i] = Σ m_k sign(v_k·xᵢ)``."""
+    binary = votes.shape[0] == 1
+    since[:] = 0.0
+    for k in range(entries.shape[0]):
+        line = entries[k]
+        c = 0 if binary else line.up
+        lived = line.clock - since[c]
+        since[c] = line.clock
+        own, vote, product = scores[c], votes[c], products[support[k]]
+        decay, tau = line.decay, line.tau
+        for i in range(own.shape[0]):
+            vote[i] += lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)  # a sign, along vectors
+            own[i] = decay * own[i] + tau * (product[i] + unit_sq)
+    for c in range(votes.shape[0]):
+        for i in range(votes.shape[1]):
+            votes[c, i] += (until - since[c]) * np.sign(scores[c, i])
 
 
 @compiled
@@ -40,35 +46,41 @@ def vote_jointly(
     products: Any, entries: Any, support: Any, scores: Any, until: float, unit_sq: float, votes: Any
 ) -> None:
     """Let every joint hypothesis vote for its best class with its survival; a tie casts no vote."""
-    for i in range(products.shape[0]):
-        own = scores[i]
-        best, rivals = _winner(own)
-        since = 0.0
-        for k in range(entries.shape[0]):
-            line = entries[k]
-            if rivals == 0:
-                votes[i, best] += line.clock - since
-            since = line.clock
-            if line.decay != 1.0:
-                own *= line.decay
-            move = line.tau * (products[i, support[k]] + unit_sq)
-            own[line.up] += move
-            own[line.down] -= move
-            # The winner can only change where a score moved: look at all again only if a leader was touched.
-            touched = best in (line.up, line.down)
-            if rivals > 0 or touched or own[line.up] >= own[best] or own[line.down] >= own[best]:
-                best, rivals = _winner(own)
-        if rivals == 0:
-            votes[i, best] += until - since
+    examples = votes.shape[1]
+    best = np.empty(examples, np.int64)  # the class that leads, negative where several do
+    since = np.zeros(examples)  # when it took the lead
+    for i in range(examples):
+        best[i] = _leader(scores, i)
+    for k in range(entries.shape[0]):
+        line = entries[k]
+        if line.decay != 1.0:
+            scores *= line.decay
+        up, down, now = line.up, line.down, line.clock
+        product = products[support[k]]
+        for i in range(examples):
+            move = line.tau * (product[i] + unit_sq)
+            scores[up, i] += move
+            scores[down, i] -= move
+            leader = best[i]
+            # The lead can only change where a score moved: look at all only if the leader or a new rival did.
+            if leader < 0 or leader in (up, down) or max(scores[up, i], scores[down, i]) >= scores[leader, i]:
+                new = _leader(scores, i)
+                if new != leader:
+                    if leader >= 0:
+                        votes[leader, i] += now - since[i]
+                    best[i], since[i] = new, now
+    for i in range(examples):
+        if best[i] >= 0:
+            votes[best[i], i] += until - since[i]
 
 
 @compiled
-def _winner(scores: Any) -> Any:
-    """Return the first class with the highest score, and how many others share it."""
-    best, rivals = 0, 0
+def _leader(scores: Any, i: int) -> int:
+    """Return the class with the highest score of one example, -1 where several share it."""
+    best, shared = 0, False
     for c in range(1, scores.shape[0]):
-        if scores[c] > scores[best]:
-            best, rivals = c, 0
-        elif scores[c] == scores[best]:
-            rivals += 1
-    return best, rivals
+        if scores[c, i] > scores[best, i]:
+            best, shared = c, False
+        elif scores[c, i] == scores[best, i]:
+            shared = True
+    return -1 if shared else best
