@@ -12,6 +12,7 @@ _HOME = {
     "add_slack": "rosenblatt.proofs",
     "hinge_bound": "rosenblatt.proofs",
     "mistake_bound": "rosenblatt.proofs",
+    "proof_trace": "rosenblatt.learner.trace",
     "rules": "rosenblatt.rules",
     "separability": "rosenblatt.proofs",
     "solve_cone": "rosenblatt.proofs",

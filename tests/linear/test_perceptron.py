@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.strategies import separable_data
 
-from rosenblatt import Perceptron, rules
+from rosenblatt import Perceptron, proof_trace, rules
 from rosenblatt.hypotheses import NAMES
 
 
@@ -109,11 +109,13 @@ def test_the_two_lemmas_of_the_proof_hold_at_every_update(data):
     X, labels, U = data
     if len(np.unique(labels)) < max(2, len(U)):
         return
-    clf = Perceptron(max_iter=30).fit(X, labels, reference=(U[:, 1:], U[:, 0]))
-    trace, k = clf.trace_, np.arange(1, len(clf.ledger_) + 1)
-    gamma = trace.gain.min()
-    assert (trace.dot >= k * gamma - 1e-7 * np.abs(trace.dot)).all()
-    assert (trace.sqnorm <= k * trace.radius**2 * (1 + 1e-9)).all()
+    clf = Perceptron(max_iter=30, eta=0.5).fit(X, labels, reference=(U[:, 1:], U[:, 0]))
+    trace = clf.trace_
+    assert all(
+        np.array_equal(a, b) for a, b in zip(trace, proof_trace(clf, (U[:, 1:], U[:, 0])), strict=True)
+    )
+    assert (trace.dot >= trace.floor - 1e-7 * np.abs(trace.dot)).all()
+    assert (trace.sqnorm <= trace.ceiling * (1 + 1e-9)).all()
     assert (trace.dot**2 <= trace.sqnorm * (1 + 1e-7) + 1e-9).all()
     if len(U) == 1:
         last = np.concatenate([clf.use("last").intercept_, clf.use("last").coef_[0]])

@@ -12,7 +12,6 @@ from rosenblatt.proofs import (
     add_slack,
     hard_margin,
     margin,
-    proof_trace,
     separability,
     slack_bound,
     soft_margin,
@@ -93,32 +92,3 @@ def test_slack_makes_any_data_separable():
     y = rng.integers(0, 2, 30)
     assert isinstance(separability(add_slack(X, 0.5), y), Separable)
     assert slack_bound(X, y, [1.0, 0.0], gamma=0.5) >= 1
-
-
-def test_trace_follows_both_lemmas():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
-    y = np.where(X @ [1.0, 2.0, -1.0] + 0.5 > 0, 1, -1)
-    proof = separability(X, y)
-    v, rows = np.zeros(4), []
-    for _ in range(100):
-        for i, x in enumerate(np.column_stack([X, np.ones(60)])):
-            if y[i] * (v @ x) <= 0:
-                v += y[i] * x
-                rows.append(i)
-    trace = proof_trace(X, y, rows, np.ones(len(rows)), proof.w, u_bias=proof.b)
-    assert np.all(trace.alignment >= trace.alignment_floor - 1e-9)
-    assert np.all(trace.sqnorm <= trace.sqnorm_ceiling + 1e-9)
-    assert trace.sqnorm[-1] == pytest.approx(v @ v)
-    assert trace.gamma == pytest.approx(proof.margin)
-    assert len(rows) <= proof.bound
-
-
-def test_trace_of_three_classes_needs_rivals():
-    X, y = [[1.0], [2.0], [3.0]], [0, 1, 2]
-    with pytest.raises(ValueError, match="rival"):
-        proof_trace(X, y, [0], [1.0], np.ones((3, 1)))
-    trace = proof_trace(
-        X, y, [0, 2], [1.0, 1.0], [[-1.0], [0.0], [1.0]], u_bias=[3.0, 1.0, -2.0], rival=[1, 0]
-    )
-    assert trace.sqnorm[0] == pytest.approx(4.0)

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -176,3 +178,13 @@ def test_values_that_are_not_finite_are_not_proved():
     broken = XOR.copy()
     broken[2, 1] = np.nan
     assert "finite" in proof.why_not(broken, XOR_LABELS)
+
+
+def test_a_proof_is_read_by_a_process_that_has_made_none(tmp_path):
+    path = tmp_path / "proof.json"
+    separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).to_json(path)
+    code = "import sys; from rosenblatt.proofs import from_json; print(type(from_json(sys.argv[1])).__name__)"
+    told = subprocess.run(
+        [sys.executable, "-c", code, path], check=True, capture_output=True, text=True
+    ).stdout
+    assert told.strip() == "Inseparable"

@@ -10,16 +10,56 @@ from rosenblatt.learner.state import LearnerState
 
 
 class Trace(NamedTuple):
-    """``v·u`` and ``‖v‖²`` after every update, for ``u`` of norm one.
+    """What the proof of the mistake bound follows, after every update, for ``u`` of norm one.
 
-    For examples of norm at most R that ``u`` separates with margin γ, Rosenblatt's rule with η = 1 from zero
-    keeps ``v_k·u ≥ kγ`` and ``‖v_k‖² ≤ kR²``; the two meet at ``k = (R/γ)²``.
+    For examples of norm at most R that ``u`` separates with margin γ, and updates on mistakes only, from zero
+    weights: ``v_k·u ≥ γ Σ τ`` (:attr:`dot` stays above :attr:`floor`) and ``‖v_k‖² ≤ R² Σ τ²`` (:attr:`sqnorm` stays
+    below :attr:`ceiling`). With τ = 1 the two meet at ``k = (R/γ)²``.
     """
 
-    dot: NDArray[np.float64]
-    sqnorm: NDArray[np.float64]
+    dot: NDArray[np.float64]  # v_k·u
+    sqnorm: NDArray[np.float64]  # ‖v_k‖²
     gain: NDArray[np.float64]  # y x·u of every updating example: at least γ
-    radius: float
+    tau: NDArray[np.float64]  # the length of every step
+    radius: float  # R
+
+    @property
+    def gamma(self) -> float:
+        """The least gain of an update."""
+        return float(self.gain.min()) if self.gain.size else 0.0
+
+    @property
+    def floor(self) -> NDArray[np.float64]:
+        """What the first lemma promises: ``γ Σ τ``."""
+        return self.gamma * np.cumsum(self.tau)
+
+    @property
+    def ceiling(self) -> NDArray[np.float64]:
+        """What the second lemma promises: ``R² Σ τ²``."""
+        return self.radius**2 * np.cumsum(self.tau**2)
+
+
+def proof_trace(model: Any, u: Any) -> Trace:
+    """Follow the two lemmas of the mistake bound's proof through every update of a trained model.
+
+    Parameters
+    ----------
+    model : a fitted Perceptron, or a Learner, with its ledger
+    u : the hyperplane to measure against: ``coef`` or ``(coef, intercept)``; it is brought to norm one
+
+    Examples
+    --------
+    >>> from rosenblatt import Perceptron
+    >>> clf = Perceptron().fit([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0]], [1, 1, 0])
+    >>> trace = proof_trace(clf, ([1.0, 1.0], 0.0))
+    >>> bool((trace.dot >= trace.floor).all()), bool((trace.sqnorm <= trace.ceiling).all())
+    (True, True)
+
+    References
+    ----------
+    A. Novikoff (1962), On convergence proofs on perceptrons. Y. Freund and R. Schapire (1999), Theorem 1.
+    """
+    return trace_of(getattr(model, "learner_", model), u)
 
 
 def trace_of(learner: LearnerState, reference: Any) -> Trace:
@@ -32,7 +72,7 @@ def trace_of(learner: LearnerState, reference: Any) -> Trace:
     ledger, entries = learner.ledger, learner.ledger.entries
     start = float((ledger.start * u).sum())
     if not entries.size:
-        return Trace(np.empty(0), np.empty(0), np.empty(0), learner.radius)
+        return Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0), learner.radius)
     scores = linear_scores(ledger.support, u).astype(np.float64)[ledger.support_index()]
     every = np.arange(entries.size)
     gain = scores[:, 0]
@@ -44,7 +84,8 @@ def trace_of(learner: LearnerState, reference: Any) -> Trace:
             start = dot[k] = entries["decay"][k] * start + entries["tau"][k] * gain[k]
     else:
         dot = start + np.cumsum(entries["tau"] * gain)
-    return Trace(dot, entries["sqnorm"].copy(), np.sign(entries["tau"]) * gain, learner.radius)
+    steps = entries["tau"]
+    return Trace(dot, entries["sqnorm"].copy(), np.sign(steps) * gain, np.abs(steps), learner.radius)
 
 
 def _unit(reference: Any, learner: LearnerState) -> NDArray[np.float64]:

@@ -75,6 +75,8 @@ def from_json(source: str | os.PathLike[str]) -> Proof:
         raise ValueError(f"{name} is not a rosenblatt proof; expected an object with format {FORMAT!r}")
     if content.get("version") != VERSION:
         raise ValueError(f"{name} has version {content.get('version')!r}; this version reads {VERSION}")
+    from rosenblatt.proofs import cone_answers, inseparable, separable  # noqa: F401 (each makes its answers known)
+
     cls = Proof._kinds.get(str(content.get("answer")))
     if cls is None:
         raise ValueError(f"{name} holds an unknown answer {content.get('answer')!r}")
