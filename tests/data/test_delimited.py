@@ -82,6 +82,21 @@ def test_every_line_is_a_row_or_bad_or_blank(parts):
     assert sorted([*lines, *(line for line, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
 
 
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([b'"', b"\t", b"1", b"x", b"\n", b"\r", b" ", b"\0", b"\xc3", b"\xa9"]), max_size=60
+    )
+)
+def test_every_tab_separated_line_is_a_row_or_bad_or_blank_and_no_quote_is_at_fault(parts):
+    text = b"".join(parts) + b"\n"
+    rows, lines, bad = read(text, "\t")
+    blank = {2 + at for at, line in enumerate(text.split(b"\n")[:-1]) if line in (b"", b"\r")}
+    assert len(rows) == len(lines)
+    assert sorted([*lines, *(line for line, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
+    assert not [reason for _, reason in bad if "quote" in reason]
+
+
 @pytest.mark.parametrize(
     ("first", "separator"), [("a,b,c", ","), ("a;b;c,d", ";"), ("a\tb", "\t"), ('"x,y";b;c', ";")]
 )

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -19,3 +20,10 @@ def test_blocks_give_the_mean_and_deviation_of_all(X, data):
         assert spread > 0
         if column.std() > 1e-3 * (1 + abs(column.mean())):
             assert np.isclose(spread, column.std(), rtol=1e-6)
+
+
+def test_numbers_too_large_to_square_are_refused():
+    scales = Scales(1)
+    scales.see(np.array([[1e300], [-1e300]]))
+    with pytest.raises(ValueError, match="too large to be scaled"):
+        scales.found()

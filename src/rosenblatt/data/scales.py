@@ -23,6 +23,10 @@ class Scales:
         """Take in a block of rows."""
         if not block.shape[0]:
             return
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._add(block)
+
+    def _add(self, block: NDArray[np.float64]) -> None:
         mean = block.mean(axis=0)
         away = mean - self._mean
         rows = self._rows + block.shape[0]
@@ -33,5 +37,7 @@ class Scales:
     def found(self) -> list[tuple[float, float]]:
         """Return ``(mean, standard deviation)`` of every column; 1 for the deviation of a constant one."""
         spread = np.sqrt(self._squares / max(self._rows, 1))
+        if not np.isfinite(spread).all():
+            raise ValueError("a column holds numbers too large to be scaled: above 1e150, leave scale off")
         constant = spread <= 1e-12 * np.abs(self._mean)
         return list(zip(self._mean.tolist(), np.where(constant, 1.0, spread).tolist(), strict=True))
