@@ -79,6 +79,14 @@ def test_sparse_rows_and_estimators_of_others():
     assert next(row for row in found.rows if row.learner == "Perceptron").mistakes == dense.rows[0].mistakes
 
 
+def test_few_sparse_rows_are_made_dense_for_a_learner_that_needs_it(monkeypatch):
+    asked = {"learners": ["GaussianDiscriminant"], "cv": 3}
+    sparse = compare(csr_array(IRIS.X), IRIS.y, **asked).rows[0]
+    assert sparse.mistakes == compare(IRIS.X, IRIS.y, **asked).rows[0].mistakes
+    monkeypatch.setattr(module, "MOST_CELLS", 10)
+    assert "dense data is required" in compare(csr_array(IRIS.X), IRIS.y, **asked).rows[0].note
+
+
 def test_the_same_seed_gives_the_same_folds():
     one, two = (compare(IRIS.X, IRIS.y, learners=["Perceptron"], seed=4).rows[0] for _ in range(2))
     assert one._replace(seconds=0) == two._replace(seconds=0)

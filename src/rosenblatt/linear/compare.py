@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 
 from rosenblatt.data.matrix import encoded
 from rosenblatt.linear.comparison import Comparison, Row
 
+MOST_CELLS = 1 << 24  # of a sparse matrix that is made dense for a learner that needs it
 # Where a default would refuse most data: a hard margin asks for separable ones.
 SETTINGS: dict[str, dict[str, Any]] = {"MaxMargin": {"C": 1.0}}
 
@@ -117,6 +118,7 @@ def _chosen(learners: Any) -> dict[str, Any]:
 def _measured(
     name: str, learner: Any, X: Any, y: NDArray[Any], splits: list[tuple[Any, Any]]
 ) -> tuple[Row, Any]:
+    X = _as_it_takes(learner, X)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what matters is in the table
@@ -143,6 +145,12 @@ def _measured(
         seconds,
     )
     return row, model
+
+
+def _as_it_takes(learner: Any, X: Any) -> Any:
+    """Return sparse rows as dense ones for a learner that takes no others, where there is room for them."""
+    fits = hasattr(X, "tocsr") and X.shape[0] * X.shape[1] <= MOST_CELLS
+    return X.toarray() if fits and not get_tags(learner).input_tags.sparse else X
 
 
 def _in_short(reason: str, at_most: int = 150) -> str:
