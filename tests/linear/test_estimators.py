@@ -1,0 +1,143 @@
+"""Every public estimator is found by itself, and passes every check of scikit-learn with no expected failure."""
+
+import inspect
+import math
+import pickle
+from importlib import import_module
+from pkgutil import iter_modules
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rosenblatt.linear
+from rosenblatt.storage import BadModel
+
+# Constructor arguments beside the defaults: the checks feed real numbers, which naive Bayes refuses unless told, and
+# data that overlap, which have no hard margin. The last of several is used beyond the checks.
+ALSO = {
+    "NaiveBayes": [{"binarize": 0.0}],
+    "MaxMargin": [{"C": 1.0}],
+    "LogisticRegression": [{"solver": "batch"}, {}],
+}
+
+
+def found():
+    """Every estimator of the package that can be made without arguments."""
+    for module in iter_modules(rosenblatt.linear.__path__, "rosenblatt.linear."):
+        for name, each in vars(import_module(module.name)).items():
+            public = inspect.isclass(each) and issubclass(each, BaseEstimator) and not name.startswith("_")
+            if public and each.__module__ == module.name and module.name != "rosenblatt.linear.base":
+                needed = [p for p in inspect.signature(each).parameters.values() if p.default is p.empty]
+                if not needed:
+                    yield each
+
+
+FOUND = sorted(set(found()), key=lambda each: each.__name__)
+CLASSIFIERS = [each for each in FOUND if is_classifier(each())]
+SPARSE = [each for each in CLASSIFIERS if each().__sklearn_tags__().input_tags.sparse]
+OF_THE_FAMILY = [each for each in FOUND if hasattr(each, "explain")]
+
+
+def made(each):
+    return each(**ALSO.get(each.__name__, [{}])[-1])
+
+
+def test_the_family_is_found():
+    assert {"ClosestCentroid", "NaiveBayes", "PerceptronRegressor"} <= {each.__name__ for each in FOUND}
+
+
+@parametrize_with_checks([each(**also) for each in FOUND for also in ALSO.get(each.__name__, [{}])])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    X, y = load_iris(return_X_y=True)
+    X = np.round(X)  # sums of integers are exact: dense and sparse agree bit for bit
+    return (X > 3).astype(float), X, y
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("each", OF_THE_FAMILY, ids=lambda each: each.__name__)
+def test_contributions_sum_exactly_to_the_score(each, classes, flowers):
+    _, X, y = flowers
+    X, y = X[y < classes], y[y < classes]
+    model = made(each).fit(X, y)
+    scores = model.decision_function(X[:9]) if is_classifier(model) else model.predict(X[:9])
+    for i in range(9):
+        told = model.explain(X[i])
+        parts = [part.contribution for part in told.parts]
+        assert math.fsum(parts) == math.fsum(reversed(parts)) == told.score
+        expected = scores[i] if scores.ndim == 1 else scores[i, list(model.classes_).index(told.label)]
+        assert told.score == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("each", OF_THE_FAMILY, ids=lambda each: each.__name__)
+def test_a_file_brings_the_same_model_back(each, tmp_path, flowers):
+    _, X, y = flowers
+    model = made(each).fit(X, y)
+    model.save(tmp_path / "m.safetensors")
+    back = each.load(tmp_path / "m.safetensors")
+    assert np.array_equal(back.predict(X), model.predict(X))
+    assert np.array_equal(back.coef_, model.coef_)
+    assert back.n_features_in_ == 4
+    if hasattr(each, "partial_fit") and hasattr(model, "partial_fit"):
+        for goes_on in (model, back):
+            goes_on.partial_fit(X[:40], y[:40])
+        assert np.array_equal(back.coef_, model.coef_)
+    (tmp_path / "m.safetensors").write_bytes(b"no model")
+    with pytest.raises(BadModel):
+        each.load(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in OF_THE_FAMILY if each in CLASSIFIERS], ids=lambda each: each.__name__
+)
+def test_margin_and_distance_are_geometric(each, flowers):
+    _, X, y = flowers
+    X, y = X[y < 2], y[y < 2]
+    model = made(each).fit(X, y)
+    seen = model.learner_.binary(X) if hasattr(model.learner_, "binary") else X
+    w, b = model.coef_[0], model.intercept_[0]
+    distance = (seen @ w + b) / np.linalg.norm(w)
+    np.testing.assert_allclose(model.distance(X), distance, rtol=1e-9, atol=1e-12)
+    least = ((2.0 * y - 1.0) * distance).min()
+    assert model.margin(X, y) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    several = made(each).fit(flowers[1], flowers[2])
+    right = several.predict(flowers[1]) == flowers[2]
+    assert (several.distance(flowers[1]) >= 0).all()
+    assert (several.margin(flowers[1], flowers[2]) > 0) == bool(right.all())
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.margin_ == model.margin_
+
+
+@pytest.mark.parametrize("each", SPARSE, ids=lambda each: each.__name__)
+def test_sparse_rows_give_the_dense_model(each, flowers):
+    _, X, y = flowers
+    for container in (csr_array, lambda X: csr_array(X.astype(np.float32))):
+        dense, sparse = made(each).fit(np.asarray(container(X).todense()), y), made(each).fit(container(X), y)
+        tolerance = 1e-9 if container is csr_array else 1e-4
+        scale = np.abs(dense.coef_).max()
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=tolerance, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in SPARSE if hasattr(each(), "partial_fit")], ids=lambda each: each.__name__
+)
+def test_any_split_into_batches_gives_the_same_model(each, flowers):
+    _, X, y = flowers
+    order = np.random.default_rng(1).permutation(len(y))
+    X, y = X[order], y[order]
+    fixed = {"eta": 0.01} if "eta" in inspect.signature(each).parameters else {}
+    whole = made(each).set_params(**fixed).partial_fit(X, y, classes=[0, 1, 2])
+    for size in (1, 7, 64):
+        split = made(each).set_params(**fixed)
+        for lo in range(0, len(y), size):
+            split.partial_fit(X[lo : lo + size], y[lo : lo + size], classes=[0, 1, 2])
+        np.testing.assert_allclose(split.coef_, whole.coef_, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(split.intercept_, whole.intercept_, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,83 @@
+"""Naive Bayes is a hyperplane whose score is the logarithm of a product of probabilities."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.naive_bayes import BernoulliNB
+
+from rosenblatt.linear.naive_bayes import NaiveBayes
+
+
+@st.composite
+def binary_data(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    k, n, d = draw(st.integers(2, 4)), draw(st.integers(4, 30)), draw(st.integers(1, 6))
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n)])
+    return (rng.random((len(y), d)) < 0.4).astype(float), y
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=binary_data(), smoothing=st.sampled_from([0.1, 1.0, 3.0]))
+def test_it_is_the_product_of_probabilities(data, smoothing):
+    X, y = data
+    clf = NaiveBayes(smoothing=smoothing).fit(X, y)
+    product = np.empty((len(X), len(clf.classes_)))
+    for k, c in enumerate(clf.classes_):
+        own = X[y == c]
+        one = (own.sum(axis=0) + smoothing) / (len(own) + 2 * smoothing)
+        product[:, k] = len(own) / len(X) * np.prod(np.where(X == 1, one, 1 - one), axis=1)
+    expected = product / product.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=1e-9)
+    clear = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-9
+    assert (clf.predict(X)[clear] == clf.classes_[expected.argmax(axis=1)][clear]).all()
+    by_hand = X @ clf.coef_.T + clf.intercept_  # coef_ is what predicts
+    np.testing.assert_allclose(
+        by_hand.reshape(clf.decision_function(X).shape), clf.decision_function(X), rtol=1e-12
+    )
+
+
+def test_it_agrees_with_scikit_learn_weighted_and_sparse():
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((200, 12)) < 0.3).astype(float), rng.integers(0, 3, 200)
+    weight = rng.random(200)
+    theirs = BernoulliNB(alpha=0.7).fit(X, y, sample_weight=weight)
+    for stored in (X, csr_array(X), X.astype(np.float32)):
+        ours = NaiveBayes(smoothing=0.7).fit(stored, y, sample_weight=weight)
+        np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9)
+
+
+def test_log_odds_can_be_read_in_bits():
+    X, y = np.array([[1, 0], [1, 1], [0, 1], [0, 0]]), [1, 1, 0, 0]
+    clf = NaiveBayes().fit(X, y)
+    p, q = clf.log_odds_.T
+    np.testing.assert_allclose(clf.coef_[0], p - q)
+    assert clf.intercept_[0] == pytest.approx(q.sum())  # even priors
+    assert clf.log_odds(base=2)[0].tolist() == pytest.approx([np.log2(3), -np.log2(3)])
+    assert NaiveBayes().fit(X, [0, 1, 2, 2]).log_odds(base=2).shape == (3, 2, 2)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, csr_array])
+def test_values_that_are_not_binary_are_refused_with_the_way_out(stored):
+    X = stored(np.array([[1.0, 0.0], [0.0, 3.5]]))
+    with pytest.raises(ValueError, match=r"value 3.5 in row 1, column 1.*binarize=threshold"):
+        NaiveBayes().fit(X, [0, 1])
+    assert NaiveBayes(binarize=2.0).fit(X, [0, 1]).feature_count_.tolist() == [[0, 0], [0, 1]]
+
+
+def test_explicit_zeros_of_a_sparse_matrix_are_zeros():
+    X = csr_array((np.array([0.0, 1.0]), (np.array([0, 1]), np.array([0, 0]))), shape=(2, 1))
+    assert NaiveBayes().fit(X, [0, 1]).feature_count_.tolist() == [[0], [1]]
+
+
+def test_parameters_are_checked():
+    for parameters, message in (
+        ({"smoothing": -1.0}, "smoothing must be"),
+        ({"binarize": np.nan}, "binarize must be"),
+        ({"smoothing": 0.0}, "give smoothing above zero"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NaiveBayes(**parameters).fit([[1.0], [0.0]], [0, 1]).predict([[1.0]])
+    with pytest.raises(ValueError, match="every zero of a sparse matrix"):
+        NaiveBayes(binarize=-1.0).fit(csr_array([[1.0], [0.0]]), [0, 1])
