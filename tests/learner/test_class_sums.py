@@ -1,0 +1,102 @@
+"""Learners that only add: any order, any batches, classes and features that come late, files."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from tests.strategies import integer_data
+
+from rosenblatt.learner.binary_bayes import BinaryBayes
+from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.storage import BadModel
+
+KINDS = [Centroids, lambda: BinaryBayes(binarize=0.0)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["centroids", "bayes"])
+@settings(max_examples=40, deadline=None)
+@given(data=integer_data(), seed=st.integers(0, 2**32 - 1))
+def test_order_batches_and_storage_do_not_matter(kind, data, seed):
+    X, y, _ = data
+    rng = np.random.default_rng(seed)
+    whole = kind()
+    whole.train(X, y, max_iter=7)
+    split = kind()
+    for part in np.array_split(rng.permutation(len(y)), 3):
+        if part.size:
+            split.learn(csr_array(X[part]) if rng.random() < 0.5 else X[part].astype(np.float32), y[part])
+    assert np.array_equal(split.classes, whole.classes)
+    assert np.array_equal(split.weights(), whole.weights())
+    assert np.array_equal(split.predict(X), whole.predict(X))
+
+
+def test_classes_and_features_join_at_any_time():
+    learner = Centroids()
+    learner.learn([[1.0]], ["b"])
+    learner.learn([[0.0, 4.0]], ["a"])
+    learner.learn([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0]], ["c", "c"])
+    assert learner.classes.tolist() == ["a", "b", "c"]
+    assert learner.means().tolist() == [[0.0, 4.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 3.0]]
+    assert learner.predict([[0.0, 0.0, 2.9]]) == ["c"]
+
+
+def test_weights_count():
+    twice, weighted = Centroids(), Centroids()
+    twice.learn([[1.0], [1.0], [4.0], [0.0]], [0, 0, 0, 1])
+    weighted.learn([[1.0], [4.0], [0.0]], [0, 0, 1], sample_weight=[2.0, 1.0, 1.0])
+    assert np.array_equal(twice.weights(), weighted.weights())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["centroids", "bayes"])
+def test_a_file_goes_on_where_it_stopped(kind, tmp_path):
+    learner = kind()
+    learner.learn([[1.0, 0.0], [0.0, 1.0]], ["x", "y"])
+    save_model(learner, tmp_path / "m", about={"note": "half"})
+    back, about = load_model(tmp_path / "m")
+    assert about == {"note": "half"}
+    for each in (learner, back):
+        each.learn([[1.0, 1.0]], ["z"])
+    assert np.array_equal(back.weights(), learner.weights())
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda learner: setattr(learner, "counts", learner.counts[:1]),
+        lambda learner: setattr(learner, "counts", -learner.counts),
+        lambda learner: setattr(learner, "sums", learner.sums * np.nan),
+        lambda learner: setattr(learner, "sums", learner.sums.astype(np.float32)),
+        lambda learner: setattr(learner, "kind", "perceptron of doom"),
+        lambda learner: setattr(learner, "smoothing", -3.0),
+    ],
+)
+def test_a_hostile_file_is_refused(spoil, tmp_path):
+    learner = BinaryBayes()
+    learner.learn([[1.0, 0.0], [0.0, 1.0]], ["x", "y"])
+    spoil(learner)
+    save_model(learner, tmp_path / "m")
+    with pytest.raises(BadModel):
+        load_model(tmp_path / "m")
+
+
+def test_bad_examples_are_named_and_teach_nothing():
+    learner = BinaryBayes()
+    learner.learn([[1.0], [0.0]], [0, 1])
+    before = learner.weights().copy()
+    for X, y, message in (
+        ([[0.5]], [1], "value 0.5 in row 0, column 0"),
+        ([[np.nan]], [1], "value nan in row 0, column 0"),
+        ([[1.0]], ["spam"], "y has labels like"),
+        ([[1.0]], [1, 0], "y must hold one label"),
+        (np.empty((0, 1)), [], "X has no rows"),
+        ([[1.0]], [np.inf], "label that is not finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learner.learn(X, y)
+    assert np.array_equal(learner.weights(), before)
+    with pytest.raises(ValueError, match="has not learned yet"):
+        Centroids().weights()
+    with pytest.raises(TypeError, match="merges with its like"):
+        learner.merge(Centroids())
