@@ -4,16 +4,18 @@ from typing import Annotated
 
 import typer
 
+from rosenblatt.cli.convert import convert
 from rosenblatt.cli.evaluate import evaluate
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
 from rosenblatt.cli.predict import predict
 from rosenblatt.cli.prove import prove
 from rosenblatt.cli.solve import solve
+from rosenblatt.cli.stream import stream
 from rosenblatt.cli.telling import guarded, show_tracebacks
 from rosenblatt.cli.verify import verify
 
-COMMANDS = (fit, predict, evaluate, info, prove, verify, solve)
+COMMANDS = (fit, predict, evaluate, info, prove, verify, solve, stream, convert)
 
 app = typer.Typer(
     name="rosenblatt",
@@ -48,6 +50,7 @@ def top(
       rosenblatt fit train.svm --test test.svm --model m.safetensors
       rosenblatt predict m.safetensors new.csv -o labels.csv
       rosenblatt prove data.csv --target y
+      cat events.jsonl | rosenblatt stream - --target label --model m.safetensors
 
     Sources are LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME, as in sample:iris.
     """

@@ -75,6 +75,21 @@ def fit(
     text: opt.TextColumns = None,
     scale: opt.Scale = False,
     zero_based: opt.ZeroBased = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Use no more than this, as in 2GB: a larger source is read in passes, out of core.",
+            show_default="half of what there is",
+        ),
+    ] = None,
+    out_of_core: Annotated[
+        bool, typer.Option("--out-of-core", help="Read in passes and hold no rows, whatever the size.")
+    ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep nothing for the next run of what was read out of core.")
+    ] = False,
     json: opt.AsJson = False,
 ) -> None:
     """Learn from a file, and say how it went.
@@ -106,6 +121,19 @@ def fit(
     if model is not None:
         refuse_overwriting(model, source, test)
     reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
+    from rosenblatt.cli.streamed_fit import fit_on_stream, show_streamed, too_large
+
+    if learner == "perceptron" and (out_of_core or too_large(source, memory)):
+        if test is not None:
+            refuse("--test is held in memory: score with `rosenblatt evaluate` after an out-of-core fit")
+        streamed = fit_on_stream(source, reading, asked, memory, not no_cache, model)
+        if json:
+            from rosenblatt.cli.drawing import print_json
+
+            print_json(streamed)
+        else:
+            show_streamed(streamed)
+        return
     with Progress() as progress:
         started = time.perf_counter()
         progress.tell(f"reading {source}")

@@ -20,7 +20,8 @@ class StandardInput:
     """
 
     def __init__(self, stream: Any) -> None:
-        self._source = self._stream = stream
+        self._source = stream
+        self._stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self.packing: str | None = None
         self._head: bytes | None = None
         self._passed = False  # something after the head has been read

@@ -76,6 +76,9 @@ class OnlineLearner(RowsLearner):
         self._code_of: dict[Any, int] = {}
         self._held: Example | None = None  # the example on the desk
         self._whole = False  # whether all its names are known, so that it may be learned from as it lies
+        ours = type(self.learner.rule).__module__.startswith("rosenblatt.rules.")
+        self._learn_row: Any = learn_row.compiled if ours else learn_row  # type: ignore[attr-defined]
+        self._laid: tuple[str, ...] = ()  # names whose places are on the desk
         self._address = 0
 
     @property
@@ -107,7 +110,7 @@ class OnlineLearner(RowsLearner):
             self._lay(x, grow=True)
         desk: Any = self._desk
         desk.truth[0] = code if len(self.labels) > 2 else 2 * code - 1
-        learn_row(self.learner.rule, self._address)
+        self._learn_row(self.learner.rule, self._address)
         if self.forget is None:
             self.rows += 1
         else:
@@ -187,12 +190,16 @@ class OnlineLearner(RowsLearner):
         values = x.values()
         try:
             doubles, integers = PACKERS[n]
-            doubles(desk.values, 0, *values)
-            integers(desk.indices, 0, *map(self._vocabulary.index.__getitem__, x))
+            doubles(self._value_bytes, 0, *values)
+            names = tuple(x)
+            if names != self._laid:
+                integers(self._index_bytes, 0, *map(self._vocabulary.index.__getitem__, names))
+                self._laid = names
             self._whole = isfinite(sum(values))
         except (KeyError, IndexError, TypeError, StructError):
             self._whole = False
         if not self._whole:
+            self._laid = ()
             row = self._row(x, grow)
             n = row.nnz
             self.widen(row.shape[1])
@@ -205,6 +212,8 @@ class OnlineLearner(RowsLearner):
     def _set_desk(self, n: int) -> Any:
         desk = self.desk(n)
         self._address = desk.places.ctypes.data
+        self._value_bytes, self._index_bytes = memoryview(desk.values), memoryview(desk.indices)  # type: ignore[arg-type]
+        self._laid = ()
         return desk
 
     def _meet_one(self, y: Any) -> None:

@@ -201,8 +201,15 @@ def standings_on(learner: Learner, batches: Iterable[Batch]) -> dict[str, Standi
             scores = linear_scores(batch.X, weights[:, : 1 + batch.X.shape[1]])
             margins = margins_of(scores, labels, learner.joint).min(axis=0)
             margin[name] = min(margin[name], float((margins / _norms(weights, learner.joint)).min()))
-            right[name] += int((margins_of(scores, labels, True)[:, 0] > 0.0).sum())  # undecided is not right
+            right[name] += int(_right(scores, labels).sum())
     return {name: Standing(margin[name], math.inf, right[name] / max(rows, 1)) for name in every}
+
+
+def _right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where the true class is ahead; between two classes, a score of zero decides for neither."""
+    if scores.shape[1] == 1:
+        return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
+    return np.asarray(np.argmax(scores, axis=1) == labels)
 
 
 def _labels(batch: Batch) -> NDArray[Any]:

@@ -79,13 +79,7 @@ def train(
         raise ValueError(f"--hypothesis {hypothesis} is read from the ledger: drop --no-ledger")
     if options.passes < 1:
         raise ValueError(f"--passes must be 1 or more, got {options.passes}")
-    learner = Learner(
-        _rule(options),
-        multi_class=options.multi_class,
-        fit_intercept=options.fit_intercept,
-        keep_ledger=options.keep_ledger,
-        seed=options.seed,
-    )
+    learner = new_learner(options)
     learner.train(
         X,
         y,
@@ -106,6 +100,17 @@ def train(
         "n_iter": len(learner.epochs),
     }
     return PerceptronModel(learner, hypothesis, about)
+
+
+def new_learner(options: Options) -> Learner:
+    """Return a learner that has seen nothing, as the options ask for it."""
+    return Learner(
+        _rule(options),
+        multi_class=options.multi_class,
+        fit_intercept=options.fit_intercept,
+        keep_ledger=options.keep_ledger,
+        seed=options.seed,
+    )
 
 
 def load(path: str) -> PerceptronModel:

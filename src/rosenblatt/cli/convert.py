@@ -1,0 +1,77 @@
+"""``rosenblatt convert``: a source read once, written as Arrow batches that are mapped into memory ever after."""
+
+from typing import Annotated
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.telling import refuse
+
+
+def convert(
+    source: opt.Source,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write, FILE.arrow.")],
+    target: opt.Target = None,
+    skip_bad: opt.SkipBad = False,
+    format: opt.InputFormat = None,
+    header: opt.Header = None,
+    text: opt.TextColumns = None,
+    scale: opt.Scale = False,
+    hash_bits: Annotated[
+        int, typer.Option("--hash-bits", help="Hash names into 2^N features; 0 keeps every name.")
+    ] = 0,
+    zero_based: opt.ZeroBased = None,
+    json: opt.AsJson = False,
+) -> None:
+    """Write examples as Arrow, read without parsing.
+
+    \b
+    Examples:
+      rosenblatt convert data.svm.gz data.arrow
+      rosenblatt convert 'logs/*.csv' logs.arrow --target y
+    """
+    if not out.endswith((".arrow", ".ipc", ".feather")):
+        refuse(f"{out}: only Arrow is written: name a file .arrow")
+    refuse_overwriting(out, source)
+    from pathlib import Path
+
+    from rosenblatt.data import open_examples
+    from rosenblatt.data.arrow_batches import write_batches
+    from rosenblatt.storage import replacing
+
+    examples = open_examples(
+        source,
+        target=target,
+        format=format,
+        batch_rows=None,
+        skip_bad=skip_bad,
+        zero_based=zero_based,
+        header=header,
+        text=tuple(text or ()),
+        scale=scale,
+        hash_bits=hash_bits,
+    )
+    with replacing(out) as file:
+        told = write_batches(file, examples)
+    note_oddities(examples)
+    report = {
+        "source": examples.path,
+        "format": examples.format,
+        "out": out,
+        "rows": told["rows"],
+        "features": examples.n_features,
+        "classes": len(told["classes"]),
+        "bytes": Path(out).stat().st_size,
+        "zero_based": getattr(examples, "zero_based", None),
+        "skipped": [str(line) for line in examples.skipped],
+    }
+    if json:
+        from rosenblatt.cli.drawing import print_json
+
+        print_json(report)
+    else:
+        print(
+            f"{out}: {report['rows']:,} rows, {report['features']:,} features, {report['classes']} classes, "
+            f"{report['bytes']:,} bytes"
+        )

@@ -1,0 +1,209 @@
+"""``rosenblatt stream``: predict, then learn, one example after the other, and say how it goes."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.telling import INTERRUPTED, note, refuse
+from rosenblatt.rules import BY_NAME
+
+if TYPE_CHECKING:
+    from rosenblatt.data import Examples
+    from rosenblatt.streams.rows_learner import RowsLearner
+
+
+def stream(
+    source: opt.Source,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="FILE", help="Go on from this model if it is there, and write it."
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option("--every", help="Report, and write the model, after so many rows.")
+    ] = 10_000,
+    target: opt.Target = None,
+    rule: Annotated[str, typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.")] = "rosenblatt",
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the rule.")
+    ] = None,
+    hypothesis: Annotated[
+        Literal["last", "averaged", "voted", "survivor", "random"],
+        typer.Option("--hypothesis", help="What predicts."),
+    ] = "averaged",
+    forget: Annotated[
+        float | None,
+        typer.Option("--forget", help="Half-life of the average in rows, for streams that drift."),
+    ] = None,
+    hash_bits: Annotated[
+        int, typer.Option("--hash-bits", help="Hash names into 2^N features; 0 keeps every name.")
+    ] = 0,
+    multi_class: Annotated[
+        Literal["joint", "ovr"], typer.Option("--multi-class", help="As of fit.")
+    ] = "joint",
+    no_intercept: opt.NoIntercept = False,
+    skip_bad: opt.SkipBad = False,
+    format: opt.InputFormat = None,
+    header: opt.Header = None,
+    text: opt.TextColumns = None,
+    zero_based: opt.ZeroBased = None,
+    json: opt.AsJson = False,
+) -> None:
+    """Predict each example, then learn from it.
+
+    \b
+    Examples:
+      cat events.jsonl | rosenblatt stream - --target label --model m.safetensors --every 10000
+      rosenblatt stream mail.mbox --model mail.safetensors
+      rosenblatt stream 'logs/*.csv' --target y --forget 5000 --json
+    """
+    from rosenblatt.cli.rule_parameters import rule_of
+    from rosenblatt.data import open_examples
+    from rosenblatt.streams.model_file import load_stream
+    from rosenblatt.streams.rows_learner import RowsLearner
+
+    if every < 1:
+        refuse(f"--every must be 1 or more, got {every}")
+    schema = None
+    told: dict[str, Any] = {}
+    if model is not None and Path(model).exists():
+        refuse_overwriting(model, source)
+        learner, schema, told = load_stream(model, RowsLearner)
+    else:
+        if model is not None:
+            refuse_overwriting(model, source)
+        learner = RowsLearner(
+            hypothesis,
+            rule=rule_of(rule, param),
+            multi_class=multi_class,
+            fit_intercept=not no_intercept,
+            forget=forget,
+        )
+    examples = open_examples(
+        source,
+        target=target,
+        format=format,
+        batch_rows=None,
+        schema=schema,
+        skip_bad=skip_bad,
+        zero_based=zero_based,
+        header=header,
+        text=tuple(text or ()),
+        grow=True,
+        hash_bits=hash_bits,
+        at_once=True,
+    )
+    run = _Run(learner, examples, model, every, json, right=int(told.get("right", 0)))
+    try:
+        run.all()
+    except KeyboardInterrupt:
+        run.finish()
+        note(f"interrupted after {run.rows:,} rows" + (f"; {model} is as it was then" if model else ""))
+        raise typer.Exit(INTERRUPTED) from None
+    run.finish()
+    note_oddities(examples)
+
+
+class _Run:
+    """A stream under way: counts, reports, and a model written at every report."""
+
+    def __init__(
+        self,
+        learner: "RowsLearner",
+        examples: "Examples",
+        model: str | None,
+        every: int,
+        json: bool,
+        right: int,
+    ) -> None:
+        self.learner, self.examples, self.model = learner, examples, model
+        self.every, self.json = every, json
+        self.rows = self.reported = 0
+        self.before = learner.rows  # rows of earlier runs
+        self.right, self.right_before = 0, right
+        self.recent = 0
+        self.started = self.last = time.perf_counter()
+
+    def all(self) -> None:
+        for batch in self.examples:
+            if batch.y is None:
+                refuse(f"{self.examples.path}: no labels to learn from")
+            at = 0
+            while at < batch.lines.size:
+                stop = min(batch.lines.size, at + self.every - (self.rows - self.reported))
+                weight = None if batch.weight is None else batch.weight[at:stop]
+                if weight is None:
+                    right = self.learner.progress(batch.X[at:stop], batch.y[at:stop])
+                else:
+                    right = self._weighed(batch.X[at:stop], batch.y[at:stop], weight)
+                self.rows += stop - at
+                self.right += int(right.sum())
+                self.recent += int(right.sum())
+                at = stop
+                if self.rows - self.reported >= self.every:
+                    self.report()
+
+    def _weighed(self, X: Any, y: Any, weight: Any) -> Any:
+        """Rows of unequal importance: predict each, then learn from it with its weight."""
+        import numpy as np
+
+        right = np.zeros(y.size, bool)
+        for at in range(y.size):
+            if self.learner.labels:
+                wide = X[at : at + 1].copy()
+                wide.resize((1, max(X.shape[1], self.learner.learner.n_features)))
+                known = self.learner.learner.n_features
+                if known:
+                    wide.resize((1, known))
+                    found = self.learner.learner.predict(wide, self.learner.hypothesis)[0]
+                    right[at] = found == y[at]
+            self.learner.learn_rows(X[at : at + 1], y[at : at + 1], weight[at : at + 1])
+        return right
+
+    def report(self) -> None:
+        """Say where the stream stands, and write the model."""
+        now = time.perf_counter()
+        since = self.rows - self.reported
+        told = {
+            "rows": self.before + self.rows,
+            "accuracy": round((self.right_before + self.right) / max(self.before + self.rows, 1), 6),
+            "recent_accuracy": round(self.recent / max(since, 1), 6),
+            "recent_rows": since,
+            "mistakes": int(self.learner.learner.mistakes),
+            "updates": int(self.learner.learner.updates),
+            "classes": len(self.learner.labels),
+            "features": self.examples.n_features,
+            "rows_per_second": round(since / max(now - self.last, 1e-9)),
+            "skipped": len(self.examples.skipped),
+        }
+        self._write()
+        if self.json:
+            import json
+
+            print(json.dumps(told), flush=True)
+        else:
+            print(
+                f"{told['rows']:>12,} rows  accuracy {told['accuracy']:.4f}  "
+                f"last {since:,}: {told['recent_accuracy']:.4f}  "
+                f"{told['features']:,} features  {told['rows_per_second']:,} rows/s",
+                flush=True,
+            )
+        self.reported, self.recent, self.last = self.rows, 0, time.perf_counter()
+
+    def finish(self) -> None:
+        """Report what came after the last report."""
+        if self.rows > self.reported or not self.reported:
+            self.report()
+
+    def _write(self) -> None:
+        if self.model is not None and self.rows:
+            from rosenblatt.streams.model_file import save_stream
+
+            save_stream(
+                self.learner, self.model, self.examples.schema, {"right": self.right_before + self.right}
+            )

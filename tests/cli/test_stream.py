@@ -1,0 +1,147 @@
+"""Streams and files larger than memory, from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rosenblatt.cli.app import app
+from rosenblatt.learner import Learner
+from rosenblatt.storage import load_learner
+from rosenblatt.streams.online import OnlineLearner
+
+CLI = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def run(*arguments, code=0, stdin=None):
+    result = CLI.invoke(app, [str(argument) for argument in arguments], input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def events(n, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(n):
+        label = str(rng.choice(["up", "down", "flat"] if k > 20 else ["up", "down"]))
+        rows.append({"label": label, "word": f"{label}{rng.integers(3)}", "size": int(rng.integers(5))})
+    return rows
+
+
+def as_lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_a_stream_from_standard_input_reports_and_saves(tmp_path):
+    rows = events(250)
+    model = tmp_path / "m.safetensors"
+    result = run(
+        "stream", "-", "--target", "label", "--model", model, "--every", "100", "--json", stdin=as_lines(rows)
+    )
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [report["rows"] for report in told] == [100, 200, 250]
+    learner, right = OnlineLearner(), 0
+    for row in rows:
+        x = {key: value for key, value in row.items() if key != "label"}
+        right += learner.predict_one(x) == row["label"]
+        learner.learn_one(x, row["label"])
+    assert told[-1]["accuracy"] == pytest.approx(right / 250, abs=1e-6)
+    stored, about = load_learner(model)
+    assert about["feature_names"] == list(learner.names)
+    n = len(learner.names)
+    assert np.array_equal(stored.weights("averaged"), learner.learner.weights("averaged")[:, : n + 1])
+    assert "down" in run("evaluate", model, "-", stdin=as_lines(rows)).stdout
+
+
+def test_a_stream_goes_on_where_it_stopped(tmp_path):
+    rows = events(200)
+    (tmp_path / "all.jsonl").write_text(as_lines(rows))
+    (tmp_path / "one.jsonl").write_text(as_lines(rows[:90]))
+    (tmp_path / "two.jsonl").write_text(as_lines(rows[90:]))
+    whole = run("stream", tmp_path / "all.jsonl", "--model", tmp_path / "a.safetensors", "--json")
+    run("stream", tmp_path / "one.jsonl", "--model", tmp_path / "b.safetensors")
+    second = run("stream", tmp_path / "two.jsonl", "--model", tmp_path / "b.safetensors", "--json")
+    one, other = json.loads(whole.stdout.splitlines()[-1]), json.loads(second.stdout.splitlines()[-1])
+    assert one["accuracy"] == other["accuracy"]
+    assert one["rows"] == other["rows"] == 200
+    a, b = (load_learner(tmp_path / f"{name}.safetensors")[0] for name in "ab")
+    assert np.array_equal(a.weights("averaged"), b.weights("averaged"))
+
+
+@pytest.mark.parametrize(
+    "options", [["--forget", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
+)
+def test_options_of_a_stream(tmp_path, options):
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 7},w{k % 3},{k % 2}\n" for k in range(100)))
+    told = run("stream", tmp_path / "a.csv", *options, "--json").stdout
+    assert json.loads(told)["rows"] == 100
+
+
+def test_bad_lines_stop_a_stream_or_are_listed(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 0}\n{"x": }\n{"x": 2, "y": 1}\n')
+    result = run("stream", tmp_path / "a.jsonl", "--target", "y", code=2)
+    assert "a.jsonl:2:" in result.stderr
+    result = run("stream", tmp_path / "a.jsonl", "--target", "y", "--skip-bad", "--json")
+    assert json.loads(result.stdout)["skipped"] == 1
+    assert "skipped 1 bad line" in result.stderr
+    run("stream", tmp_path / "a.jsonl", "--every", "0", code=2)
+    run("stream", tmp_path / "a.jsonl", "--rule", "nobody", code=2)
+
+
+def svm(tmp_path, classes=(0, 1, 2)):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(-3, 4, (300, 5)), rng.choice(classes, 300)
+    text = "".join(
+        f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row) if v) + "\n"
+        for row, label in zip(X, y, strict=True)
+    )
+    (tmp_path / "a.svm").write_text(text)
+    return tmp_path / "a.svm", X.astype(float), y
+
+
+@pytest.mark.parametrize("through", ["text", "arrow", "stdin"])
+def test_out_of_core_is_in_core(tmp_path, through):
+    path, X, y = svm(tmp_path)
+    expected = Learner(keep_ledger=False)
+    expected.train(X, y, max_iter=3, shuffle=False)
+    source, stdin = path, None
+    if through == "arrow":
+        told = json.loads(run("convert", path, tmp_path / "a.arrow", "--json").stdout)
+        assert told["rows"] == 300
+        source = tmp_path / "a.arrow"
+    elif through == "stdin":
+        source, stdin = "-", path.read_text()
+    model = tmp_path / "m.safetensors"
+    options = ["--out-of-core", "--passes", "3", "--no-shuffle", "--model", model, "--json"]
+    told = json.loads(run("fit", source, *options, stdin=stdin).stdout)
+    assert told["mistakes"] == [epoch.mistakes for epoch in expected.epochs]
+    if through != "stdin":  # which cannot be read again to be scored
+        assert told["accuracy"]["train"]["averaged"]["accuracy"] == pytest.approx(
+            expected.standings["averaged"].accuracy
+        )
+    stored, _ = load_learner(model)
+    assert np.array_equal(stored.weights("averaged"), expected.weights("averaged"))
+    assert "out of core" in run("fit", source, "--out-of-core", "--passes", "2", stdin=stdin).stdout
+
+
+def test_memory_decides(tmp_path):
+    path, _, _ = svm(tmp_path)
+    assert "out of core" in run("fit", path, "--memory", "170MB", "--out-of-core").stdout
+    assert "out of core" not in run("fit", path, "--memory", "170MB").stdout
+    result = run("fit", path, "--memory", "1KB", code=2)
+    assert "more than the memory asked for" in result.stderr
+    run("fit", path, "--memory", "plenty", code=2)
+
+
+def test_convert_refuses_what_it_cannot_write(tmp_path):
+    path, _, _ = svm(tmp_path)
+    assert "only Arrow" in run("convert", path, tmp_path / "a.txt", code=2).stderr
+    path.write_text("1 1:x\n")
+    run("convert", path, tmp_path / "b.arrow", code=2)
+    assert not (tmp_path / "b.arrow").exists()
