@@ -67,8 +67,22 @@ def main(folder, limit):
     import torch
 
     device = "cuda" if torch.cuda.is_available() else None
-    say("python", sys.version.split()[0], "torch", torch.__version__, "numba", numba.__version__, "numpy", np.__version__)
-    say("device", torch.cuda.get_device_name(0) if device else "none: the CPU stands in", "cores", os.cpu_count())
+    say(
+        "python",
+        sys.version.split()[0],
+        "torch",
+        torch.__version__,
+        "numba",
+        numba.__version__,
+        "numpy",
+        np.__version__,
+    )
+    say(
+        "device",
+        torch.cuda.get_device_name(0) if device else "none: the CPU stands in",
+        "cores",
+        os.cpu_count(),
+    )
     X, y, Xt, yt = mnist(folder)
     say("MNIST read", X.shape, Xt.shape)
     Xg, Xtg = (torch.as_tensor(A, device=device or "cpu") for A in (X, Xt))
@@ -89,7 +103,7 @@ def main(folder, limit):
             torch.ones((512, 512), device=device).cpu()
         say("1 MiB to the CPU", f"{(time.perf_counter() - t) / 20 * 1e6:.0f} µs")
 
-    for block in (256, 512, 1024):
+    for block in (512, 1024, 2048, 4096):
         learner, seconds = trained(Xg, y, 5, limit, degree=4, block_size=block)
         say(f"poly 4, block {block}: seconds a pass", [f"{s:.4f}" for s in seconds])
         say("  mistakes", [e.mistakes for e in learner.epochs], "support rows", learner.n_support)
@@ -115,7 +129,12 @@ def main(folder, limit):
 
     start = time.perf_counter()
     learner, seconds = trained(Xg, y, 10, limit, degree=4, tf32=True)
-    say("TF32, poly 4: mistakes", [e.mistakes for e in learner.epochs], "median pass", f"{np.median(seconds):.4f}")
+    say(
+        "TF32, poly 4: mistakes",
+        [e.mistakes for e in learner.epochs],
+        "median pass",
+        f"{np.median(seconds):.4f}",
+    )
 
     for dtype, n in (("float32", 60_000), ("float64", 60_000)):
         there, _ = trained(Xg[:n].to(getattr(torch, dtype)), y[:n], 3, limit, degree=4)

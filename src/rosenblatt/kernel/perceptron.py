@@ -35,7 +35,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     kernel : str or callable, default="poly"
         ``poly`` ``(γ a·b + coef0)^degree``, ``rbf`` ``exp(−γ‖a−b‖²)``, ``linear`` ``a·b``, a function of two blocks
         of rows that returns one value for every pair, or ``precomputed``: ``X`` is then a Gram matrix.
-    degree, gamma, coef0 : int, float, float; default 3, None, 1.0
+    degree, gamma, coef0 : int, float, float; default 2, None, 1.0
         Of the kernel. ``gamma=None`` is 1 for ``poly`` and 1/features for ``rbf``; ``"scale"`` is
         ``1/(features·variance)`` of the first data seen.
     rule : str or rule, default="rosenblatt"
@@ -71,8 +71,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Go on from the last fit instead of starting anew.
     keep_ledger : bool, default=True
         Record every update. Without it only ``last`` and ``averaged`` are known.
-    block_size : int, default=512
-        Rows decided together; changes the speed only.
+    block_size : int or None, default=None
+        Rows decided together; changes the speed only. None is 512, or 1024 on a GPU.
     device : str or None, default=None
         Move the data there (``"cuda"``); None computes where the data are.
     dtype : str or None, default=None
@@ -126,7 +126,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         kernel: Any = "poly",
         *,
-        degree: int = 3,
+        degree: int = 2,
         gamma: Any = None,
         coef0: float = 1.0,
         rule: Any = "rosenblatt",
@@ -144,7 +144,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: Any = None,
         warm_start: bool = False,
         keep_ledger: bool = True,
-        block_size: int = 512,
+        block_size: int | None = None,
         device: str | None = None,
         dtype: str | None = None,
         tf32: bool = False,

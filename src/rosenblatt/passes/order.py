@@ -48,7 +48,13 @@ class Shuffle:
         keys = np.empty(n, np.uint64)
         bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
         _fill_keys(bits, rows.indices, rows.starts, labels, keys)
-        given = in_given_order(n, sample_weight)
+        self._arrange(keys, seed, sample_weight)
+
+    def _arrange(
+        self, keys: NDArray[np.uint64], seed: int, sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        """Take the keys of the rows, one each, and count visits by weight."""
+        given = in_given_order(keys.size, sample_weight)
         self._order, self._weight, self._seed = given.order, given.weight, np.array([seed % 2**64], np.uint64)
         self._keys = _told_apart(keys[given.order])
 

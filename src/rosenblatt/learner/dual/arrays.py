@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.matrix import checked_matrix
 
 FLOATS = ("float32", "float64")
-AT_ONCE_HERE, AT_ONCE_THERE = 1 << 20, 1 << 27  # kernel values held at once: in cache, or in a GPU's memory
+AT_ONCE_HERE, AT_ONCE_THERE = 1 << 20, 1 << 28  # kernel values held at once: in cache, or in a GPU's memory
 
 
 def is_foreign(X: Any) -> bool:
@@ -33,6 +33,16 @@ def to_numpy(A: Any) -> NDArray[Any]:
         A = A.detach().cpu()
         return np.asarray(A.numpy())
     return np.asarray(A) if isinstance(A, np.ndarray) or not is_foreign(A) else np.from_dlpack(A)
+
+
+def cut(n: int, size: int) -> Iterator[slice]:
+    """Cut ``n`` rows into pieces of at most ``size``.
+
+    >>> list(cut(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    for lo in range(0, n, size):
+        yield slice(lo, min(lo + size, n))
 
 
 class Arrays:
@@ -54,6 +64,7 @@ class Arrays:
         self._library = "numpy"
         self.device: Any = None
         self.tf32 = tf32
+        self._pinned: dict[Any, Any] = {}
         if device is not None:
             self._library = _torch_library()
             self.device = device
@@ -118,11 +129,34 @@ class Arrays:
             return np.empty(shape, dtype)
         return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)
 
-    def rows(self, X: Any, numbers: NDArray[np.int64]) -> Any:
-        """Return the rows of those numbers."""
+    def fetch(self, **arrays: Any) -> list[NDArray[Any]]:
+        """Bring arrays to the CPU together; each stays valid until the next of its name is fetched."""
+        if self.here or not any(getattr(A, "is_cuda", False) for A in arrays.values()):
+            return [np.ascontiguousarray(to_numpy(A)) for A in arrays.values()]
+        import torch
+
+        # Pageable memory costs a page fault for every 4 KiB; a pinned buffer, kept, costs nothing.
+        found = []
+        for name, A in arrays.items():
+            size, kept = A.numel(), self._pinned.get((name, A.dtype))
+            if kept is None or kept.numel() < size:
+                kept = self._pinned[name, A.dtype] = torch.empty(2 * size, dtype=A.dtype, pin_memory=True)
+            found.append(kept[:size].view(A.shape).copy_(A, non_blocking=True))
+        torch.cuda.current_stream().synchronize()
+        return [A.numpy() for A in found]
+
+    def variance(self, X: Any) -> float:
+        """Return the variance of all numbers in a matrix."""
+        if hasattr(X, "tocsr"):
+            return float(X.multiply(X).mean() - X.mean() ** 2)
+        centred = X - self.xp.mean(X)
+        return float(self.xp.mean(centred * centred))
+
+    def rows(self, X: Any, numbers: Any) -> Any:
+        """Return the rows of those numbers, which lie here or where the matrix lies."""
         if self.here:
             return X[numbers]
-        index = self.put(numbers, "int64")
+        index = self.put(numbers, "int64") if isinstance(numbers, np.ndarray) else numbers
         return X[index] if _is_torch(X) else self.xp.take(X, index, axis=0)
 
     def columns(self, X: Any, index: Any) -> Any:
@@ -153,6 +187,9 @@ class Arrays:
                 yield
         finally:
             products.allow_tf32 = before
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pinned": {}}
 
     def _dtype_of(self, X: Any) -> str:
         if self.device is not None and not is_foreign(X):

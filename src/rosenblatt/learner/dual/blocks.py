@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import to_numpy
+from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.scorebook import ScoreBook
 from rosenblatt.passes.kernel_block import LARGEST_SCALE, SMALLEST_SCALE, Block, Log, Space, visit_block
 from rosenblatt.passes.records import ENTRY, State, Visits
@@ -14,6 +14,7 @@ from rosenblatt.passes.records import ENTRY, State, Visits
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
 
+ROWS_HERE, ROWS_THERE = 512, 2048  # in one block: a device rather takes fewer, larger steps
 MOST_VISITS = 1 << 16  # in one block
 LINES_AT_ONCE = 4096  # visits that a ledger makes room for
 
@@ -24,6 +25,11 @@ class Data(NamedTuple):
     X: Any
     labels: NDArray[np.int64]  # class indices
     first_row: int  # the number of the first one among all the learner has seen
+
+
+def rows_at_once(learner: "DualLearner") -> int:
+    """Return how many rows are decided together."""
+    return learner.block_size or (ROWS_HERE if learner.unstarted().arrays.here else ROWS_THERE)
 
 
 def slots_of(learner: "DualLearner", data: Data) -> NDArray[np.int64]:
@@ -41,7 +47,7 @@ def new_book(learner: "DualLearner", data: Data, once: bool) -> ScoreBook:
     both = np.concatenate([learner.W, learner.A])[:, : learner.n_support].T
     scores = space.all_times(data.X, support, both)
     scores /= space.unit
-    return ScoreBook(space, data.X, scores, learner.block_size, once)
+    return ScoreBook(space, data.X, scores, rows_at_once(learner), once)
 
 
 class Part(NamedTuple):
@@ -52,23 +58,26 @@ class Part(NamedTuple):
     shown: NDArray[np.int64]  # the rows, each once
     rows: Any  # where matrices live
     kept: Any  # the same as support rows are remembered
-    gram: NDArray[Any]
+    gram: Any  # where matrices live
 
 
 def parts(learner: "DualLearner", data: Data, visits: Visits) -> Iterator[Part]:
     """Cut visits into blocks of at most so many rows; few rows shown often are one block."""
-    space, size = learner.unstarted(), learner.block_size
+    space, size = learner.unstarted(), rows_at_once(learner)
     repeats = visits.weight.size > 0
     at_once = MOST_VISITS if repeats and data.labels.size <= size else size
-    for lo in range(0, visits.order.size, at_once):
-        shown = visits.order[lo : lo + at_once].astype(np.int64)
+    order = visits.order.astype(np.int64)
+    there = None if space.arrays.here else space.arrays.put(order, "int64")
+    for piece in cut(order.size, at_once):
+        shown = order[piece]
         place = np.arange(shown.size)
         if repeats:
             shown, place = np.unique(shown, return_inverse=True)
-        rows = space.arrays.rows(data.X, shown)
+        index = shown if repeats or there is None else there[piece]
+        rows = space.arrays.rows(data.X, index)
         kept = space.remembered(rows, shown + data.first_row)
-        gram = np.ascontiguousarray(to_numpy(space.values(rows, kept)))
-        yield Part(place.reshape(-1), visits.weight[lo : lo + at_once], shown, rows, kept, gram)
+        weight = visits.weight[piece]
+        yield Part(place.reshape(-1), weight, shown, rows, kept, space.values(rows, kept))
 
 
 def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None) -> None:
@@ -80,9 +89,10 @@ def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBo
     in_space, room = Space(space.unit, learner.delta**2), np.empty(classes)
     for part in parts(learner, data, visits):
         shown = part.shown
-        ahead = _ahead(learner, part.rows) if book is None else book.look(shown, part.rows)[:, :classes]
-        ahead = np.array(ahead.T, order="C")
-        block = Block(part.visits, part.weight, shown, truth[shown], ahead, part.gram)
+        gram, ahead = _fetched(learner, book, part)
+        block = Block(
+            part.visits, part.weight, shown, truth[shown], np.array(ahead.T[:classes], order="C"), gram
+        )
         log = _new_log(slots, shown.size, classes, learner.n_support)
         learner.reserve(learner.n_support + shown.size)
         first = 0
@@ -98,17 +108,32 @@ def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBo
                 learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
                 learner.totals["written"] = 0
             _fold(learner, book, block, log)
-        _remember(learner, data, part, log.born[: log.counts[1]])
-        if book is not None:
-            touched = log.touched[: log.counts[2]]
-            book.note(shown, part.gram, touched, arrays.rows(part.kept, touched), log.moves[: touched.size])
+        touched = log.touched[: log.counts[2]]
+        if touched.size:
+            moved = arrays.rows(part.kept, touched)
+            _remember(learner, data, shown, moved, log)
+            if book is not None:
+                book.note(shown, gram, touched, moved, log.moves[: touched.size])
 
 
-def _ahead(learner: "DualLearner", rows: Any) -> NDArray[np.float64]:
+def _fetched(
+    learner: "DualLearner", book: ScoreBook | None, part: Part
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Bring the Gram matrix and the scores of a block to the CPU, together."""
     space, n = learner.unstarted(), learner.n_support
-    if not n:
-        return np.zeros((rows.shape[0], learner.W.shape[0]))
-    return space.times(rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
+    if book is not None:
+        news = book.news(part.rows)
+    elif n:
+        news = space.times(part.rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
+    else:
+        news = None
+    if news is None:
+        gram, told = space.arrays.fetch(gram=part.gram)[0], None
+    else:
+        gram, told = space.arrays.fetch(gram=part.gram, news=news)
+    if book is not None:
+        return gram, book.look(part.shown, told)
+    return gram, np.zeros((part.shown.size, learner.W.shape[0])) if told is None else told.astype(np.float64)
 
 
 def _new_log(slots: NDArray[np.int64], rows: int, classes: int, support: int) -> Log:
@@ -116,12 +141,14 @@ def _new_log(slots: NDArray[np.int64], rows: int, classes: int, support: int) ->
     return Log(slots, born, touched, place, np.zeros((rows, 2 * classes)), np.array([support, 0, 0]))
 
 
-def _remember(learner: "DualLearner", data: Data, part: Part, born: NDArray[np.int64]) -> None:
-    """Store the rows that became support rows, in the order they did."""
+def _remember(learner: "DualLearner", data: Data, shown: NDArray[np.int64], moved: Any, log: Log) -> None:
+    """Store the rows that became support rows, in the order they did; ``moved`` are those that were touched."""
+    born = log.born[: log.counts[1]]
     if not born.size:
         return
-    learner.support.add(learner.unstarted().arrays.rows(part.kept, born))
-    learner.support_rows = np.concatenate([learner.support_rows, part.shown[born] + data.first_row])
+    every = born.size == log.counts[2]
+    learner.support.add(moved if every else learner.unstarted().arrays.rows(moved, log.place[born]))
+    learner.support_rows = np.concatenate([learner.support_rows, shown[born] + data.first_row])
     if learner.ledger is not None:
         learner.ledger.support_rows = learner.support_rows
 

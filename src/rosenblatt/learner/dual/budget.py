@@ -61,15 +61,13 @@ class BudgetPass:
         scores = np.empty(classes)
         for part in parts(learner, data, visits):
             support = learner.support.all()
-            beside = part.gram[:, :0] if support is None else to_numpy(space.values(part.rows, support))
-            block = BudgetBlock(
-                part.visits,
-                part.weight,
-                part.shown,
-                truth[part.shown],
-                np.ascontiguousarray(beside),
-                part.gram,
-            )
+            if support is None:
+                gram = arrays.fetch(gram=part.gram)[0]
+                beside = gram[:, :0]
+            else:
+                gram, beside = arrays.fetch(gram=part.gram, beside=space.values(part.rows, support))
+            beside = np.ascontiguousarray(beside)
+            block = BudgetBlock(part.visits, part.weight, part.shown, truth[part.shown], beside, gram)
             budget.home[:] = -1
             first = 0
             while first < part.visits.size:

@@ -69,7 +69,7 @@ def save_dual(
             "fit_intercept": bool(learner.unit),
             "keep_ledger": learner.ledger is not None and ledger,
             "seed": int(learner.seed),
-            "block_size": learner.block_size,
+            "block_size": None if learner.block_size is None else int(learner.block_size),
             "n_features": learner.n_features,
             "rows_seen": learner.rows_seen,
             "converged": learner.converged,

@@ -13,6 +13,7 @@ from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
 from rosenblatt.learner.dual.blocks import Data, exact_pass, new_book
 from rosenblatt.learner.dual.budget import FORGET, BudgetPass
 from rosenblatt.learner.dual.ledger import DualLedger
+from rosenblatt.learner.dual.order import shuffled
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.dual.state import DualState
@@ -21,9 +22,8 @@ from rosenblatt.learner.dual.voting import votes
 from rosenblatt.learner.learner import MULTI_CLASS, Epoch
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.standing import Standing
-from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.order import in_given_order
 from rosenblatt.passes.records import Visits
-from rosenblatt.passes.rows import rows_of
 
 __all__ = ["FORGET", "DualLearner"]
 
@@ -43,7 +43,7 @@ class DualLearner(DualState):
     fit_intercept : learn a bias, as the weight of an always-one coordinate: ``K + 1``
     keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
     seed : of the shuffle, of ``random`` and of forgetting by chance
-    block_size : rows decided together; changes the speed only
+    block_size : rows decided together; changes the speed only; None is 512, or 1024 on a device
     device, dtype, tf32 : where and how exactly products are computed; see :mod:`rosenblatt.learner.dual.arrays`
 
     Examples
@@ -59,7 +59,7 @@ class DualLearner(DualState):
         rule: Any = "rosenblatt",
         *,
         kernel: Any = "poly",
-        degree: int = 3,
+        degree: int = 2,
         gamma: Any = None,
         coef0: float = 1.0,
         delta: float = 0.0,
@@ -69,7 +69,7 @@ class DualLearner(DualState):
         fit_intercept: bool = False,
         keep_ledger: bool = True,
         seed: int = 0,
-        block_size: int = 512,
+        block_size: int | None = None,
         device: str | None = None,
         dtype: str | None = None,
         tf32: bool = False,
@@ -82,8 +82,8 @@ class DualLearner(DualState):
             raise ValueError(f"budget must be 1 or more rows, or None, got {budget!r}")
         if forget not in FORGET:
             raise ValueError(f"forget must be one of {', '.join(FORGET)}, got {forget!r}")
-        if not isinstance(block_size, int | np.integer) or block_size < 1:
-            raise ValueError(f"block_size must be 1 or more, got {block_size!r}")
+        if block_size is not None and (not isinstance(block_size, int | np.integer) or block_size < 1):
+            raise ValueError(f"block_size must be 1 or more, or None, got {block_size!r}")
         super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
         self.rule = rules.resolve(rule)
         if hasattr(self.rule, "narrowed"):
@@ -94,7 +94,7 @@ class DualLearner(DualState):
             kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0
         )  # says at once what is wrong
         self.kernel_parameters = (kernel, degree, gamma, coef0)
-        self.delta, self.seed, self.block_size = float(delta), seed, int(block_size)
+        self.delta, self.seed, self.block_size = float(delta), seed, block_size
         self.budget, self.forget = budget, forget
         self._place = (device, dtype, tf32)
         self.epochs: list[Epoch] = []
@@ -131,21 +131,15 @@ class DualLearner(DualState):
         """
         data, weight = self._take_in(X, y, sample_weight, None, stream=False)
         n = data.labels.size
-        shuffled = (
-            Shuffle(
-                rows_of(to_numpy(data.X) if is_foreign(data.X) else data.X), data.labels, self.seed, weight
-            )
-            if shuffle
-            else None
-        )
+        shuffle_of = shuffled(data.X, data.labels, self.seed, weight) if shuffle else None
         visits = in_given_order(n, weight)
         book = None
         if self.budget is None:
             book = new_book(self, data, once=visits.order.size == np.unique(visits.order).size)
         self.converged = False
         for _ in range(max_iter):
-            if shuffled is not None:
-                visits = shuffled.epoch(len(self.epochs))
+            if shuffle_of is not None:
+                visits = shuffle_of.epoch(len(self.epochs))
             epoch = self._pass(data, visits, book)
             if on_epoch is not None:
                 on_epoch(epoch)
@@ -241,11 +235,7 @@ class DualLearner(DualState):
             self.meet(encoded(classes)[0])
         self.meet(met)
         if self.space is None:
-            variance = (
-                float(X.var())
-                if self.kernel_parameters[2] == "scale" and arrays.here and not hasattr(X, "tocsr")
-                else 1.0
-            )
+            variance = arrays.variance(X) if self.kernel_parameters[2] == "scale" else 1.0
             kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
             self.space = FeatureSpace(arrays, kernel, self.unit)
             self.space.sized_for(X)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 
@@ -23,7 +24,10 @@ class ScoreBook:
         self._X = X
         self.scores = scores
         self._block = block
-        self._once = once  # every pass visits a row once, so what a visit computed can be kept
+        self._classes = scores.shape[1] // 2
+        self._once = once  # every pass visits a row once
+        # Then what a visit computed can be kept. A device rather computes more, in fewer and larger steps.
+        self._keep = once and space.arrays.here
         self._known = np.zeros(
             X.shape[0], np.int64
         )  # how many of the recent updates each row's scores include
@@ -32,12 +36,19 @@ class ScoreBook:
         self._there = RowStore(space.arrays)  # their steps, beside the rows
         self._moves = np.empty((0, scores.shape[1]))  # their steps, here
 
-    def look(self, numbers: NDArray[np.int64], rows: Any) -> NDArray[np.float64]:
-        """Return the scores of a block of rows under the weights as they are now."""
-        now = self.scores[numbers]
-        if len(self._rows):
-            now += self._space.times(rows, self._rows.all(), self._there.all())
-        if self._once:
+    def news(self, rows: Any) -> Any:
+        """Return what recent updates add to the scores of a block of rows, where matrices live; None if nothing."""
+        if not len(self._rows):
+            return None
+        steps = self._there.all()
+        return self._space.times(rows, self._rows.all(), steps if self._keep else steps[:, : self._classes])
+
+    def look(self, numbers: NDArray[np.int64], news: NDArray[Any] | None) -> NDArray[np.float64]:
+        """Return the scores of a block of rows under the weights as they are now, those of ``W`` first."""
+        now = self.scores[numbers] if self._keep else self.scores[numbers, : self._classes]
+        if news is not None:
+            now += news
+        if self._keep:
             self.scores[numbers] = now
             self._known[numbers] = len(self._rows)
         return now
@@ -55,8 +66,9 @@ class ScoreBook:
             return
         if self._once:
             self._append(rows, moves)
-            self.scores[numbers] += gram[:, touched] @ moves
-            self._known[numbers] = len(self._rows)
+            if self._keep:
+                self.scores[numbers] += gram[:, touched] @ moves
+                self._known[numbers] = len(self._rows)
             return
         # A row that is shown many times in a pass is kept once, with the sum of its steps.
         met, first = np.unique(touched, return_index=True)
@@ -83,10 +95,15 @@ class ScoreBook:
                 since = int(self._known[group[0]])
                 if since == len(self._rows):
                     continue
-                for lo in range(0, group.size, self._block):
-                    part = group[lo : lo + self._block]
-                    rows = self._space.arrays.rows(self._X, part)
-                    self.scores[part] += self._space.times(rows, every[since:], steps[since:, ...])
+                at_once = self._block
+                if not self._space.arrays.here:
+                    at_once = max(at_once, self._space.arrays.at_once // len(self._rows))
+                for piece in cut(group.size, at_once):
+                    part = group[piece]
+                    whole = part.size == self.scores.shape[0]
+                    rows = self._X if whole else self._space.arrays.rows(self._X, part)
+                    news = self._space.times(rows, every[since:, ...], steps[since:, ...])
+                    self.scores[part] += self._space.arrays.fetch(caught=news)[0]
         self._rows.clear()
         self._there.clear()
         self._moves = self._moves[:0]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import Arrays, to_numpy
+from rosenblatt.learner.dual.arrays import Arrays, cut
 from rosenblatt.learner.dual.kernels import Kernel, Precomputed, sqnorms
 
 
@@ -42,16 +42,14 @@ class FeatureSpace:
             told = told + self.bias / self.unit
         return told
 
-    def times(self, A: Any, B: Any, coefficients: Any) -> NDArray[np.float64]:
-        """Return ``K(A, B)·coefficients`` in units, ``(rows, columns of coefficients)``, never holding all of K."""
+    def times(self, A: Any, B: Any, coefficients: Any) -> Any:
+        """Return ``K(A, B)·coefficients`` in units, where matrices live, never holding all of K."""
         width = max(1, self.arrays.at_once // max(1, A.shape[0]))
         total: Any = 0.0
-        for lo in range(0, B.shape[0], width):
-            part = self.values(A, B[lo : lo + width]) @ coefficients[lo : lo + width, :]
+        for piece in cut(int(B.shape[0]), width):
+            part = self.values(A, B[piece, ...]) @ coefficients[piece, :]
             total = total + (part.astype(np.float64) if self.arrays.here else part)
-        if B.shape[0] == 0:
-            return np.zeros((A.shape[0], coefficients.shape[1]))
-        return to_numpy(total).astype(np.float64, copy=False)
+        return total
 
     def all_times(self, X: Any, B: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``K(X, B)·coefficients`` for any number of rows, not in units but as it is."""
@@ -62,6 +60,8 @@ class FeatureSpace:
         at_once = 512 if self.arrays.here else max(1, self.arrays.at_once // int(B.shape[0]))
         with self.arrays.exact_products():
             for lo in range(0, X.shape[0], at_once):
-                told[lo : lo + at_once] = self.times(X[lo : lo + at_once], B, there)
+                told[lo : lo + at_once] = self.arrays.fetch(told=self.times(X[lo : lo + at_once], B, there))[
+                    0
+                ]
         told *= self.unit
         return told

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import to_numpy
+from rosenblatt.learner.dual.arrays import cut, to_numpy
 from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.passes.kernel_votes import vote_each_column, vote_jointly_by_column
 
 COLUMNS_HERE = 256  # rows told at once on the CPU: their scores and votes stay in cache
-LINES_THERE = 256  # lines of the ledger taken at once on a device
-NUMBERS_THERE = 1 << 27  # held at once on a device
+LINES_THERE = 1024  # lines of the ledger taken at once on a device
+NUMBERS_THERE = 1 << 29  # held at once on a device
 
 
 def votes(
@@ -28,11 +28,11 @@ def votes(
     tell = _told_here if space.arrays.here else _told_there
     at_once = COLUMNS_HERE
     if not space.arrays.here:
-        at_once = max(1, NUMBERS_THERE // max(int(support.shape[0]), LINES_THERE * classes))
+        at_once = max(1, NUMBERS_THERE // max(int(support.shape[0]), LINES_THERE))
     with space.arrays.exact_products():
-        for lo in range(0, X.shape[0], at_once):
-            part = X[lo : lo + at_once]
-            told[lo : lo + at_once] = tell(space, _columns(space, support, part), ledger, slots, joint, clock)
+        for piece in cut(int(X.shape[0]), at_once):
+            values = _columns(space, support, X[piece, ...])
+            told[piece] = tell(space, values, ledger, slots, joint, clock)
     told /= clock
     return told
 
@@ -75,19 +75,18 @@ def _told_there(
 
 def _signs_there(space: FeatureSpace, values: Any, entries: Any, slots: Any, clock: float) -> Any:
     arrays, xp = space.arrays, space.arrays.xp
-    lived = np.diff(np.append(entries["clock"], clock))  # of the hypothesis that each line made
+    lived = arrays.put(np.diff(np.append(entries["clock"], clock)), "float64")  # of what each line made
+    shrunk = [np.cumprod(entries["decay"][part]) for part in cut(slots.size, LINES_THERE)]
+    # A positive factor changes no sign: undo the decays of a part, line by line.
+    steps = arrays.put(entries["tau"] / np.concatenate([*shrunk, np.empty(0)]), "float64")
+    index = arrays.put(slots, "int64")
     score = arrays.put(np.zeros(values.shape[1]), "float64")
     told = arrays.put(np.zeros(values.shape[1]), "float64")
-    for lo in range(0, slots.size, LINES_THERE):
-        part = slice(lo, lo + LINES_THERE)
-        shrunk = np.cumprod(
-            entries["decay"][part]
-        )  # a positive factor changes no sign: undo it, line by line
-        steps = arrays.put(entries["tau"][part] / shrunk, "float64")
-        moves = xp.asarray(arrays.rows(values, slots[part]), dtype=xp.float64) * steps[:, None]
+    for part, decays in zip(cut(slots.size, LINES_THERE), shrunk, strict=True):
+        moves = xp.asarray(arrays.rows(values, index[part]), dtype=xp.float64) * steps[part][:, None]
         after = arrays.running_sum(moves) + score[None, :]
-        told = told + arrays.put(lived[part], "float64") @ xp.sign(after)
-        score = after[-1, :] * float(shrunk[-1])
+        told = told + lived[part] @ xp.sign(after)
+        score = after[-1, :] * float(decays[-1])
     return told
 
 
@@ -99,8 +98,8 @@ def _joint_there(
     lived = np.diff(np.append(entries["clock"], clock))
     score = arrays.put(np.zeros((classes, n)), "float64")
     told = arrays.put(np.zeros((classes, n)), "float64")
-    for lo in range(0, slots.size, LINES_THERE // 4):
-        part = slice(lo, lo + LINES_THERE // 4)
+    for lo in range(0, slots.size, LINES_THERE // 16):
+        part = slice(lo, lo + LINES_THERE // 16)
         shrunk = np.cumprod(entries["decay"][part])
         steps = entries["tau"][part] / shrunk
         sides = np.zeros((steps.size, classes))

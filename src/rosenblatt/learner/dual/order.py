@@ -1,0 +1,58 @@
+"""The visiting order of rows that live on a device: the same as of the same rows here, without bringing them over."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.dual.arrays import cut, is_foreign, to_numpy
+from rosenblatt.passes.order import FIRST, GOLDEN, S27, S30, S31, SECOND, Shuffle
+from rosenblatt.passes.rows import rows_of
+
+ROWS_AT_ONCE = 1 << 13
+
+
+def shuffled(
+    X: Any, labels: NDArray[np.int64], seed: int, sample_weight: NDArray[np.float64] | None
+) -> Shuffle:
+    """Return the shuffle of rows, wherever they live."""
+    if is_foreign(X) and hasattr(X, "view") and hasattr(X, "is_cuda"):
+        return ShuffleThere(X, labels, seed, sample_weight)
+    return Shuffle(rows_of(to_numpy(X) if is_foreign(X) else X), labels, seed, sample_weight)
+
+
+class ShuffleThere(Shuffle):
+    """A shuffle whose keys are computed by PyTorch, which has no unsigned arithmetic: two's complement gives it."""
+
+    def __init__(
+        self, X: Any, labels: NDArray[np.int64], seed: int, sample_weight: NDArray[np.float64] | None = None
+    ) -> None:
+        keys = (labels + 1).astype(np.uint64)
+        keys *= SECOND
+        for piece in cut(int(X.shape[0]), ROWS_AT_ONCE):
+            keys[piece] += to_numpy(_said(X[piece].contiguous())).view(np.uint64)
+        self._arrange(keys, seed, sample_weight)
+
+
+def _said(X: Any) -> Any:
+    """Sum what the coordinates of each row say, as ``rosenblatt.passes.order`` does."""
+    import torch
+
+    bits = (
+        X.view(torch.int64) if X.dtype == torch.float64 else X.view(torch.int32).to(torch.int64) & 0xFFFFFFFF
+    )
+    columns = torch.arange(1, X.shape[1] + 1, dtype=torch.int64, device=X.device) * _signed(GOLDEN)
+    z = (bits ^ _down(bits, 32)) + columns
+    z = (z ^ _down(z, int(S30))) * _signed(FIRST)
+    z = (z ^ _down(z, int(S27))) * _signed(SECOND)
+    z = z ^ _down(z, int(S31))
+    return (z * (bits != 0)).sum(1)
+
+
+def _down(z: Any, by: int) -> Any:
+    """Shift right and fill with zeros."""
+    return (z >> by) & ((1 << (64 - by)) - 1)
+
+
+def _signed(constant: np.uint64) -> int:
+    return int(constant.astype(np.int64))
