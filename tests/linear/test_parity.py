@@ -1,5 +1,8 @@
 """The parity contract: the same examples in the same order give the same model, however they arrive."""
 
+import bz2
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +12,10 @@ from scipy.sparse import csr_array
 
 from rosenblatt import Perceptron
 from rosenblatt.data import open_examples, read_all
+from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
+from rosenblatt.streams.online import OnlineLearner
+from rosenblatt.streams.training import train_on_stream
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -62,6 +68,57 @@ def learned_from(examples):
     return learner
 
 
+def text_file(X, y, folder, name, head, pair):
+    lines = (
+        head.format(label) + " ".join(pair.format(n, float(v)) for n, v in zip(NAMES, row, strict=True))
+        for row, label in zip(X.tolist(), y.tolist(), strict=True)
+    )
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder / name
+
+
+def json_file(X, y, folder):
+    rows = pd.DataFrame(X, columns=NAMES).assign(y=y).to_dict("records")
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder / "data.jsonl"
+
+
+def parquet_file(X, y, folder):
+    pd.DataFrame(X, columns=NAMES).assign(y=y).to_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
+def packed_parts(X, y, folder):
+    lines = libsvm_file(X, y, folder).read_bytes().splitlines(keepends=True)
+    for part, (lo, hi) in enumerate([(0, 50), (50, 51), (51, 120)]):
+        (folder / f"part{part}.svm.bz2").write_bytes(bz2.compress(b"".join(lines[lo:hi])))
+    return str(folder / "part*.svm.bz2")
+
+
+def converted(X, y, folder):
+    with (folder / "data.arrow").open("wb") as file:
+        write_batches(file, open_examples(libsvm_file(X, y, folder), batch_rows=17))
+    return folder / "data.arrow"
+
+
+def streamed(X, y, folder):
+    path = libsvm_file(X, y, folder)
+    return train_on_stream(Learner(), open_examples(path, batch_rows=13), path, passes=1).learner
+
+
+def online(X, y, folder, many):
+    learner = OnlineLearner()
+    learner.meet([-1, 3, 7])
+    if many:
+        learner.learn_many(pd.DataFrame(X, columns=NAMES), y)
+    else:
+        for row, label in zip(X.tolist(), y.tolist(), strict=True):
+            learner.learn_one(dict(zip(NAMES, row, strict=True)), label)
+    trimmed = learner.learner
+    trimmed.W, trimmed.A = trimmed.W[:, :5], trimmed.A[:, :5]
+    return trimmed
+
+
 WAYS_IN = {
     "csr int32": lambda X, y, folder: fitted(csr_array(X), y),
     "csr int64": lambda X, y, folder: fitted(int64_csr(X), y),
@@ -79,6 +136,17 @@ WAYS_IN = {
     "learn one by one": lambda X, y, folder: one_by_one(X, y),
     "libsvm file": lambda X, y, folder: learned_from(open_examples(libsvm_file(X, y, folder), batch_rows=17)),
     "csv file": lambda X, y, folder: learned_from(open_examples(csv_file(X, y, folder), batch_rows=17)),
+    "vowpal wabbit file": lambda X, y, folder: learned_from(
+        open_examples(text_file(X, y, folder, "data.vw", "{} | ", "{}:{!r}"), batch_rows=17)
+    ),
+    "json lines": lambda X, y, folder: learned_from(open_examples(json_file(X, y, folder), batch_rows=17)),
+    "parquet": lambda X, y, folder: learned_from(open_examples(parquet_file(X, y, folder), batch_rows=17)),
+    "csv at once": lambda X, y, folder: learned_from(open_examples(csv_file(X, y, folder), at_once=True)),
+    "packed parts": lambda X, y, folder: learned_from(open_examples(packed_parts(X, y, folder))),
+    "converted": lambda X, y, folder: learned_from(open_examples(converted(X, y, folder))),
+    "out of core": streamed,
+    "learn_one": lambda X, y, folder: online(X, y, folder, many=False),
+    "learn_many": lambda X, y, folder: online(X, y, folder, many=True),
     "whole file": lambda X, y, folder: learned_from([read_all(csv_file(X, y, folder))]),
 }
 
