@@ -7,11 +7,26 @@ __version__ = "0.1.0"
 
 # Public name -> the module it lives in. Importing rosenblatt loads none of them; using a name loads its own.
 _HOME = {
+    "Attributes": "rosenblatt.linear.encoders",
+    "BagOfWords": "rosenblatt.linear.encoders",
+    "BatchPerceptron": "rosenblatt.linear.batch_perceptron",
+    "ClosestCentroid": "rosenblatt.linear.closest_centroid",
+    "FeatureMap": "rosenblatt.linear.encoders",
+    "GaussianDiscriminant": "rosenblatt.linear.gaussian_discriminant",
+    "LogisticRegression": "rosenblatt.linear.logistic_regression",
     "MaxMargin": "rosenblatt.linear.max_margin",
+    "NaiveBayes": "rosenblatt.linear.naive_bayes",
+    "OnlineLearner": "rosenblatt.streams.online",
     "Perceptron": "rosenblatt.linear.perceptron",
+    "PerceptronRegressor": "rosenblatt.linear.perceptron_regressor",
     "add_slack": "rosenblatt.proofs",
+    "as_hyperplane": "rosenblatt.linear.hyperplane",
+    "compare": "rosenblatt.linear.compare",
     "hinge_bound": "rosenblatt.proofs",
+    "merge": "rosenblatt.linear.merging",
     "mistake_bound": "rosenblatt.proofs",
+    "open_examples": "rosenblatt.data",
+    "plots": "rosenblatt.plots",
     "proof_trace": "rosenblatt.learner.trace",
     "rules": "rosenblatt.rules",
     "separability": "rosenblatt.proofs",
@@ -25,7 +40,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
     module = import_module(_HOME[name])
-    value = module if name == _HOME[name].rpartition(".")[2] else getattr(module, name)
+    value = getattr(module, name, module)  # a name without a home of its own is the module itself
     globals()[name] = value
     return value
 

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
+from rosenblatt.cli.compare import compare
 from rosenblatt.cli.convert import convert
 from rosenblatt.cli.evaluate import evaluate
+from rosenblatt.cli.explain import explain
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
 from rosenblatt.cli.predict import predict
@@ -15,7 +17,7 @@ from rosenblatt.cli.stream import stream
 from rosenblatt.cli.telling import guarded, show_tracebacks
 from rosenblatt.cli.verify import verify
 
-COMMANDS = (fit, predict, evaluate, info, prove, verify, solve, stream, convert)
+COMMANDS = (fit, predict, evaluate, explain, compare, info, prove, verify, solve, stream, convert)
 
 app = typer.Typer(
     name="rosenblatt",

@@ -90,6 +90,7 @@ def fit(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Keep nothing for the next run of what was read out of core.")
     ] = False,
+    report_file: opt.Report = None,
     json: opt.AsJson = False,
 ) -> None:
     """Learn from a file, and say how it went.
@@ -100,9 +101,11 @@ def fit(
       rosenblatt fit train.svm --test test.svm --model m.safetensors
       rosenblatt fit weather.csv --target Play --rule passive-aggressive --C 0.1
       rosenblatt fit train.csv --passes 50 --hypothesis voted --json
+      rosenblatt fit data.csv --learner naive-bayes --report report.html
     """
     train = trainer(learner)
     asked = Options(
+        learner=learner,
         rule=rule,
         parameters=_parameters(eta, beta, C, param),
         hypothesis=hypothesis,
@@ -118,12 +121,15 @@ def fit(
             "--save-ledger writes the ledger into --model FILE: "
             + ("drop --no-ledger" if no_ledger else "name one")
         )
-    if model is not None:
-        refuse_overwriting(model, source, test)
+    for written in (model, report_file):
+        if written is not None:
+            refuse_overwriting(written, source, test)
     reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
     from rosenblatt.cli.streamed_fit import fit_on_stream, show_streamed, too_large
 
     if learner == "perceptron" and (out_of_core or too_large(source, memory)):
+        if report_file is not None:
+            refuse("--report draws the rows it was trained on: it needs them in memory")
         if test is not None:
             refuse("--test is held in memory: score with `rosenblatt evaluate` after an out-of-core fit")
         streamed = fit_on_stream(source, reading, asked, memory, not no_cache, model)
@@ -164,6 +170,18 @@ def fit(
         }
         trained.save(model, about, save_ledger)
         report["model"] = model
+    if report_file is not None:
+        from rosenblatt.plots.report import write_report
+
+        write_report(
+            report_file,
+            source,
+            model=trained.learner,
+            X=rows.X,
+            y=rows.y,
+            feature_names=rows.schema.feature_names,
+        )
+        report["report"] = report_file
     if json:
         from rosenblatt.cli.drawing import print_json
 

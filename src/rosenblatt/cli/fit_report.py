@@ -12,8 +12,9 @@ MOST_CLASSES = 6
 def show(report: dict[str, Any]) -> None:
     """Draw the report of a fit."""
     parts = [drawing.title(report["source"]), facts(_facts(report)), "", _hypotheses(report)]
-    if "model" in report:
-        parts += ["", facts([("model", report["model"])])]
+    written = [(name, report[name]) for name in ("model", "report") if name in report]
+    if written:
+        parts += ["", facts(written)]
     drawing.show(*parts)
 
 

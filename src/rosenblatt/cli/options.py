@@ -69,6 +69,10 @@ Hypothesis = Annotated[
     HypothesisName | None,
     typer.Option("--hypothesis", help="What predicts.", show_default="as the model was saved"),
 ]
+Report = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", help="Write one HTML page with tables and pictures here."),
+]
 NoIntercept = Annotated[
     bool, typer.Option("--no-intercept", help="Boundaries pass through the origin: learn no bias.")
 ]

@@ -10,12 +10,16 @@ from typing import Any, NamedTuple, Protocol
 # The name of a learner, and the module that trains and loads it.
 LEARNERS = {
     "perceptron": "rosenblatt.cli.learners.perceptron",
+    "centroid": "rosenblatt.cli.learners.summed",
+    "naive-bayes": "rosenblatt.cli.learners.summed",
+    "logistic": "rosenblatt.cli.learners.logistic",
 }
 
 
 class Options(NamedTuple):
     """What the flags of ``fit`` ask for; a learner refuses those that mean nothing to it."""
 
+    learner: str
     parameters: Mapping[str, float]  # of the rule, those that were given
     rule: str | None = None
     hypothesis: str | None = None
@@ -35,6 +39,7 @@ class Model(Protocol):
     n_features: int
     hypothesis: str  # what predicts unless another is asked for
     about: dict[str, Any]  # what the file says besides: schema, feature names
+    learner: Any  # what was trained
 
     def hypotheses(self) -> tuple[str, ...]:
         """What it can predict by."""

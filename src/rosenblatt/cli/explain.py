@@ -1,0 +1,138 @@
+"""``rosenblatt explain``: why one row got its score, feature by feature."""
+
+from typing import Annotated, Any
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.info import feature_names
+from rosenblatt.cli.learners import load
+from rosenblatt.cli.predict import known_hypothesis
+from rosenblatt.cli.reading import Reading, Rows, read_for
+from rosenblatt.cli.telling import refuse
+
+
+def explain(
+    model: opt.ModelFile,
+    source: opt.Source,
+    row: Annotated[
+        int | None, typer.Option("--row", metavar="N", min=1, help="The row to explain, counted from 1.")
+    ] = None,
+    line: Annotated[
+        int | None, typer.Option("--line", metavar="N", min=1, help="The same by its line in the file.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="The class to speak for.", show_default="the winner")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="The class to speak against.", show_default="none")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 20,
+    hypothesis: opt.Hypothesis = None,
+    target: opt.ModelTarget = None,
+    format: opt.InputFormat = None,
+    zero_based: opt.ZeroBased = None,
+    skip_bad: opt.SkipBad = False,
+    json: opt.AsJson = False,
+) -> None:
+    """Say which features pushed one row which way.
+
+    \b
+    Examples:
+      rosenblatt explain m.safetensors data.csv --row 17
+      rosenblatt explain m.safetensors mail.tsv --line 204 --top 8
+      rosenblatt explain m.safetensors digits.svm --row 3 --label 8 --against 3
+    """
+    if (row is None) == (line is None):
+        refuse("which row? give --row N, counted from 1, or --line N of the file")
+    trained = load(model)
+    chosen = known_hypothesis(trained, model, hypothesis)
+    if chosen == "voted":
+        refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
+    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad))
+    at = _place(rows, row, line)
+    told = _told(trained, chosen, rows, at, label, against)
+    if json:
+        from rosenblatt.cli.drawing import print_json
+
+        print_json(told)
+    else:
+        _show(told, top)
+
+
+def _place(rows: Rows, row: int | None, line: int | None) -> int:
+    """Return the index of the row that is asked for."""
+    import numpy as np
+
+    if row is not None:
+        if row > rows.lines.size:
+            refuse(f"{rows.source}: has {rows.lines.size:,} rows, so no row {row:,}")
+        return row - 1
+    found = np.flatnonzero(rows.lines == line)
+    if not found.size:
+        refuse(f"{rows.source}: line {line:,} holds no row")
+    return int(found[0])
+
+
+def _told(
+    trained: Any, hypothesis: str, rows: Rows, at: int, label: str | None, against: str | None
+) -> dict[str, Any]:
+    from rosenblatt.learner.explain import explain_row
+    from rosenblatt.learner.scoring import decided
+
+    names = {str(name): name for name in trained.classes.tolist()}
+    for given in (label, against):
+        if given is not None and given not in names:
+            refuse(f"{given!r} is not a class of the model: {', '.join(names)}")
+    x = rows.X[at : at + 1]
+    winner = decided(trained.scores(x, hypothesis), trained.classes)[0]
+    speaking = names[label] if label is not None else winner
+    against_class = names[against] if against is not None else None
+    if len(names) == 2 and against_class is None:
+        against_class = next(name for name in names.values() if name != speaking)
+    told = explain_row(
+        trained.weights(hypothesis),
+        x,
+        trained.classes,
+        feature_names(trained),
+        label=speaking,
+        against=against_class,
+    )
+    return {
+        "source": rows.source,
+        "row": at + 1,
+        "line": rows.where(at),
+        "truth": None if rows.y is None else str(rows.y[at]),
+        "predicted": str(winner),
+        "hypothesis": hypothesis,
+        "for": str(told.label),
+        "against": None if told.against is None else str(told.against),
+        "score": told.score,
+        "parts": [part._asdict() for part in told.parts],
+    }
+
+
+def _show(told: dict[str, Any], top: int) -> None:
+    from rich.text import Text
+
+    from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number, show, title
+
+    wrong = told["truth"] is not None and told["truth"] != told["predicted"]
+    verdict = Text(told["predicted"], style=MISTAKE if wrong else "bold")
+    if told["truth"] is not None:
+        verdict.append(f", but it is {told['truth']}" if wrong else ", and it is", style="dim")
+    side = told["for"] + (f" against {told['against']}" if told["against"] else "")
+    rows = [
+        ("row", f"{told['row']:,} (line {told['line']})"),
+        ("predicted", verdict),
+        ("score", f"{number(told['score'])} for {side}, by the {told['hypothesis']} hypothesis"),
+    ]
+    table = columns("feature", "pushes", "value", "weight")
+    for part in told["parts"][:top]:
+        push = Text(f"{part['contribution']:+.4g}", style=RIGHT if part["contribution"] > 0 else MISTAKE)
+        table.add_row(Text(part["feature"]), push, number(part["value"]), number(part["weight"]))
+    rest = told["parts"][top:]
+    if rest:
+        total = sum(part["contribution"] for part in rest)
+        table.add_row(Text(f"{len(rest):,} more", style="dim"), f"{total:+.4g}", "", "")
+    show(title(told["source"]), facts(rows), "", table)

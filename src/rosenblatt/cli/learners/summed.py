@@ -1,0 +1,85 @@
+"""Closest centroid and naive Bayes as the commands see them: learners that only add, in one read of the data."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rosenblatt.cli.learners import Options
+from rosenblatt.learner.binary_bayes import BinaryBayes
+from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.storage import BadModel
+
+HYPERPLANE = "hyperplane"  # there is one hypothesis, and it is this
+ESTIMATORS = {"centroid": "ClosestCentroid", "naive-bayes": "NaiveBayes"}
+PARAMETERS: dict[str, tuple[str, ...]] = {"centroid": (), "naive-bayes": ("smoothing", "binarize")}
+
+
+class SummedModel:
+    """Trained sums, and what their file says about them."""
+
+    hypothesis = HYPERPLANE
+
+    def __init__(self, learner: ClassSums, about: dict[str, Any]) -> None:
+        self.learner = learner
+        self.name = learner.kind
+        self.classes = learner.classes
+        self.n_features = learner.n_features
+        self.about = about
+
+    def hypotheses(self) -> tuple[str, ...]:
+        """There is one."""
+        return (HYPERPLANE,)
+
+    def cost(self, hypothesis: str) -> int:
+        """One product with the weights is all."""
+        return 0
+
+    def scores(self, X: Any, hypothesis: str) -> Any:
+        """Scores of every row."""
+        return self.learner.scores(X)
+
+    def weights(self, hypothesis: str) -> Any:
+        """Weights, the bias first."""
+        return self.learner.weights()
+
+    def facts(self) -> dict[str, Any]:
+        """How many examples were added, and the parameters."""
+        told, _ = self.learner.to_parts()
+        return {"clock": float(self.learner.counts.sum()), **told}
+
+    def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
+        """Write the file."""
+        if ledger:
+            raise ValueError(f"--save-ledger: {self.name} only adds, and has no ledger")
+        save_model(self.learner, path, about={**self.about, **about})
+
+
+def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]) -> SummedModel:
+    """Add all examples, once."""
+    for given, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
+        if given is not None:
+            raise ValueError(f"{flag} {given}: {options.learner} has neither rules nor hypotheses")
+    known = PARAMETERS[options.learner]
+    for name in options.parameters:
+        if name not in known:
+            raise ValueError(f"{options.learner} has no {name}; it has {', '.join(known) or 'no parameters'}")
+    learner = Centroids() if options.learner == "centroid" else BinaryBayes(**options.parameters)
+    try:
+        learner.train(X, y, sample_weight=weight)
+    except ValueError as error:
+        if options.learner == "naive-bayes" and "binarize" not in options.parameters:
+            raise ValueError(f"{error} (on the command line: --param binarize=0.5)") from error
+        raise
+    on_pass(1, "one read")
+    told, _ = learner.to_parts()
+    about = {"estimator": ESTIMATORS[options.learner], "parameters": told}
+    return SummedModel(learner, about)
+
+
+def load(path: str) -> SummedModel:
+    """Read a file written by ``fit``, ``ClosestCentroid.save`` or ``NaiveBayes.save``."""
+    learner, about = load_model(path)
+    if not isinstance(learner, ClassSums):
+        raise BadModel(f"{path}: not a model of {' or '.join(ESTIMATORS)}")
+    return SummedModel(learner, about)

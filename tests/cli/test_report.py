@@ -1,0 +1,30 @@
+"""Reports from the command line: one page, written whole, about what was asked."""
+
+from tests.cli.commands import run
+
+
+def test_fit_writes_a_page_about_its_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for learner in ("perceptron", "centroid", "logistic"):
+        answer = run(f"fit sample:iris --learner {learner} --report {learner}.html")
+        assert answer.exit_code == 0, answer.output
+        page = (tmp_path / f"{learner}.html").read_text()
+        assert page.startswith("<!doctype html>")
+        assert "petal length" in page
+        assert f"report  {learner}.html" in answer.stdout
+
+
+def test_compare_writes_a_page_with_its_table_and_the_proof(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = run("compare sample:xor --learner Perceptron --learner ClosestCentroid --report page.html --prove")
+    assert answer.exit_code == 0, answer.output
+    page = (tmp_path / "page.html").read_text()
+    assert "ClosestCentroid" in page
+    assert "contradict each other" in page
+
+
+def test_a_report_needs_the_rows_in_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = run("fit sample:iris --out-of-core --report page.html")
+    assert answer.exit_code == 2
+    assert "in memory" in answer.stderr
