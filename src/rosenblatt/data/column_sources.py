@@ -8,7 +8,7 @@ import numpy as np
 
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
-from rosenblatt.data.lines import Block, blocks_of_lines
+from rosenblatt.data.lines import Block, wide_blocks
 from rosenblatt.data.unpacking import how_packed
 
 ROWS_AT_ONCE = 1 << 16
@@ -37,7 +37,7 @@ class DelimitedSource:
 
     def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
         """Yield blocks of strings."""
-        for block in map(self._after_header, blocks_of_lines(self.path)):
+        for block in map(self._after_header, wide_blocks(self.path)):
             if block.text:
                 yield read_rows(block, self.header, list(wanted))
 

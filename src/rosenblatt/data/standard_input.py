@@ -52,6 +52,11 @@ class StandardInput:
                 shutil.copyfileobj(reader, kept, 1 << 20)
             self._kept = kept
 
+    def close(self) -> None:
+        """Give up what was kept."""
+        if self._kept is not None:
+            self._kept.close()
+
     def reader(self) -> io.BufferedReader:
         """Return a reader from the beginning."""
         if self._kept is not None:
@@ -116,5 +121,7 @@ def standard_input() -> StandardInput:
     """Return the standard input of this process."""
     stream = sys.stdin.buffer
     if not _CURRENT or _CURRENT[0]._source is not stream:
+        for old in _CURRENT:
+            old.close()
         _CURRENT[:] = [StandardInput(stream)]
     return _CURRENT[0]

@@ -8,7 +8,8 @@ from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import Block, blocks_of_lines
+from rosenblatt.data.lines import Block, wide_blocks
+from rosenblatt.data.parallel import in_order
 from rosenblatt.data.schema import Headerless, Schema, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 
@@ -64,11 +65,10 @@ class TableExamples(Examples):
             return
         wanted = self._wanted()
         first, count = None, 0
-        for block in map(self._after_header, blocks_of_lines(self.path)):
-            if block.text:
-                rows = read_rows(block, self._header, wanted)
-                first, count = (rows if count == 0 else None), count + 1
-                yield rows
+        blocks = (block for block in map(self._after_header, wide_blocks(self.path)) if block.text)
+        for rows in in_order(lambda block: read_rows(block, self._header, wanted), blocks):
+            first, count = (rows if count == 0 else None), count + 1
+            yield rows
         self._only_block = first
 
     def _after_header(self, block: Block) -> Block:
@@ -80,8 +80,10 @@ class TableExamples(Examples):
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema
-        for rows in self._rows():
-            found = encode(rows.columns, schema, with_target=self._target is not None)
+        labelled = self._target is not None
+        for rows, found in in_order(
+            lambda rows: (rows, encode(rows.columns, schema, labelled)), self._rows()
+        ):
             bad = rows.bad + [(int(rows.lines[row]), reason) for row, reason in found.bad]
             self._pass_over(BadLine(self.path, line, reason) for line, reason in bad)
             self.unseen_in.update(found.unseen)

@@ -21,15 +21,21 @@ def columns_of(X: Any) -> tuple[list[str], NDArray[np.float64]] | None:
     elif hasattr(X, "column_names"):  # Arrow
         names, block = list(X.column_names), np.column_stack([np.asarray(column) for column in X.columns])
     elif hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
-        names, block = list(X.columns), X.to_numpy()
+        names, block = _listed(X.columns), X.to_numpy()
     else:
         return None
     if block.dtype.kind not in "biuf":
         raise ValueError("columns must hold numbers; give examples with text as dicts")
     numbers = block.astype(np.float64, copy=False)
-    if not np.isfinite(numbers).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total) and not np.isfinite(numbers).all():
         row, column = np.argwhere(~np.isfinite(numbers))[0]
         raise ValueError(
             f"column {names[column]!r} is {numbers[row, column]} in row {row}: not a finite number"
         )
     return [str(name) for name in names], numbers
+
+
+def _listed(names: Any) -> list[Any]:
+    return list(names.tolist()) if hasattr(names, "tolist") else list(names)

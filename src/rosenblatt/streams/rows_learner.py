@@ -162,13 +162,12 @@ class RowsLearner:
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
         """Cut rows where a class appears for the first time, and where the average is weighed down."""
-        classes, first = np.unique(y, return_index=True)
-        known = (
-            np.isin(classes, self.learner.classes)
-            if self.learner.classes.size
-            else np.zeros(classes.size, bool)
-        )
-        cuts = set(first[~known].tolist()) | {0, y.size}
+        cuts = {0, y.size}
+        known = self.learner.classes
+        at = np.searchsorted(known, y) if known.size else np.zeros(y.size, np.int64)
+        if not known.size or not (known[np.minimum(at, known.size - 1)] == y).all():
+            classes, first = np.unique(y, return_index=True)
+            cuts |= set(first[~np.isin(classes, known)].tolist())
         if self.forget is not None:
             every = self._forget_every()
             cuts |= set(range(every - self._since, y.size, every))
