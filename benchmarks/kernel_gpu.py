@@ -3,7 +3,7 @@
 Usage: python benchmarks/kernel_gpu.py FOLDER [SECONDS]
 
 FOLDER holds MNIST as its four idx files (gzip). The script needs python3, numpy, scipy, numba and torch and the
-package's sources; it stops by itself when SECONDS (default 420) are over, and prints what it has.
+package's sources; it stops by itself after SECONDS (default 420), and prints what it has.
 """
 
 import gzip
@@ -46,6 +46,7 @@ class Timer:
         self.seconds, self.last, self.until = [], time.perf_counter(), until
 
     def __call__(self, epoch):
+        """Note the time of a pass."""
         now = time.perf_counter()
         self.seconds.append(now - self.last)
         self.last = now
@@ -122,8 +123,10 @@ def main(folder, limit):
                 errors[name + ("/norm" if normalise else "")] = 100 * wrong.mean()
         whole = time.perf_counter() - start
         table.append((degree, learned, whole, learner.mistakes, learner.n_support, errors))
-        say(f"degree {degree}: {len(seconds)} passes in {learned:.2f} s, with all hypotheses {whole:.2f} s,",
-            f"median pass {np.median(seconds):.4f} s, mistakes {learner.mistakes}, support {learner.n_support}")  # fmt: skip
+        say(f"degree {degree}: {len(seconds)} passes in {learned:.2f} s, with all hypotheses {whole:.2f} s,")
+        say(
+            f"  median pass {np.median(seconds):.4f} s, mistakes {learner.mistakes}, support {learner.n_support}"
+        )
         say("  test error %", {k: round(float(v), 2) for k, v in errors.items()})
     say(f"{PASSES} passes, degrees 1 to 6, all hypotheses: {time.perf_counter() - t:.2f} s")
 

@@ -9,10 +9,10 @@ from rosenblatt.rules import PassiveAggressive
 @parametrize_with_checks(
     [
         KernelPerceptron(),
-        KernelPerceptron("rbf", hypothesis="voted", multi_class="ovr"),
+        KernelPerceptron("rbf", gamma="scale", hypothesis="voted", multi_class="ovr"),
         KernelPerceptron("linear", fit_intercept=True, rule=PassiveAggressive(C=0.1), hypothesis="pocket"),
-        KernelPerceptron("precomputed", hypothesis="last"),
-        KernelPerceptron("rbf", budget=40, forget="project"),
+        KernelPerceptron("precomputed", hypothesis="last", fit_intercept=True),
+        KernelPerceptron("rbf", gamma="scale", budget=60, forget="project"),
     ]
 )
 def test_estimator(estimator, check):

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
 from rosenblatt.passes.records import State
-from rosenblatt.passes.sweep import best_rival
+from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE, best_rival
 from rosenblatt.rules import Seen, step
-
-# Beyond these a block stops, so that the scale can be folded into the coefficients.
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 
 
 class Block(NamedTuple):

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.scorebook import ScoreBook
-from rosenblatt.passes.kernel_block import LARGEST_SCALE, SMALLEST_SCALE, Block, Log, Space, visit_block
+from rosenblatt.passes.kernel_block import Block, Log, Space, visit_block
 from rosenblatt.passes.records import ENTRY, State, Visits
+from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner

@@ -226,7 +226,8 @@ class DualLearner(DualState):
         weight = checked_weight(sample_weight, n)
         first_row = self.rows_seen
         if self.kernel_parameters[0] == "precomputed":
-            first_row = first_row if stream else 0
+            again = X.shape[1] == n < first_row + n  # the whole matrix once more
+            first_row = first_row if stream and not again else 0
             if X.shape[1] < first_row + n:
                 raise ValueError(
                     f"a precomputed kernel has a column for every example: {first_row + n} of them, got {X.shape[1]}"

@@ -38,13 +38,14 @@ def drawn(lived: list[NDArray[np.float64]], seed: int) -> NDArray[np.int64]:
 
 
 def record_setters(lived: list[NDArray[np.float64]]) -> NDArray[np.int64]:
-    """Return ``(candidates, hypotheses)`` numbers of those that lived longer than any before them."""
+    """Return ``(candidates, hypotheses)`` numbers of those that lived longer than any before, and of the last."""
     records = []
     for own in lived:
         best = np.maximum.accumulate(own)
         records.append(np.flatnonzero(own > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
     most = max(record.size for record in records)
-    return np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records]).T
+    padded = np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records]).T
+    return np.concatenate([padded, [[own.size - 1 for own in lived]]])
 
 
 def read(ledger: DualLedger, numbers: NDArray[np.int64], joint: bool) -> list[Read]:

@@ -88,27 +88,37 @@ class ScoreBook:
     def catch_up(self) -> None:
         """Bring every row's scores up to date, and forget the recent updates."""
         if len(self._rows):
-            behind = np.argsort(self._known, kind="stable")
-            edges = np.flatnonzero(np.diff(self._known[behind])) + 1
-            every, steps = self._rows.all(), self._there.all()
-            for group in np.split(behind, edges):
-                since = int(self._known[group[0]])
-                if since == len(self._rows):
-                    continue
-                at_once = self._block
-                if not self._space.arrays.here:
-                    at_once = max(at_once, self._space.arrays.at_once // len(self._rows))
-                for piece in cut(group.size, at_once):
-                    part = group[piece]
-                    whole = part.size == self.scores.shape[0]
-                    rows = self._X if whole else self._space.arrays.rows(self._X, part)
-                    news = self._space.times(rows, every[since:, ...], steps[since:, ...])
-                    self.scores[part] += self._space.arrays.fetch(caught=news)[0]
+            if self._keep:
+                self._catch_up_each()
+            else:
+                self._catch_up_all()
         self._rows.clear()
         self._there.clear()
         self._moves = self._moves[:0]
         self._known[:] = 0
         self._entry[:] = -1
+
+    def _catch_up_each(self) -> None:
+        """Add what each row has not seen, the rows that were looked at together together."""
+        behind = np.argsort(self._known, kind="stable")
+        edges = np.flatnonzero(np.diff(self._known[behind])) + 1
+        every, steps = self._rows.all(), self._there.all()
+        for group in np.split(behind, edges):
+            since = int(self._known[group[0]])
+            if since == len(self._rows):
+                continue
+            for piece in cut(group.size, self._block):
+                part = group[piece]
+                rows = self._space.arrays.rows(self._X, part)
+                self.scores[part] += self._space.times(rows, every[since:, ...], steps[since:, ...])
+
+    def _catch_up_all(self) -> None:
+        """Add all recent updates to all rows, in large steps."""
+        arrays, every, steps = self._space.arrays, self._rows.all(), self._there.all()
+        at_once = self._block if arrays.here else max(self._block, arrays.at_once // len(self._rows))
+        for piece in cut(int(self._X.shape[0]), at_once):
+            news = self._space.times(self._X[piece, ...], every, steps)
+            self.scores[piece] += arrays.fetch(caught=news)[0]
 
     def fold(self, c: int, scale: float, shadow: float) -> None:
         """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""

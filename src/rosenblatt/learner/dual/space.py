@@ -59,9 +59,7 @@ class FeatureSpace:
         there = self.arrays.put(coefficients)
         at_once = 512 if self.arrays.here else max(1, self.arrays.at_once // int(B.shape[0]))
         with self.arrays.exact_products():
-            for lo in range(0, X.shape[0], at_once):
-                told[lo : lo + at_once] = self.arrays.fetch(told=self.times(X[lo : lo + at_once], B, there))[
-                    0
-                ]
+            for piece in cut(int(X.shape[0]), at_once):
+                told[piece] = self.arrays.fetch(told=self.times(X[piece, ...], B, there))[0]
         told *= self.unit
         return told

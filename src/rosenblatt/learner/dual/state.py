@@ -12,7 +12,7 @@ from rosenblatt.learner.dual.scorebook import ScoreBook, fold_columns
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.ledger import widened
-from rosenblatt.passes.kernel_block import LARGEST_SCALE, SMALLEST_SCALE
+from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 
 
 class DualState(LearnerState):

@@ -53,7 +53,8 @@ def take_stock(
     if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
         told |= _from_the_ledger(learner, data, slots, counted)
     learner.standings = {
-        name: measured(scores[counted], sqnorm, data.labels[counted], learner.joint, bounded)
+        # A kernel that is none may give a norm below zero: then there is no margin to speak of.
+        name: measured(scores[counted], np.maximum(sqnorm, 0.0), data.labels[counted], learner.joint, bounded)
         for name, (scores, sqnorm) in told.items()
     }
 
