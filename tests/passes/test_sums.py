@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rosenblatt.passes.rows import rows_of
-from rosenblatt.passes.sums import add_dense, add_sparse, how_many_differ, largest_sqnorm, tally_sparse
+from rosenblatt.passes.sums import (
+    add_dense,
+    add_dense_binary,
+    add_sparse,
+    how_many_differ,
+    largest_sqnorm,
+    tally_sparse,
+)
 
 
 def by_hand(X, labels, weight, classes):
@@ -25,7 +32,10 @@ def test_sums_are_exact_on_integers(dtype, seed, n, d, weighted):
     expected = by_hand(X.astype(float), labels, weight, 3)
     given_weight = weight if weighted else np.empty(0)
     dense, sparse = np.zeros(3 * d), np.zeros(3 * d)
-    strange = add_dense(X.reshape(-1), labels, given_weight, dense, 3)
+    add_dense(X.reshape(-1), labels, given_weight, dense, 3)
+    again = np.zeros(3 * d)
+    strange = add_dense_binary(X.reshape(-1), labels, given_weight, again, 3)
+    assert np.array_equal(again, dense)
     add_sparse(*rows_of(csr_array(X)), labels, given_weight, sparse, 3)
     assert np.array_equal(dense.reshape(3, d), expected)
     assert np.array_equal(sparse.reshape(3, d), expected)
@@ -41,6 +51,6 @@ def test_sums_are_exact_on_integers(dtype, seed, n, d, weighted):
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 0.5, -1.0, 2.0, 1.0000001, 5e-324, -1e-300])
 def test_a_value_that_is_not_binary_is_seen(odd):
     X = np.array([[0.0, 1.0, 1.0], [1.0, odd, 0.0]])
-    strange = add_dense(X.reshape(-1), np.array([0, 1]), np.empty(0), np.zeros(6), 2)
+    strange = add_dense_binary(X.reshape(-1), np.array([0, 1]), np.empty(0), np.zeros(6), 2)
     assert strange != 0.0
     assert how_many_differ(np.array([1.0, odd]), 1.0) == 1

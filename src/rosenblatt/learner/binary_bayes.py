@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.learner.class_sums import ClassSums
 from rosenblatt.passes.rows import rows_of
-from rosenblatt.passes.sums import add_dense, add_sparse, how_many_differ, tally_sparse
+from rosenblatt.passes.sums import add_dense_binary, add_sparse, how_many_differ, tally_sparse
 
 MOST_TALLIED = 1 << 31  # rows that a 32-bit counter is given at once
 
@@ -111,7 +111,7 @@ class BinaryBayes(ClassSums):
         width = X.shape[1]
         sums = np.zeros(classes * width)
         if rows.indices is None:
-            strange = add_dense(rows.values, index, weight, sums, classes) != 0.0
+            strange = add_dense_binary(rows.values, index, weight, sums, classes) != 0.0
         else:
             not_one = how_many_differ(rows.values, 1.0)
             strange = not_one > 0 and not_one > rows.values.size - how_many_differ(rows.values, 0.0)

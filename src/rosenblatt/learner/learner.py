@@ -13,7 +13,7 @@ from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standing
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import ENTRY, State, Visits
-from rosenblatt.passes.rows import Rows, flat, rows_of
+from rosenblatt.passes.rows import Rows, flat, laid_out, rows_of
 from rosenblatt.passes.second_order import sweep_with_variances
 from rosenblatt.passes.sweep import sweep
 
@@ -194,8 +194,7 @@ class Learner(LearnerState):
     def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits and note what it did."""
         rows = rows_of(X)
-        layout = np.ascontiguousarray if rows.indices is None else np.asfortranarray
-        self.W, self.A = layout(self.W), layout(self.A)
+        self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
         room_for_scores = np.empty(self.W.shape[0], self.W.dtype)
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
         truth = labels if self.W.shape[0] > 1 else 2 * labels - 1
@@ -221,7 +220,8 @@ class Learner(LearnerState):
 
     def _pass_with_variances(self, rows: Rows, truth: Any, visits: Visits, state: State) -> int:
         """Run a rule that keeps a variance per weight, and return how many visits were made."""
-        self.S = np.ascontiguousarray(self.S) if rows.indices is None else np.asfortranarray(self.S)
+        assert self.S is not None
+        self.S = laid_out(rows, self.S)
         sweep_with_variances(self.rule, rows, truth, visits, self.unit, state, flat(rows, self.S))
         sqnorm = (self.W.astype(np.float64) ** 2).sum(axis=1)
         self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm

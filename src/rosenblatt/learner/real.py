@@ -11,7 +11,7 @@ from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS, State, Visits
-from rosenblatt.passes.rows import flat, rows_of
+from rosenblatt.passes.rows import flat, laid_out, rows_of
 from rosenblatt.passes.sweep import sweep
 
 HYPOTHESES = ("last", "averaged")
@@ -125,8 +125,7 @@ class RealLearner(LearnerState):
 
     def _pass(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
         rows = rows_of(X)
-        layout = np.ascontiguousarray if rows.indices is None else np.asfortranarray
-        self.W, self.A = layout(self.W), layout(self.A)
+        self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
         scores = np.empty(1, self.W.dtype)
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
         sweep(self.rule, rows, y, visits, self.unit, state, np.empty(0, ENTRY))

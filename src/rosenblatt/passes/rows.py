@@ -19,6 +19,7 @@ OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
 
 # Every index is unsigned: numba tests a signed one for being negative, and a slice counts references.
 ONE, TWO = np.uint64(1), np.uint64(2)
+LINE = 64  # bytes of a cache line
 
 
 class Rows(NamedTuple):
@@ -40,6 +41,23 @@ def rows_of(X: Any) -> Rows:
 def flat(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
     """Lay ``(classes, 1 + features)`` weights out for the rows, copying only when they lie otherwise."""
     return weights.reshape(-1) if rows.indices is None else weights.T.reshape(-1)
+
+
+def laid_out(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
+    """Return ``(classes, 1 + features)`` weights as suits the rows, copied only where they lie otherwise.
+
+    Under dense rows the first feature's weight begins a cache line, so that no vector load or store straddles two.
+    """
+    if rows.indices is not None:
+        return np.asfortranarray(weights)
+    size = weights.itemsize
+    if weights.flags.c_contiguous and (weights.__array_interface__["data"][0] + size) % LINE == 0:
+        return weights
+    room = np.empty(weights.size + 2 * LINE // size, weights.dtype)
+    skip = (-room.__array_interface__["data"][0] // size - 1) % (LINE // size)
+    aligned = room[skip : skip + weights.size].reshape(weights.shape)
+    aligned[:] = weights
+    return aligned
 
 
 def score_row(
@@ -117,7 +135,7 @@ def _add_row(
     return _add_dense if is_dense(indices) else _add_sparse
 
 
-@overload(add_row_to_both, **OUT_OF_LINE)
+@overload(add_row_to_both, inline="always")
 def _add_row_to_both(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
     W: Any, A: Any,

@@ -11,8 +11,22 @@ THREE, FOUR = np.uint64(3), np.uint64(4)
 
 
 @compiled
-def add_dense(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -> float:
-    """Add every row, times its weight (empty: one each), to the sum of its class; return ``Σ |x² − x|``.
+def add_dense(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -> None:
+    """Add every row, times its weight (empty: one each), to the sum of its class."""
+    width = np.uint64(sums.shape[0]) // np.uint64(classes)
+    weight = 1.0
+    for i in range(np.uint64(labels.shape[0])):
+        own = np.uint64(labels[i]) * width
+        x = i * width
+        if weights.shape[0] > 0:
+            weight = weights[i]
+        for j in range(width):
+            sums[own + j] += weight * values[x + j]
+
+
+@compiled
+def add_dense_binary(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -> float:
+    """Add as :func:`add_dense` does, and return ``Σ |x² − x|``.
 
     What is returned is zero exactly where every value is zero or one, and not finite where a value is not.
     """

@@ -122,7 +122,7 @@ def sweep(
                 own.sqnorm += move * (2.0 * score + move * x_sqnorm)
                 own.updates += 1
                 updates += 1
-                now = move / own.scale
+                now = move if own.scale == 1.0 else move / own.scale
                 add_row_to_both(values, indices, starts, i, unit, up, classes, now, own.shadow, W, A)
                 if joint:
                     add_row_to_both(values, indices, starts, i, unit, down, classes, -now, own.shadow, W, A)
