@@ -98,7 +98,10 @@ def libsvm_rows(svm: Path, vw: Path) -> None:
 
     def scikit() -> None:
         X, y = load_svmlight_file(str(svm))
-        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # Perceptron takes no int64
+        X.indices, X.indptr = (
+            X.indices.astype(np.int32),
+            X.indptr.astype(np.int32),
+        )  # Perceptron takes no int64
         Perceptron(max_iter=1, tol=None).fit(X, y)
 
     ours()  # compiled
@@ -205,11 +208,11 @@ def memory_row() -> None:
     """Feed a generated stream through standard input and ask the kernel for the peak."""
     megabytes = 4 * MB
     code = (
-        "import resource; from rosenblatt.data import open_examples; from rosenblatt.learner import Learner;"
+        "from rosenblatt.data import open_examples; from rosenblatt.learner import Learner;"
         "from rosenblatt.streams.training import train_on_stream;"
         "examples = open_examples('-', format='libsvm', batch_rows=None);"
         "train_on_stream(Learner(keep_ledger=False), examples, '-', passes=1);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+        "status = open('/proc/self/status').read().split('VmHWM:')[1]; print(int(status.split()[0]) // 1024)"
     )
     with tempfile.TemporaryDirectory() as folder:
         piece = Path(folder, "piece.svm")

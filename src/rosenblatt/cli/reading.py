@@ -64,7 +64,7 @@ def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
     from rosenblatt.data import open_examples
 
-    return _all_of(open_examples(source, schema=schema, **reading.options()))
+    return _all_of(open_examples(source, schema=schema, batch_rows=None, **reading.options()))
 
 
 def read_for(model: "Model", source: str, reading: Reading) -> Rows:

@@ -233,7 +233,7 @@ def read_all(source: Source, **options: Any) -> AllExamples:
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
-    examples = open_examples(source, **options)
+    examples = open_examples(source, **{"batch_rows": None, **options})
     batch = concatenate(list(examples))
     return AllExamples(
         *batch[:3],
