@@ -37,7 +37,7 @@ def convert(
     from pathlib import Path
 
     from rosenblatt.data import open_examples
-    from rosenblatt.data.arrow_batches import write_batches
+    from rosenblatt.data.arrow_batches import gathered, write_batches
     from rosenblatt.storage import replacing
 
     examples = open_examples(
@@ -53,7 +53,7 @@ def convert(
         hash_bits=hash_bits,
     )
     with replacing(out) as file:
-        told = write_batches(file, examples)
+        told = write_batches(file, examples, gathered(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,

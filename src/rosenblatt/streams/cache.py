@@ -13,7 +13,7 @@ from typing import Any
 
 from rosenblatt import __version__
 from rosenblatt.data import Examples
-from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
+from rosenblatt.data.arrow_batches import VERSION, BatchFile, gathered, write_batches
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
@@ -59,7 +59,7 @@ def kept_batches(examples: Examples, source: Source, options: Mapping[str, Any])
             return found
     kept.parent.mkdir(parents=True, exist_ok=True)
     with replacing(kept) as file:
-        write_batches(file, examples)
+        write_batches(file, examples, gathered(examples))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
     return BatchFile(str(kept))

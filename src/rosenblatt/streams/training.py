@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data import Batch, Examples
-from rosenblatt.data.arrow_batches import BatchFile, write_batches
+from rosenblatt.data.arrow_batches import BatchFile, gathered, write_batches
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
@@ -82,7 +82,7 @@ def train_on_stream(
     with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
         path = Path(folder, "batches.arrow")
         with path.open("wb") as file:
-            write_batches(file, examples)
+            write_batches(file, examples, gathered(examples))
         return _run(learner, BatchFile(str(path)), passes, shuffle, memory, tell)
 
 
