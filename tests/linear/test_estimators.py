@@ -14,7 +14,8 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt.linear
-from rosenblatt.storage import BadModel
+from rosenblatt.learner.files import KINDS
+from rosenblatt.storage import BadModel, read_about
 
 # Constructor arguments beside the defaults: the checks feed real numbers, which naive Bayes refuses unless told, and
 # data that overlap, which have no hard margin. The last of several is used beyond the checks.
@@ -75,6 +76,15 @@ def test_contributions_sum_exactly_to_the_score(each, classes, flowers):
         assert math.fsum(parts) == math.fsum(reversed(parts)) == told.score
         expected = scores[i] if scores.ndim == 1 else scores[i, list(model.classes_).index(told.label)]
         assert told.score == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("each", OF_THE_FAMILY, ids=lambda each: each.__name__)
+def test_a_file_says_which_learner_wrote_it(each, tmp_path, flowers):
+    _, X, y = flowers
+    made(each).fit(X, y).save(tmp_path / "m.safetensors")
+    about = read_about(tmp_path / "m.safetensors")
+    assert about["estimator"] == each.__name__
+    assert about.get("learner", "perceptron") in ("perceptron", "logistic", *KINDS)
 
 
 @pytest.mark.parametrize("each", OF_THE_FAMILY, ids=lambda each: each.__name__)

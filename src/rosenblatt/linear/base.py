@@ -95,7 +95,12 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
     def _about(self) -> dict[str, Any]:
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         kept = {name: _plain(getattr(self, name)) for name in self._kept}
-        return {"estimator": type(self).__name__, "parameters": kept, "feature_names": names or None}
+        return {
+            "estimator": type(self).__name__,
+            "learner": getattr(self.learner_, "kind", "logistic"),  # by which the command line knows it
+            "parameters": kept,
+            "feature_names": names or None,
+        }
 
     def _resume(self, learner: Any, names: Any) -> None:
         self.learner_ = learner
