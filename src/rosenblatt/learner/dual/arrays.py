@@ -145,12 +145,14 @@ class Arrays:
         torch.cuda.current_stream().synchronize()
         return [A.numpy() for A in found]
 
-    def variance(self, X: Any) -> float:
-        """Return the variance of all numbers in a matrix."""
-        if hasattr(X, "tocsr"):
-            return float(X.multiply(X).mean() - X.mean() ** 2)
-        centred = X - self.xp.mean(X)
-        return float(self.xp.mean(centred * centred))
+    def variance(self, X: Any, weight: NDArray[np.float64] | None) -> float:
+        """Return the variance of all numbers in a matrix, each row as often as it weighs."""
+        sums = np.asarray(X.sum(axis=1)).reshape(-1) if self.here else to_numpy(self.xp.sum(X, axis=1))
+        squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else to_numpy(self.xp.sum(X * X, axis=1))
+        share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+        mean = float(share @ sums) / X.shape[1]
+        spread = np.asarray(squares).reshape(-1) - 2.0 * mean * sums + X.shape[1] * mean**2
+        return float(share @ spread) / int(X.shape[1])
 
     def rows(self, X: Any, numbers: Any) -> Any:
         """Return the rows of those numbers, which lie here or where the matrix lies."""

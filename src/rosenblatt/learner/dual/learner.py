@@ -236,7 +236,7 @@ class DualLearner(DualState):
             self.meet(encoded(classes)[0])
         self.meet(met)
         if self.space is None:
-            variance = arrays.variance(X) if self.kernel_parameters[2] == "scale" else 1.0
+            variance = arrays.variance(X, weight) if self.kernel_parameters[2] == "scale" else 1.0
             kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
             self.space = FeatureSpace(arrays, kernel, self.unit)
             self.space.sized_for(X)
