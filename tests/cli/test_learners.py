@@ -77,3 +77,22 @@ def test_a_learner_that_knows_little_passes_through_every_command(tmp_path):
 
 def test_without_its_entry_it_is_unknown():
     assert run("fit sample:iris --learner commonest").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("learner", "estimator"),
+    [("centroid", "ClosestCentroid"), ("naive-bayes", "NaiveBayes"), ("logistic", "LogisticRegression")],
+)
+def test_the_library_reads_what_the_command_line_writes(tmp_path, monkeypatch, learner, estimator):
+    import rosenblatt
+    from rosenblatt.data import read_all
+
+    monkeypatch.chdir(tmp_path)
+    threshold = " --param binarize=2" if learner == "naive-bayes" else ""
+    run_well(f"fit sample:iris --learner {learner}{threshold} --model m")
+    model = getattr(rosenblatt, estimator).load("m")
+    iris = read_all("sample:iris")
+    fitted = type(model)(**model.get_params()).fit(iris.X, iris.y)
+    assert np.array_equal(model.coef_, fitted.coef_)
+    said = run_well("predict m sample:iris").stdout.split()
+    assert said == fitted.predict(iris.X).tolist()

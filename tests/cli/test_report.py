@@ -16,7 +16,9 @@ def test_fit_writes_a_page_about_its_model(tmp_path, monkeypatch):
 
 def test_compare_writes_a_page_with_its_table_and_the_proof(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    answer = run("compare sample:xor --learner Perceptron --learner ClosestCentroid --report page.html --prove")
+    answer = run(
+        "compare sample:xor --learner Perceptron --learner ClosestCentroid --report page.html --prove"
+    )
     assert answer.exit_code == 0, answer.output
     page = (tmp_path / "page.html").read_text()
     assert "ClosestCentroid" in page

@@ -28,7 +28,18 @@ def train(
         parameters["eta"] = SAFE_PART / (float(row_sqnorms(X).max()) + options.fit_intercept or 1.0)
     asked = options._replace(rule="logistic", parameters=parameters, multi_class="ovr", keep_ledger=False)
     trained = perceptron.train(asked, X, y, weight, on_pass)
-    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, "estimator": "Perceptron"})
+    told = {
+        "estimator": "LogisticRegression",  # so that LogisticRegression.load reads it too
+        "parameters": {
+            "solver": "online",
+            "eta": parameters["eta"],
+            "lam": parameters.get("lam", 0.0),
+            "max_iter": options.passes,
+            "fit_intercept": options.fit_intercept,
+            "shuffle": options.shuffle,
+        },
+    }
+    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, **told})
 
 
 def load(path: str) -> LogisticModel:
