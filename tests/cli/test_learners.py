@@ -96,3 +96,16 @@ def test_the_library_reads_what_the_command_line_writes(tmp_path, monkeypatch, l
     assert np.array_equal(model.coef_, fitted.coef_)
     said = run_well("predict m sample:iris").stdout.split()
     assert said == fitted.predict(iris.X).tolist()
+
+
+def test_the_library_reads_a_kernel_model_of_the_command_line(tmp_path, monkeypatch):
+    from rosenblatt import KernelPerceptron
+    from rosenblatt.data import read_all
+
+    monkeypatch.chdir(tmp_path)
+    run_well("fit sample:moons --learner kernel --kernel poly --degree 3 --model m")
+    moons = read_all("sample:moons")
+    model, fitted = KernelPerceptron.load("m"), KernelPerceptron(degree=3).fit(moons.X, moons.y)
+    assert np.array_equal(model.support_, fitted.support_)
+    said = run_well("predict m sample:moons").stdout.split()
+    assert said == [str(label) for label in fitted.predict(moons.X).tolist()]

@@ -39,7 +39,28 @@ def fit(
     C: Annotated[float | None, typer.Option("--C", help="Largest step of a passive-aggressive rule.")] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", metavar="NAME=VALUE", help="Any other parameter of the rule."),
+        typer.Option("--param", metavar="NAME=VALUE", help="Any other parameter of the rule or the learner."),
+    ] = None,
+    kernel: Annotated[
+        Literal["poly", "rbf", "linear"] | None,
+        typer.Option("--kernel", help="Of --learner kernel.", show_default="poly"),
+    ] = None,
+    degree: Annotated[
+        float | None, typer.Option("--degree", help="Of a polynomial kernel.", show_default="2")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option("--gamma", help="Factor inside a kernel.")] = None,
+    coef0: Annotated[
+        float | None, typer.Option("--coef0", help="Constant of a polynomial kernel.", show_default="1")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="A coordinate of its own for every row: K + delta²I.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="The most rows that a kernel model may remember.")
+    ] = None,
+    forget: Annotated[
+        Literal["oldest", "random", "project"] | None,
+        typer.Option("--forget", help="What goes when the budget is full.", show_default="oldest"),
     ] = None,
     hypothesis: Annotated[
         opt.HypothesisName | None,
@@ -102,12 +123,17 @@ def fit(
       rosenblatt fit weather.csv --target Play --rule passive-aggressive --C 0.1
       rosenblatt fit train.csv --passes 50 --hypothesis voted --json
       rosenblatt fit data.csv --learner naive-bayes --report report.html
+      rosenblatt fit sample:circles --learner kernel --kernel poly --degree 2
     """
     train = trainer(learner)
     asked = Options(
         learner=learner,
         rule=rule,
-        parameters=_parameters(eta, beta, C, param),
+        parameters=_parameters(
+            {"eta": eta, "beta": beta, "C": C, "degree": degree, "gamma": gamma}
+            | {"coef0": coef0, "delta": delta, "budget": budget},
+            param,
+        ),
         hypothesis=hypothesis,
         passes=passes,
         shuffle=not no_shuffle,
@@ -115,7 +141,11 @@ def fit(
         multi_class=multi_class,
         fit_intercept=not no_intercept,
         keep_ledger=not no_ledger,
+        kernel=kernel,
+        forget=forget,
     )
+    if learner != "kernel" and (kernel or forget):
+        refuse("--kernel and --forget belong to --learner kernel")
     if save_ledger and (no_ledger or model is None):
         refuse(
             "--save-ledger writes the ledger into --model FILE: "
@@ -192,10 +222,8 @@ def fit(
         show(report)
 
 
-def _parameters(
-    eta: float | None, beta: float | None, C: float | None, more: list[str] | None
-) -> dict[str, float]:
-    given = {name: value for name, value in (("eta", eta), ("beta", beta), ("C", C)) if value is not None}
+def _parameters(flags: dict[str, float | None], more: list[str] | None) -> dict[str, float]:
+    given = {name: value for name, value in flags.items() if value is not None}
     for text in more or []:
         name, _, value = text.partition("=")
         try:

@@ -21,6 +21,7 @@ _HOME = {
     "from_json": "rosenblatt.proofs.proof",
     "hard_margin": "rosenblatt.proofs.largest_margin",
     "hinge_bound": "rosenblatt.proofs.hinge",
+    "kernel_separability": "rosenblatt.proofs.kernel",
     "margin": "rosenblatt.proofs.bounds",
     "margins": "rosenblatt.proofs.bounds",
     "mistake_bound": "rosenblatt.proofs.bounds",

@@ -13,6 +13,7 @@ LEARNERS = {
     "centroid": "rosenblatt.cli.learners.summed",
     "naive-bayes": "rosenblatt.cli.learners.summed",
     "logistic": "rosenblatt.cli.learners.logistic",
+    "kernel": "rosenblatt.cli.learners.kernel",
 }
 
 
@@ -29,6 +30,8 @@ class Options(NamedTuple):
     multi_class: str = "joint"
     fit_intercept: bool = True
     keep_ledger: bool = True
+    kernel: str | None = None
+    forget: str | None = None
 
 
 class Model(Protocol):

@@ -1,0 +1,89 @@
+"""Separability in the space of a polynomial kernel, decided exactly and without entering that space."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rosenblatt.proofs.decision import separability
+from rosenblatt.proofs.proof import Proof
+
+EXACT = 2**53  # integers up to here are floats
+
+
+class KernelProof(NamedTuple):
+    """An answer about the rows of a Gram matrix, which is an answer about the examples in the kernel's space."""
+
+    proof: Proof  # about the Gram matrix: `proof.rows`, `str(proof)`, `proof.to_json`
+    degree: int
+    coef0: int
+
+    def verify(self, X: Any, y: Any) -> bool:
+        """Compute the Gram matrix again, in integers, and check the proof against it exactly."""
+        return bool(self.proof.verify(exact_gram(X, self.degree, self.coef0), y))
+
+    def __str__(self) -> str:
+        return f"In the space of the kernel (a·b + {self.coef0})^{self.degree}: {self.proof}"
+
+
+def kernel_separability(
+    X: Any, y: Any, *, degree: int = 2, coef0: int = 1, time_limit: float | None = None
+) -> KernelProof:
+    """Decide whether integer data are separable by a polynomial kernel, with a proof either way.
+
+    **Problem.** Is there a ``w`` in the space of ``φ`` with ``yᵢ w·φ(xᵢ) > 0`` for every row, where
+    ``φ(a)·φ(b) = (a·b + coef0)^degree``? Only the part of ``w`` in the span of the ``φ(xⱼ)`` matters, so
+    ``w = Σ αⱼ φ(xⱼ)``, and the question is whether the rows of the Gram matrix are separable through the origin.
+
+    Parameters
+    ----------
+    X, y : integer examples and their labels
+    degree, coef0 : of the kernel, integers; with ``coef0 ≥ 1`` a bias is part of the space
+    time_limit : seconds after which the answer may be Undecided
+
+    Guarantee
+    ---------
+    The Gram matrix is computed in integers and held without rounding, or a ValueError says that it cannot be;
+    everything after that is exact rational arithmetic (:func:`rosenblatt.separability`).
+
+    Examples
+    --------
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]
+    >>> type(kernel_separability(X, y, degree=1).proof).__name__
+    'Inseparable'
+    >>> answer = kernel_separability(X, y, degree=2)
+    >>> type(answer.proof).__name__, answer.verify(X, y)
+    ('Separable', True)
+
+    References
+    ----------
+    M. Aizerman, E. Braverman, L. Rozonoer (1964), Theoretical foundations of the potential function method.
+    """
+    gram = exact_gram(X, degree, coef0)
+    return KernelProof(separability(gram, y, False, time_limit), int(degree), int(coef0))
+
+
+def exact_gram(X: Any, degree: int, coef0: int) -> npt.NDArray[np.float64]:
+    """Return ``(a·b + coef0)^degree`` for every pair of rows, without any rounding.
+
+    >>> exact_gram([[1, 2], [3, 4]], 2, 1)
+    array([[ 36., 144.],
+           [144., 676.]])
+    """
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(f"X must be two-dimensional, got shape {rows.shape}")
+    if not (np.isfinite(rows).all() and (rows == np.rint(rows)).all() and (np.abs(rows) <= EXACT).all()):
+        raise ValueError(
+            "X must hold integers for an exact kernel: round it, or multiply it by a power of ten"
+        )
+    if int(degree) != degree or degree < 1 or int(coef0) != coef0:
+        raise ValueError(f"degree must be a positive integer and coef0 an integer, got {degree} and {coef0}")
+    whole = rows.astype(np.int64).astype(object)  # Python's integers do not overflow
+    gram = (whole @ whole.T + int(coef0)) ** int(degree)
+    largest = max((abs(value) for value in gram.reshape(-1)), default=0)
+    if largest > EXACT:
+        raise ValueError(
+            f"the kernel reaches {largest:.3g}, beyond what a float holds exactly: scale X down or lower the degree"
+        )
+    return np.asarray(gram.astype(np.float64))
