@@ -7,23 +7,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import checked_weight
-from rosenblatt.kernel.progress import Progress
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
+from rosenblatt.linear.base import seed_of
+from rosenblatt.linear.progress import Progress
+from rosenblatt.linear.training_record import TrainingRecord, presentations
 from rosenblatt.storage import BadModel
 
 KEPT = ("max_iter", "shuffle", "warm_start")  # parameters that a file keeps beside the learner's own
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns by correcting its mistakes in a space that is never entered.
 
     **Update.** The weights are a sum over the examples that taught something, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
@@ -289,51 +288,6 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._learner().weights(self.hypothesis, self.normalise)
 
-    @property
-    def mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes of every pass."""
-        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Mistakes in all."""
-        return self._learner().mistakes
-
-    @property
-    def clock_(self) -> float:
-        """Examples seen in all."""
-        return self._learner().clock
-
-    @property
-    def radius_(self) -> float:
-        """The largest norm of an example, in the space in which learning happens."""
-        return self._learner().radius
-
-    @property
-    def margin_(self) -> float:
-        """The margin of the predicting hypothesis on the training data."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.margin if standing else float("nan")
-
-    @property
-    def mistake_bound_(self) -> float:
-        """What the rule promises about the mistakes of this run."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.bound if standing else float("inf")
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last training ended with a pass that made no update."""
-        return self._learner().converged
-
-    @property
-    def ledger_(self) -> NDArray[Any]:
-        """The ledger: one line per update."""
-        ledger = self._learner().ledger
-        if ledger is None:
-            raise AttributeError("the ledger was not kept: train with keep_ledger=True and without a budget")
-        return ledger.entries
-
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -390,9 +344,6 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Inside
 
     def _new_learner(self) -> DualLearner:
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         return DualLearner(
             rules.resolve(self.rule, self.eta),
             kernel=self.kernel,
@@ -405,7 +356,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
-            seed=int(seed),
+            seed=seed_of(self.random_state),
             block_size=self.block_size,
             device=self.device,
             dtype=self.dtype,
@@ -433,20 +384,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X if is_foreign(X) else validate_data(self, X, reset=False, **_INPUT)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        weight = checked_weight(
-            to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight, len(y)
-        )
-        if self.class_weight is None:
-            return weight
-        classes = np.unique(y)
-        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-        own = of_class[np.searchsorted(classes, y)]
-        return checked_weight(own if weight is None else own * weight, len(y))
-
-    def _learner(self) -> DualLearner:
-        if not hasattr(self, "learner_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
-        return self.learner_
+        weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
+        return presentations(y, weight, self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

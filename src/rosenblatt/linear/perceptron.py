@@ -6,20 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import checked_weight
 from rosenblatt.learner import Learner
+from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of
 from rosenblatt.linear.progress import Progress
-from rosenblatt.linear.training_record import TrainingRecord
+from rosenblatt.linear.training_record import TrainingRecord, presentations
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
 
-class Perceptron(TrainingRecord, LinearClassifier):
+class Perceptron(TrainingRecord[Learner], LinearClassifier):
     """A linear classifier that learns by correcting its mistakes, and says what it has proved.
 
     **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
@@ -155,7 +154,7 @@ class Perceptron(TrainingRecord, LinearClassifier):
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
         hypotheses.check_name(self.hypothesis)
         X, y = self._checked(X, y, reset=True)
-        weight = self._weights(y, sample_weight)
+        weight = presentations(y, sample_weight, self.class_weight)
         if weight is not None and (weight == 0.0).any():
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
         refuse_one_class(np.unique(y))
@@ -187,7 +186,7 @@ class Perceptron(TrainingRecord, LinearClassifier):
         X, y = self._checked(X, y, reset=first)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
-        weight = self._weights(y, sample_weight)
+        weight = presentations(y, sample_weight, self.class_weight)
         if first:
             self.learner_ = self._new_learner()
         self.learner_.learn(X, y, weight, classes)
@@ -218,6 +217,11 @@ class Perceptron(TrainingRecord, LinearClassifier):
         """
         check_is_fitted(self)
         return self.learner_.scores(self._rows(X), self.hypothesis)
+
+    def trace(self, reference: Any) -> Trace:
+        """Return ``v·u`` and ``‖v‖²`` after every update, against a reference hyperplane ``u``."""
+        check_is_fitted(self)
+        return trace_of(self.learner_, reference)
 
     # Files
 
@@ -278,15 +282,6 @@ class Perceptron(TrainingRecord, LinearClassifier):
         X, y = validate_data(self, X, y, reset=reset, **self._input())
         check_classification_targets(y)
         return X, y
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        weight = checked_weight(sample_weight, len(y))
-        if self.class_weight is None:
-            return weight
-        classes = np.unique(y)
-        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-        own = of_class[np.searchsorted(classes, y)]
-        return checked_weight(own if weight is None else own * weight, len(y))
 
     def _hyperplanes(self) -> NDArray[Any]:
         if self.hypothesis == "voted":

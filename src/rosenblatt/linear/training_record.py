@@ -1,72 +1,83 @@
 """What a model trained by passes says about its training."""
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.class_weight import compute_class_weight
 
-from rosenblatt.learner import Learner
-from rosenblatt.learner.trace import Trace, trace_of
+from rosenblatt.data.matrix import checked_weight
+
+LearnerT = TypeVar("LearnerT")
 
 
-class TrainingRecord:
+class TrainingRecord(Generic[LearnerT]):
     """Mistakes, clock, radius, margin, bound and ledger of the training run behind ``hypothesis``."""
 
-    learner_: Learner
+    learner_: LearnerT  # a Learner, or one in dual form
     hypothesis: str
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
         """Mistakes of every pass."""
-        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
+        return np.array([epoch.mistakes for epoch in self._run().epochs], dtype=np.int64)
 
     @property
     def n_mistakes_(self) -> int:
         """Mistakes in all."""
-        return self._learner().mistakes
+        return int(self._run().mistakes)
 
     @property
     def clock_(self) -> float:
         """Examples seen in all."""
-        return self._learner().clock
+        return float(self._run().clock)
 
     @property
     def radius_(self) -> float:
         """The largest norm of an example, in the space in which learning happens."""
-        return self._learner().radius
+        return float(self._run().radius)
 
     @property
     def margin_(self) -> float:
         """The margin of the predicting hypothesis on the training data."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.margin if standing else float("nan")
+        standing = self._run().standings.get(self.hypothesis)
+        return float(standing.margin) if standing else float("nan")
 
     @property
     def mistake_bound_(self) -> float:
         """What the rule promises about the mistakes of this run."""
-        standing = self._learner().standings.get(self.hypothesis)
-        return standing.bound if standing else float("inf")
+        standing = self._run().standings.get(self.hypothesis)
+        return float(standing.bound) if standing else float("inf")
 
     @property
     def converged_(self) -> bool:
         """Whether the last training ended with a pass that made no update."""
-        return self._learner().converged
+        return bool(self._run().converged)
 
     @property
     def ledger_(self) -> NDArray[Any]:
         """The ledger: one line per update."""
-        ledger = self._learner().ledger
+        ledger = self._run().ledger
         if ledger is None:
-            raise AttributeError("the ledger was not kept: train with keep_ledger=True")
-        return ledger.entries
+            raise AttributeError("the ledger was not kept: train with keep_ledger=True and without a budget")
+        entries: NDArray[Any] = ledger.entries
+        return entries
 
-    def trace(self, reference: Any) -> Trace:
-        """Return ``v·u`` and ``‖v‖²`` after every update, against a reference hyperplane ``u``."""
-        check_is_fitted(self)
-        return trace_of(self.learner_, reference)
+    def _run(self) -> Any:
+        return self._learner()
 
-    def _learner(self) -> Learner:
+    def _learner(self) -> LearnerT:
         if not hasattr(self, "learner_"):
             raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
         return self.learner_
+
+
+def presentations(y: NDArray[Any], sample_weight: Any, class_weight: Any) -> NDArray[np.float64] | None:
+    """Return how often each example is presented, the weights of classes multiplied in; None for once each."""
+    weight = checked_weight(sample_weight, len(y))
+    if class_weight is None:
+        return weight
+    classes = np.unique(y)
+    of_class = compute_class_weight(class_weight, classes=classes, y=y)
+    own = of_class[np.searchsorted(classes, y)]
+    return checked_weight(own if weight is None else own * weight, len(y))
