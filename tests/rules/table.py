@@ -21,7 +21,16 @@ TABLE: dict[str, Row] = {
     "passive-aggressive-squared": Row((rules.PassiveAggressiveSquared(0.2),), ({"C": -1.0},)),
     "paum": Row((rules.PAUM(0.5, 3.0, 0.5),), ({"tau_plus": -1.0}, {"tau_minus": float("nan")}), exact=True),
     "romma": Row((rules.ROMMA(0.5),), ({"margin": -0.1}, {"margin": 1.0}), separable_only=True),
-    "alma": Row((rules.ALMA(0.3), rules.ALMA(1.0)), ({"alpha": 0.0}, {"alpha": 1.1}, {"C": 0.0})),
+    "alma": Row(
+        (
+            rules.ALMA(0.3),
+            rules.ALMA(1.0),
+            rules.ALMA(0.3, p=2.5),
+            rules.ALMA(p=4.0),
+            rules.ALMA(1.0, p=12.0),
+        ),
+        ({"alpha": 0.0}, {"alpha": 1.1}, {"C": 0.0}, {"p": 1.5}, {"p": float("inf")}),
+    ),
     "arow": Row((rules.AROW(0.1), rules.AROW(10.0)), ({"r": 0.0}, {"r": float("inf")})),
     "pegasos": Row((rules.Pegasos(0.1), rules.Pegasos(1e-6)), ({"lam": 0.0}, {"lam": float("nan")})),
     "logistic": Row(

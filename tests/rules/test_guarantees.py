@@ -117,6 +117,34 @@ def test_alma_corrects_seldom_and_reaches_its_margin(alpha, seed):
         assert reached >= (1 - alpha) * margin * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+@pytest.mark.parametrize("p", [2.5, 4.0, 10.0])
+@settings(max_examples=20, deadline=None)
+@given(seed=seeds, few=st.booleans())
+def test_alma_p_corrects_seldom_and_reaches_its_margin_in_its_norms(p, alpha, seed, few):
+    rng = np.random.default_rng(seed)
+    q, d = p / (p - 1.0), 8
+    u = rng.normal(size=d + 1) * (np.arange(d + 1) < (3 if few else d + 1))
+    u /= np.linalg.norm(u, q)
+    X = rng.normal(size=(600, d))
+    unit = homogeneous(X) / np.linalg.norm(homogeneous(X), p, axis=1)[:, None]
+    keep = np.argsort(-np.abs(unit @ u))[:60]
+    X, unit, signs = X[keep], unit[keep], np.sign(unit[keep] @ u)
+    margin = float((signs * (unit @ u)).min())  # of u; the best there is can only be larger
+    rule = rules.ALMA(alpha, p=p)
+    learner = Learner(rule)
+    learner.learn(X[:1], [int(signs[0] > 0)], classes=[0, 1])
+    for _ in range(2000):
+        if not learner.learn(X, (signs > 0).astype(np.int64)).updates:
+            break
+    else:
+        pytest.fail("corrections never ceased")
+    assert learner.mistakes <= learner.updates <= rule.corrections_at_most(margin)
+    w = learner.weights("last")[0]
+    assert np.linalg.norm(w, q) <= 1 + 1e-9
+    assert float((signs * (unit @ w)).min()) / np.linalg.norm(w, q) >= (1 - alpha) * margin * (1 - 1e-9)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=seeds, lam=st.sampled_from([1e-3, 0.1, 2.0]))
 def test_pegasos_regrets_little_and_stays_in_its_ball(seed, lam):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from tests.oracle import plain_loop, slow_vote
+from tests.rules.plain_alma import plain_alma
 from tests.rules.plain_arow import plain_arow
 from tests.rules.table import TABLE
 from tests.strategies import integer_data
@@ -34,7 +35,7 @@ def data_for(name, classes, seed=5, n=240, d=7):
 
 
 def plain(rule, X, labels, classes, **asked):
-    loop = plain_arow if rules.has_matrix(rule) else plain_loop
+    loop = plain_arow if rules.has_matrix(rule) else plain_alma if rules.has_link(rule) else plain_loop
     return loop(rule, X, labels, classes, np.arange(len(X)), **asked)
 
 
@@ -89,9 +90,10 @@ def test_shrinking_is_told_by_the_ledger(rule, multi_class, stored):
     np.testing.assert_allclose(votes, slow_vote(told, X[:20], joint=multi_class == "joint"), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_half_a_visit_is_half_a_step_and_batches_do_not_matter(name):
-    rule = TABLE[name].tried[0]
+@pytest.mark.parametrize(
+    ("name", "rule"), [*((name, row.tried[0]) for name, row in TABLE.items()), ("alma", rules.ALMA(p=3.0))]
+)
+def test_half_a_visit_is_half_a_step_and_batches_do_not_matter(name, rule):
     X, labels = data_for(name, 2, n=80)
     weights = np.where(np.arange(len(X)) % 3 == 0, 0.5, 1.0)
     told = plain(rule, X, labels, 2, weights=weights)

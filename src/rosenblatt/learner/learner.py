@@ -11,6 +11,7 @@ from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.passes.link import sweep_through_link, through_link
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import ENTRY, State, Visits
 from rosenblatt.passes.rows import Rows, flat, laid_out, rows_of
@@ -38,7 +39,8 @@ class Learner(LearnerState):
     multi_class : ``"joint"`` (the true class against its best rival) or ``"ovr"`` (every class for itself)
     fit_intercept : learn a bias, as the weight of an always-one coordinate
     keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from; a rule with a
-        variance per weight (AROW) moves by more than multiples of examples and has no ledger
+        variance per weight (AROW) or a link (ALMA with p above 2) moves by more than multiples of examples and has no
+        ledger
     seed : of the shuffle and of the ``random`` hypothesis
 
     Examples
@@ -62,8 +64,12 @@ class Learner(LearnerState):
         if multi_class not in MULTI_CLASS:
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
         self.rule = rules.resolve(rule)
-        variances = rules.has_matrix(self.rule)
-        super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and not variances, variances)
+        linked = rules.has_link(self.rule)
+        beside = 1.0 if rules.has_matrix(self.rule) else 0.0 if linked else None
+        unit = 1.0 if fit_intercept else 0.0
+        super().__init__(
+            multi_class, unit, keep_ledger and beside is None, beside, self.rule.p if linked else 2.0
+        )
         self.seed = seed
         self.epochs: list[Epoch] = []
         self.converged = False  # whether the last training ended with a pass that made no update
@@ -200,7 +206,10 @@ class Learner(LearnerState):
         truth = labels if self.W.shape[0] > 1 else 2 * labels - 1
         mistakes, updates, done = self.mistakes, self.updates, 0
         if self.S is not None:
-            done = self._pass_with_variances(rows, truth, visits, state)
+            self.S = laid_out(rows, self.S)
+            pass_of_its_own = self._pass_through_link if self.p != 2.0 else self._pass_with_variances
+            pass_of_its_own(rows, truth, visits, state, flat(rows, self.S))
+            done = visits.order.size
         while done < visits.order.size:
             left = Visits(visits.order[done:], visits.weight[done:])
             lines = _NO_LEDGER
@@ -218,21 +227,36 @@ class Learner(LearnerState):
         self.epochs.append(epoch)
         return epoch
 
-    def _pass_with_variances(self, rows: Rows, truth: Any, visits: Visits, state: State) -> int:
-        """Run a rule that keeps a variance per weight, and return how many visits were made."""
-        assert self.S is not None
-        self.S = laid_out(rows, self.S)
-        sweep_with_variances(self.rule, rows, truth, visits, self.unit, state, flat(rows, self.S))
+    def _pass_with_variances(
+        self, rows: Rows, truth: Any, visits: Visits, state: State, S: NDArray[np.float64]
+    ) -> None:
+        """Run a rule that keeps a variance per weight."""
+        sweep_with_variances(self.rule, rows, truth, visits, self.unit, state, S)
         sqnorm = (self.W.astype(np.float64) ** 2).sum(axis=1)
         self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
-        return int(visits.order.size)
+
+    def _pass_through_link(
+        self, rows: Rows, truth: Any, visits: Visits, state: State, S: NDArray[np.float64]
+    ) -> None:
+        """Run a rule whose weights are a vector seen through the p-norm link."""
+        state = state._replace(scores=np.empty(self.W.shape[0]))
+        sweep_through_link(self.rule, rows, truth, visits, self.unit, state, S)
 
     def _run(self) -> hypotheses.Run:
         if not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")
-        return hypotheses.Run(
+        run = hypotheses.Run(
             self.W, self.A, self.running, self.clock, self.unit, self.joint, self.ledger, self.seed
         )
+        return run if self.p == 2.0 else self._linked(run)
+
+    def _linked(self, run: hypotheses.Run) -> hypotheses.Run:
+        """Return the run of the weights, where the run is of the vector that the link turns into them."""
+        running = run.running.copy()
+        running["scale"], running["shadow"] = 1.0, 0.0
+        last = through_link(hypotheses.last(run), self.p, self.joint)
+        mean = through_link(hypotheses.averaged(run), self.p, self.joint)
+        return run._replace(W=last, A=-run.clock * mean, running=running)
 
     def _take_stock(self, X: Any, labels: NDArray[np.int64], whole_visits: bool) -> None:
         """Measure every hyperplane of the run on the data it was trained on."""

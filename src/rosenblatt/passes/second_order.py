@@ -17,7 +17,7 @@ from rosenblatt.rules import Seen, step
 
 
 @compiled
-def _place(indices: Any, start: Any, k: Any, c: Any, classes: Any, width: Any) -> Any:
+def place(indices: Any, start: Any, k: Any, c: Any, classes: Any, width: Any) -> Any:
     """Where the weight of class ``c`` for the k-th value of a row stands in the flat weights."""
     if indices is None:
         return c * (width + ONE) + ONE + (k - start)
@@ -25,12 +25,13 @@ def _place(indices: Any, start: Any, k: Any, c: Any, classes: Any, width: Any) -
 
 
 @compiled
-def _bias(indices: Any, c: Any, width: Any) -> Any:
+def bias_place(indices: Any, c: Any, width: Any) -> Any:
+    """Where the weight of class ``c`` for the always-one coordinate stands in the flat weights."""
     return c * (width + ONE) if indices is None else c
 
 
 @compiled
-def _extent(indices: Any, starts: Any, i: Any, width: Any) -> Any:
+def extent(indices: Any, starts: Any, i: Any, width: Any) -> Any:
     """Where the values of a row begin and end."""
     if indices is None:
         return i * width, i * width + width
@@ -43,10 +44,10 @@ def spread_along(
 ) -> float:
     """Return ``x·Σx`` for the variances of class ``c``."""
     values, indices, starts = rows
-    start, stop = _extent(indices, starts, i, width)
-    total = unit * unit * S[_bias(indices, c, width)]
+    start, stop = extent(indices, starts, i, width)
+    total = unit * unit * S[bias_place(indices, c, width)]
     for k in range(start, stop):
-        total += values[k] * values[k] * S[_place(indices, start, k, c, classes, width)]
+        total += values[k] * values[k] * S[place(indices, start, k, c, classes, width)]
     return total
 
 
@@ -57,13 +58,13 @@ def move_along(
 ) -> None:  # fmt: skip
     """Add ``move·Σx`` to the weights of class ``c`` and narrow their variances."""
     values, indices, starts = rows
-    start, stop = _extent(indices, starts, i, width)
-    at = _bias(indices, c, width)
+    start, stop = extent(indices, starts, i, width)
+    at = bias_place(indices, c, width)
     W[at] += move * S[at] * unit
     A[at] += shadow * move * S[at] * unit
     S[at] /= 1.0 + S[at] * unit * unit / rule.r
     for k in range(start, stop):
-        at = _place(indices, start, k, c, classes, width)
+        at = place(indices, start, k, c, classes, width)
         along = move * S[at] * values[k]
         W[at] += along
         A[at] += shadow * along

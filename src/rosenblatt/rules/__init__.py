@@ -51,6 +51,7 @@ __all__ = [
     "Seen",
     "WidrowHoff",
     "from_dict",
+    "has_link",
     "has_matrix",
     "resolve",
     "rule",
@@ -88,6 +89,15 @@ def has_matrix(rule: Any) -> bool:
     return hasattr(rule, "narrowed")
 
 
+def has_link(rule: Any) -> bool:
+    """Return whether a rule's weights are a vector seen through the p-norm link, and so has a pass of its own.
+
+    >>> has_link(ALMA(p=4.0)), has_link(ALMA())
+    (True, False)
+    """
+    return isinstance(rule, ALMA) and rule.p != 2.0
+
+
 def to_dict(rule: Any) -> dict[str, Any]:
     """Describe one of the package's rules as JSON can hold it.
 
@@ -106,6 +116,8 @@ def to_dict(rule: Any) -> dict[str, Any]:
 def from_dict(description: dict[str, Any]) -> Any:
     """Rebuild a rule from :func:`to_dict`; nothing but the names of :data:`BY_NAME` is accepted.
 
+    A parameter that the rule did not have when it was written has its default.
+
     >>> from_dict({"name": "passive-aggressive", "C": "inf"})
     PassiveAggressive(C=inf)
     """
@@ -114,6 +126,6 @@ def from_dict(description: dict[str, Any]) -> Any:
     if name not in BY_NAME:
         raise ValueError(f"unknown rule {name!r}; this version knows {', '.join(BY_NAME)}")
     cls = BY_NAME[name]
-    if set(values) != set(cls._fields):
+    if not set(values) <= set(cls._fields):
         raise ValueError(f"rule {name!r} has parameters {', '.join(cls._fields)}, got {', '.join(values)}")
     return resolve(cls(**{key: float(value) for key, value in values.items()}))

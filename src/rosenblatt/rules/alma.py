@@ -7,38 +7,47 @@ from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
 
 
 class ALMA(NamedTuple):
-    """ALMA₂: reach the fraction ``1 − α`` of the largest margin, with weights kept inside the unit ball.
+    """ALMA_p: reach the fraction ``1 − α`` of the largest margin, with weights kept inside the unit ball.
 
-    **Update.** At the k-th correction, with ``x̂ = x/‖x‖``: if ``y (w·x̂) ≤ (1 − α) B/√k`` then
-    ``w ← (w + (C/√k) y x̂) / max(1, ‖w + (C/√k) y x̂‖)``. The norm is of all coordinates, those that the
-    example lacks included.
+    **Update.** At the k-th correction, with ``x̂ = x/‖x‖_p``: if ``y (w·x̂) ≤ (1 − α) B √((p−1)/k)`` then
+    ``θ ← θ + C/√((p−1)k) y x̂``, and ``θ ← θ / max(1, ‖θ‖_p)``. The weights are ``θ`` seen through the p-norm link,
+    ``wᵢ = sign(θᵢ) |θᵢ|^(p−1) / ‖θ‖_p^(p−2)``, so that ``‖w‖_q = ‖θ‖_p ≤ 1`` with ``1/p + 1/q = 1``; with p = 2 they
+    are ``θ`` itself. The norms are of all coordinates, those that the example lacks included.
+
+    With p above 2 the weights are no sum of examples: there is no ledger and no dual form, ``last`` is the link of
+    ``θ``, and ``averaged`` the link of the mean of ``θ`` over the clock, which costs nothing per example.
 
     Parameters
     ----------
     alpha : float
         How far from the largest margin is near enough, ``0 < α ≤ 1``.
     C : float
-        The length of the first step. The guarantee is for ``√2``, and ``B = √8/α``.
+        The length of the first step, times ``√(p−1)``. The guarantee is for ``√2``, and ``B = √8/α``.
+    p : float
+        Which norm measures the examples, ``2 ≤ p < ∞``. A large one (about ``2 ln d``) suits many features of which
+        few matter: the margin is then measured against hyperplanes with a small sum of ``|wᵢ|``.
 
     Guarantee
     ---------
-    If a unit vector separates the normalised examples with margin ``γ``, at most
-    ``(2/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and a pass without one leaves a hyperplane whose
-    margin on the normalised examples is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
+    If a vector with ``‖u‖_q = 1`` separates the examples, each divided by its p-norm, with margin ``γ``, at most
+    ``(2(p−1)/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and a pass without one leaves weights whose margin on
+    those examples, divided by ``‖w‖_q``, is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
 
     Examples
     --------
     >>> ALMA(alpha=1.0).corrections_at_most(margin=0.5)
     12.0
+    >>> ALMA(alpha=1.0, p=4.0).corrections_at_most(margin=0.5)
+    28.0
 
     References
     ----------
-    C. Gentile (2001), A new approximate maximal margin classification algorithm, JMLR 2, Figure 1 and
-    Theorem 3 with p = 2. For other p the weights are no longer a sum of examples.
+    C. Gentile (2001), A new approximate maximal margin classification algorithm, JMLR 2, Figure 1 and Theorem 3.
     """
 
     alpha: float = 0.9
     C: float = math.sqrt(2.0)
+    p: float = 2.0
 
     def check(self) -> None:
         """Raise ValueError unless the parameters are in their range."""
@@ -46,15 +55,22 @@ class ALMA(NamedTuple):
             raise ValueError(f"alpha must be in (0, 1], got {self.alpha!r}")
         if not 0.0 < self.C < math.inf:
             raise ValueError(f"C must be above 0 and finite, got {self.C!r}")
+        if not 2.0 <= self.p < math.inf:
+            raise ValueError(f"p must be 2 or more and finite, got {self.p!r}")
 
     def corrections_at_most(self, margin: float) -> float:
         """Bound the updates on examples whose normalised margin is ``margin``, from zero weights, ``C = √2``."""
-        return 2.0 / margin**2 * (2.0 / self.alpha - 1.0) ** 2 + 8.0 / self.alpha - 4.0
+        return 2.0 * (self.p - 1.0) / margin**2 * (2.0 / self.alpha - 1.0) ** 2 + 8.0 / self.alpha - 4.0
 
 
 @rule(ALMA)
 def step(alma: ALMA, seen: Seen) -> tuple[float, float]:
-    """Step ``C/√k`` along the normalised example, then back into the unit ball."""
+    """Step ``C/√((p−1)k)`` along the normalised example, then back into the unit ball.
+
+    With p above 2 the pass shows ``(p−1)‖x‖_p²``, which takes the place of ``‖x‖²`` throughout the paper, as
+    ``x_sqnorm``; and it goes back into the ball by itself, for the score does not tell how far the step reaches, and
+    shows a ``w_sqnorm`` from which no step leaves it.
+    """
     norm = math.sqrt(seen.x_sqnorm)
     root = math.sqrt(seen.updates + 1.0)
     if norm == 0.0 or seen.y * seen.score > norm * (1.0 - alma.alpha) * math.sqrt(8.0) / (alma.alpha * root):

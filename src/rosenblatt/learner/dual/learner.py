@@ -90,6 +90,10 @@ class DualLearner(DualState):
             raise ValueError(
                 f"{type(self.rule).__name__} keeps a variance for every feature and has no dual form"
             )
+        if rules.has_link(self.rule):
+            raise ValueError(
+                f"{self.rule} has no dual form: its weights are no sum of examples unless p is 2"
+            )
         kernels.resolve(
             kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0
         )  # says at once what is wrong
