@@ -26,7 +26,7 @@ def rows_ahead(values: Any, rows: int) -> int:
 
 
 @intrinsic
-def _touch(typingctx: Any, array: Any, index: Any) -> Any:
+def touch(typingctx: Any, array: Any, index: Any) -> Any:
     """Emit a prefetch instruction for one element; it reads nothing and can never fault."""
     signature = types.void(array, index)
 
@@ -61,12 +61,12 @@ def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any) 
     stride = LINE // np.uint64(values.itemsize)
     first = i * width
     for at in range(first, first + width, stride):
-        _touch(values, at)
+        touch(values, at)
 
 
 def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
     lo, hi = starts[i], starts[i + ONE]
     for at in range(lo, hi, LINE // np.uint64(values.itemsize)):
-        _touch(values, at)
+        touch(values, at)
     for at in range(lo, hi, LINE // np.uint64(indices.itemsize)):
-        _touch(indices, at)
+        touch(indices, at)
