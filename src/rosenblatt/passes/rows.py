@@ -135,7 +135,7 @@ def _add_row(
     return _add_dense if is_dense(indices) else _add_sparse
 
 
-@overload(add_row_to_both, inline="always")
+@overload(add_row_to_both, **OUT_OF_LINE)
 def _add_row_to_both(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
     W: Any, A: Any,
