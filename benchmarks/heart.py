@@ -196,15 +196,15 @@ def memory(ratios: Ratios) -> None:
 
 
 def main() -> None:
-    ratios = Ratios("The heart: one thread, best of several turns, all in one run")
-    folder = data_folder()
+    ratios = Ratios("The heart: best of several turns, all in one run; passes on one thread")
     with threadpool_limits(1):
         passes(ratios)
-        if folder is None:
-            console.print("MNIST and a9a left out: set ROSENBLATT_DATA to the folder of real data sets")
-        else:
-            digits(ratios, folder)
-            census(ratios, folder)
+    folder = data_folder()
+    if folder is None:
+        console.print("MNIST and a9a left out: set ROSENBLATT_DATA to the folder of real data sets")
+    else:
+        digits(ratios, folder)
+        census(ratios, folder)
     memory(ratios)
     commands(ratios)
     ratios.show()
