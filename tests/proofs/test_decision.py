@@ -118,6 +118,25 @@ def test_out_of_time_gives_a_valid_two_sided_bound(seed):
     assert "between" in str(proof)
 
 
+@pytest.mark.parametrize("limit", [0.0, 1e-5, 1e-4, 1e-3, 1e-2, 10.0])
+@pytest.mark.parametrize("flipped", [0, 5])
+def test_whenever_time_runs_out_what_is_said_is_true(limit, flipped):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((4000, 12))
+    f = X @ rng.standard_normal(12)
+    X, y = X[np.abs(f) > 1e-3], (f > 0).astype(int)[np.abs(f) > 1e-3]
+    y[:flipped] = 1 - y[:flipped]
+    truth = separability(X, y)
+    answer = separability(X, y, time_limit=limit)
+    assert answer.verify(X, y)
+    if isinstance(answer, Undecided):
+        best = truth.margin if isinstance(truth, Separable) else 0.0
+        assert answer.lower <= best + 1e-12
+        assert answer.upper >= best - 1e-12
+    else:
+        assert isinstance(answer, Separable) == isinstance(truth, Separable)
+
+
 def test_the_bounds_of_undecided_hold_the_true_margin():
     rng = np.random.default_rng(7)
     X = np.vstack([rng.standard_normal((200, 3)) + 4, rng.standard_normal((200, 3)) - 4])

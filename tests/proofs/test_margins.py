@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rosenblatt.learner import Learner
 from rosenblatt.proofs import (
     Feasible,
     Infeasible,
@@ -86,9 +87,31 @@ def test_cone_programs():
     assert isinstance(solve_cone(rng.standard_normal((300, 6)), time_limit=0.0), Undecided)
 
 
-def test_slack_makes_any_data_separable():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 2))
-    y = rng.integers(0, 2, 30)
-    assert isinstance(separability(add_slack(X, 0.5), y), Separable)
-    assert slack_bound(X, y, [1.0, 0.0], gamma=0.5) >= 1
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_slack_makes_any_data_separable_and_a_learner_finds_it(seed, classes):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((24, 2))
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, 24 - classes)])
+    loose = add_slack(X, 1.0)
+    proof = separability(loose, y)
+    assert isinstance(proof, Separable)
+    learner = Learner()
+    learner.train(loose, y, max_iter=int(proof.bound) + 2)
+    assert learner.converged
+    assert learner.mistakes <= proof.bound
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_pass_over_imperfect_data_keeps_to_the_slack_bound(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((120, 3))
+    hidden = rng.standard_normal(3)
+    y = np.where(X @ hidden + 0.7 * rng.standard_normal(120) > 0, 1, -1)
+    plain, loose = Learner(), Learner()
+    plain.learn(X, y)
+    loose.learn(add_slack(X, 0.5), y)
+    assert plain.mistakes == loose.mistakes  # the coordinate of an example is untouched when it first comes
+    bounds = [slack_bound(X, y, hidden, gamma=gamma) for gamma in (0.1, 0.5, 1.0, 2.0, 4.0)]
+    assert plain.mistakes <= min(bounds)
+    assert min(bounds) < 40 * len(X)  # not a bound that says nothing at all

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import hypotheses
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.proofs.bounds import bound_of
+from rosenblatt.proofs.bounds import bound_of, signed_margins
 
 SCORES_AT_ONCE = 1 << 22
 
@@ -67,27 +67,12 @@ def measured(
     bounded: Bounded,
 ) -> Standing:
     """Measure a hypothesis by its scores on the data and its squared norms, one for each column of margins."""
-    margins = margins_of(scores, labels, joint)
+    margins = signed_margins(scores, labels, joint)
     norm = np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
     margin = float((margins.min(axis=0) / norm).min())
     return Standing(
         margin, _bound(margins, sqnorm, margin, bounded), float(told_right(scores, labels).mean())
     )
-
-
-def margins_of(scores: NDArray[Any], labels: NDArray[np.int64], joint: bool) -> NDArray[np.float64]:
-    """Return ``y·score``, a column for each hypothesis: how far each example is on its right side."""
-    if scores.shape[1] == 1:
-        return np.asarray(scores * (2.0 * labels - 1.0)[:, None], dtype=np.float64)
-    every = np.arange(labels.size)
-    if joint:
-        of_truth = scores[every, labels]
-        rivals = scores.copy()
-        rivals[every, labels] = -np.inf
-        return np.asarray(of_truth - rivals.max(axis=1), dtype=np.float64)[:, None]
-    margins = -scores.astype(np.float64)
-    margins[every, labels] *= -1.0
-    return margins
 
 
 def _bound(

@@ -14,9 +14,9 @@ from rosenblatt.data.matrix import checked_weight, encoded
 from rosenblatt.learner.explain import Explanation, Portrait, explain_model, explain_row
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.standing import margins_of
 from rosenblatt.passes.rows import rows_of
 from rosenblatt.passes.sums import largest_sqnorm
+from rosenblatt.proofs.bounds import signed_margins
 from rosenblatt.storage import BadModel
 
 INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -175,7 +175,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         scores, coef = linear_scores(X, self._hyperplanes()), self.coef_.astype(np.float64)
         if scores.shape[1] == 1:
             norm = float(np.linalg.norm(coef))
-            return float(margins_of(scores, labels, joint=False).min()) / (norm or 1.0)
+            return float(signed_margins(scores, labels, joint=False).min()) / (norm or 1.0)
         return float(_gaps(scores, labels, coef).min())
 
     def _measure_later(self, X: Any, y: NDArray[Any]) -> None:

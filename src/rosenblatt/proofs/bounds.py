@@ -148,15 +148,35 @@ def scaled_bound(
 
 def margins_of(examples: Examples, w: npt.NDArray[np.float64], b: Any) -> npt.NDArray[np.float64]:
     """Return ``y f(x)`` of checked examples."""
+    scores = product(examples.X, np.atleast_2d(w).T) + b  # (n, 1) or (n, k)
     if len(examples.classes) <= 2:
-        signed: npt.NDArray[np.float64] = examples.signs * (product(examples.X, w) + b)
-        return signed
-    scores = product(examples.X, w.T) + b  # (n, k)
-    rows = np.arange(len(scores))
-    true = scores[rows, examples.codes]
-    scores[rows, examples.codes] = -np.inf
-    best: npt.NDArray[np.float64] = true - scores.max(axis=1)
-    return best
+        return np.asarray(examples.signs * scores[:, 0])
+    return signed_margins(scores, examples.codes, joint=True)[:, 0]
+
+
+def signed_margins(
+    scores: npt.NDArray[Any], labels: npt.NDArray[Any], joint: bool
+) -> npt.NDArray[np.float64]:
+    """Return ``y·score``, a column for each hypothesis: how far each example is on its right side.
+
+    One column of scores speaks for class 1; several are one contest (the true class against its best rival), or each
+    speaks for its own class.
+
+    >>> signed_margins(np.array([[3.0, 1.0, 2.0]]), np.array([0]), joint=True)
+    array([[1.]])
+    >>> signed_margins(np.array([[3.0, 1.0, 2.0]]), np.array([0]), joint=False)
+    array([[ 3., -1., -2.]])
+    """
+    if scores.shape[1] == 1:
+        return np.asarray(scores * (2.0 * labels - 1.0)[:, None], dtype=np.float64)
+    every = np.arange(labels.size)
+    if joint:
+        rivals = scores.copy()
+        rivals[every, labels] = -np.inf
+        return np.asarray(scores[every, labels] - rivals.max(axis=1), dtype=np.float64)[:, None]
+    margins = -scores.astype(np.float64)
+    margins[every, labels] *= -1.0
+    return margins
 
 
 def _as_weights(examples: Examples, w: Any, b: Any) -> tuple[npt.NDArray[np.float64], Any]:

@@ -16,7 +16,7 @@ from rosenblatt.data.batch import concatenate
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.learner.standing import margins_of
+from rosenblatt.proofs.bounds import signed_margins
 from rosenblatt.streams.cache import can_be_kept, kept_batches
 
 BUFFER_ROWS = 1 << 16  # rows that a shuffle holds at a time
@@ -199,7 +199,7 @@ def standings_on(learner: Learner, batches: Iterable[Batch]) -> dict[str, Standi
         rows += labels.size
         for name, weights in every.items():
             scores = linear_scores(batch.X, weights[:, : 1 + batch.X.shape[1]])
-            margins = margins_of(scores, labels, learner.joint).min(axis=0)
+            margins = signed_margins(scores, labels, learner.joint).min(axis=0)
             margin[name] = min(margin[name], float((margins / _norms(weights, learner.joint)).min()))
             right[name] += int(_right(scores, labels).sum())
     return {name: Standing(margin[name], math.inf, right[name] / max(rows, 1)) for name in every}
