@@ -1,0 +1,136 @@
+"""What Tower and Upstart share: a classifier made of one network of step units, or one for each class."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rosenblatt.learner import Learner
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.linear.base import refuse_one_class, seed_of
+from rosenblatt.networks.gate import Gate
+from rosenblatt.networks.inputs import Inputs
+from rosenblatt.networks.network import Network
+
+NOTHING = 1e-9  # a score this small beside the largest is zero
+
+
+class Schooling(NamedTuple):
+    """How a single unit is taught."""
+
+    max_iter: int
+    seed: int
+
+
+class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The face of a classifier that builds its network out of perceptrons, unit by unit."""
+
+    max_units: int | None
+    max_iter: int
+    random_state: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Build the network, or one for each of several classes."""
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        if self.max_units is not None and (
+            not isinstance(self.max_units, int | np.integer) or self.max_units < 1
+        ):
+            raise ValueError(f"max_units must be 1 or more, or None, got {self.max_units!r}")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        refuse_one_class(self.classes_)
+        self.inputs_ = Inputs.of(X)
+        Z = self.inputs_.read(X)
+        wanted = _agreed(Z, labels)
+        features = [str(n) for n in getattr(self, "feature_names_in_", [])] or [
+            f"x{j + 1}" for j in range(X.shape[1])
+        ]
+        names = self.inputs_.names(features)
+        sides = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        taught = Schooling(int(self.max_iter), seed_of(self.random_state))
+        built = [self._build(Z, np.where(wanted == side, 1, 0), names, taught) for side in sides]
+        self.networks_ = [network for network, _ in built]
+        self.errors_ = [np.array(errors) for _, errors in built]
+        self.n_units_ = sum(len(network.units) for network in self.networks_)
+        self.n_iter_ = int(self.max_iter)
+        self.converged_ = all(errors[-1] == 0 for errors in self.errors_)
+        return self
+
+    @property
+    def network_(self) -> Network:
+        """The network of a classifier of two classes."""
+        check_is_fitted(self)
+        if len(self.networks_) > 1:
+            raise AttributeError("there is a network for each of several classes: look at networks_")
+        return self.networks_[0]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of the output unit, a column per class when there are more than two."""
+        check_is_fitted(self)
+        Z = self.inputs_.read(validate_data(self, X, reset=False, dtype=np.float64))
+        scores = np.column_stack([network.scores(Z)[:, -1] for network in self.networks_])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row."""
+        scores = self.decision_function(X)
+        best = (scores > 0.0).astype(int) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _build(
+        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], names: list[str], taught: Schooling
+    ) -> tuple[Network, list[int]]:
+        """Return a network for outputs 0 and 1, and its errors after each unit or at the end."""
+        raise NotImplementedError
+
+
+def taught_unit(Z: NDArray[np.float64], wanted: NDArray[np.int64], taught: Schooling) -> NDArray[np.float64]:
+    """Return the weights, bias first, of the best hypothesis of a perceptron run."""
+    if (wanted == wanted[0]).all():
+        return np.concatenate([[1.0 if wanted[0] else -1.0], np.zeros(Z.shape[1])])
+    learner = Learner(seed=taught.seed)
+    learner.train(Z, wanted, max_iter=taught.max_iter)
+    found = [settled(learner.weights(name)[0], Z) for name in ("last", "pocket", "averaged")]
+    return min(found, key=lambda w: errors_of(w, Z, wanted))
+
+
+def settled(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move the bias to the middle of the gap around zero, so that no score hangs on a rounding."""
+    scores = linear_scores(Z, weights[None])[:, 0]
+    nothing = NOTHING * float(np.abs(scores).max())
+    on = scores > nothing
+    firm = weights.astype(np.float64)
+    if on.any() and not on.all():
+        firm[0] -= (scores[on].min() + scores[~on].max()) / 2.0
+    elif not on.any():
+        firm[0] -= 2.0 * nothing
+    return firm
+
+
+def errors_of(weights: NDArray[np.float64], Z: NDArray[np.float64], wanted: NDArray[np.int64]) -> int:
+    """Count the rows on which a unit does not say what is wanted."""
+    return int((fires(weights, Z) != wanted).sum())
+
+
+def fires(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return what a unit says for every row."""
+    return (linear_scores(Z, weights[None])[:, 0] > 0.0).astype(np.int64)
+
+
+def as_gate(weights: NDArray[np.float64], name: str = "") -> Gate:
+    """Return a unit of these weights, bias first."""
+    return Gate(tuple(weights[1:].tolist()), float(weights[0]), name)
+
+
+def _agreed(Z: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give rows that are equal the label that most of them have: no classifier can do better."""
+    _, place = np.unique(Z, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    votes = np.zeros((place.max() + 1, labels.max() + 1), dtype=np.int64)
+    np.add.at(votes, (place, labels), 1)
+    return np.asarray(votes.argmax(axis=1)[place])
