@@ -1,0 +1,273 @@
+"""One model of the service: it predicts with reasons, learns from feedback, and says what changed."""
+
+import os
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import UNSET
+
+from rosenblatt import rules
+from rosenblatt.data.named import Vocabulary
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.words import Words
+from rosenblatt.learner.explain import explain_model
+from rosenblatt.service.learner import Named, Scored, ServedLearner, for_class
+from rosenblatt.service.messages import (
+    Change,
+    Example,
+    Explained,
+    LedgerLine,
+    ModelSettings,
+    Moved,
+    Part,
+    Portrait,
+    Portraits,
+    Reason,
+)
+from rosenblatt.service.refusals import BadMessage
+from rosenblatt.storage import BadModel
+from rosenblatt.streams.model_file import load_stream, save_stream
+
+MOST_MOVED = 8
+ONLY_NUMBERS = {float}
+FEATURES, VECTOR, TEXT = "features", "vector", "text"
+
+
+class Told(NamedTuple):
+    """What a model says of an example, before it has an id."""
+
+    label: Any
+    score: float
+    margin: float
+    undecided: bool
+    reasons: list[Reason]
+
+
+class Counts(msgspec.Struct):
+    """What is counted beside the weights, and saved with them."""
+
+    mistakes: int = 0  # told wrong before being learned from
+    seq: int = 0  # of the last feedback it has learned from
+    failed: int = 0  # feedbacks that could not be learned from
+
+
+class Model:
+    """A named model: an online learner with an open vocabulary, and what it has been told so far.
+
+    Not safe to use from two threads; the service uses it from its event loop alone.
+    """
+
+    def __init__(self, number: int, name: str, settings: ModelSettings) -> None:
+        self.number, self.name, self.settings = number, name, settings
+        self.words = Words(settings.ngrams, settings.lowercase, settings.binary)
+        self.counts = Counts()
+        self.snapshot_seq = 0
+        self.learner = ServedLearner(
+            settings.hypothesis,
+            rule=rule_of(settings),
+            multi_class=settings.multi_class,
+            fit_intercept=settings.fit_intercept,
+            hash_bits=settings.hash_bits,
+            forget=settings.forget,
+        )
+        if settings.classes:
+            self.learner.meet([self.label_of(label) for label in settings.classes])
+
+    # Reading requests
+
+    def named(self, example: Example) -> Named:
+        """Return an example as named numbers, in its own order."""
+        features: Any = example.features
+        if features is UNSET:
+            named: Named = {}
+        elif set(map(type, features.values())) == ONLY_NUMBERS:
+            named = features
+        else:
+            named = {}
+            for name, value in features.items():
+                if isinstance(value, str):
+                    named[f"{name}={value}"] = 1.0
+                elif value is not None and value is not False:
+                    named[name] = float(value)
+        if example.vector is UNSET and example.text is UNSET:
+            return named
+        named = dict(named)
+        if example.vector is not UNSET:
+            named.update((f"x{at}", float(value)) for at, value in enumerate(example.vector))
+        if example.text is not UNSET:
+            for word in self.words.cut(example.text):
+                name = f"text:{word}"
+                named[name] = 1.0 if self.words.binary else named.get(name, 0.0) + 1.0
+        return named
+
+    def label_of(self, label: Any) -> Any:
+        """Return a label as the model keeps it, or say why it is none."""
+        wanted: type = str if self.settings.labels == "text" else int
+        if type(label) is not wanted:
+            raise BadMessage(
+                f"label is {label!r}, but the labels of model {self.name!r} are {self.settings.labels}"
+            )
+        return label
+
+    # Predicting
+
+    def predict(self, x: Named, reasons: int = 5) -> Told:
+        """Predict an example and say why."""
+        if not self.learner.labels:
+            return Told(None, 0.0, 0.0, True, [])
+        scored = self.learner.score(x)
+        why = self.reasons(scored, reasons) if reasons else []
+        below = self.settings.undecided_below
+        undecided = scored.margin <= 0.0 or scored.margin < below
+        return Told(self.learner.labels[scored.best], scored.score, scored.margin, undecided, why)
+
+    def reasons(self, scored: Scored, most: int) -> list[Reason]:
+        """Return what the weightiest features add to the lead of the best class over the second."""
+        parts = scored.pushes()
+        order = np.argsort(-np.abs(parts), kind="stable")[:most].tolist()
+        found = parts.tolist()
+        return [Reason(scored.names[at], found[at]) for at in order if found[at] != 0.0]
+
+    # Learning
+
+    def learn(self, seq: int, x: Named, label: Any) -> tuple[Change, LedgerLine | None]:
+        """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due."""
+        learner, counts = self.learner, self.counts
+        updates, clock = learner.learner.updates, learner.rows
+        old: dict[str, float] = {}
+        predicted, score, right = None, 0.0, False
+        if learner.labels:
+            before = learner.score(x)
+            predicted, score = learner.labels[before.best], before.score
+            right = predicted == label and before.margin > 0.0
+            old = self._speaking(before, label)
+        try:
+            learner.learn_one(x, label)
+        except ValueError as error:  # the same on every replay: weights that outgrew a float
+            counts.seq, counts.failed = seq, counts.failed + 1
+            return Change(seq=seq, repeated=False, error=str(error)), None
+        counts.seq = seq
+        counts.mistakes += not right
+        moved = learner.learner.updates > updates
+        after = learner.score(x)
+        change = Change(
+            seq=seq,
+            repeated=False,
+            right=right,
+            predicted=predicted,
+            score=score,
+            moved=moved,
+            label=learner.labels[after.best],
+            changed=_moved(old, self._speaking(after, label)) if moved else [],
+            clock=learner.rows,
+        )
+        if right and not moved:
+            return change, None
+        line = LedgerLine(
+            seq, clock, label, predicted, score, moved, counts.mistakes, learner.learner.updates
+        )
+        return change, line
+
+    def replay(self, seq: int, x: Named, label: Any) -> LedgerLine | None:
+        """Learn from a feedback of the journal again."""
+        return self.learn(seq, x, label)[1]
+
+    def _speaking(self, scored: Scored, label: Any) -> dict[str, float]:
+        """Return what each feature's weight says for a label, against the other where there are two."""
+        labels = self.learner.labels
+        if label not in labels:
+            return {}
+        at = labels.index(label)
+        return dict(zip(scored.names, for_class(scored.weights, at, at).tolist(), strict=True))
+
+    # Explaining
+
+    def explain(self, x: Named) -> Explained:
+        """Say what every feature adds to an example's score; the parts sum to it exactly."""
+        learner = self.learner
+        if not learner.labels:
+            return Explained(None, None, 0.0, [])
+        told = learner.explain_one({name: value for name, value in x.items() if value})
+        label, against = _plain(told.label), _plain(told.against)
+        return Explained(label, against, told.score, [Part(*part) for part in told.parts])
+
+    def portraits(self, top: int = 20) -> Portraits:
+        """Return the features that speak most for each class."""
+        learner = self.learner
+        if len(learner.labels) < 2:
+            return Portraits([Portrait(label, 0.0, []) for label in learner.labels])
+        weights = learner.learner.weights(learner.hypothesis)[:, : 1 + len(learner._vocabulary)]
+        names = learner.names or [f"#{at}" for at in range(weights.shape[1] - 1)]
+        return Portraits(
+            [
+                Portrait(_plain(each.label), each.bias, [Reason(*pair) for pair in each.features])
+                for each in explain_model(weights, learner.learner.classes, names, top)
+            ]
+        )
+
+    # Files
+
+    def save(
+        self, path: str | os.PathLike[str], learner: ServedLearner | None = None, counts: Counts | None = None
+    ) -> None:
+        """Write the model beside the path, flush it to disk, and move it into place."""
+        learner = learner or self.learner.frozen()
+        schema = NamedSchema(
+            () if learner.hash_bits else learner.names,
+            learner.hash_bits,
+            labels=self.settings.labels,
+            text=(TEXT,),
+            words=self.words,
+        )
+        about = {
+            "online": True,
+            "service": {
+                "settings": msgspec.to_builtins(self.settings),
+                "counts": msgspec.to_builtins(counts or self.counts),
+            },
+        }
+        save_stream(learner, path, schema, about)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Take over the weights and counts of a file that :meth:`save` wrote for a model of the same settings."""
+        learner, told = _loaded(path, self.settings)
+        try:
+            counts = msgspec.convert(told["service"]["counts"], Counts)
+        except (KeyError, TypeError, msgspec.ValidationError) as error:
+            raise BadModel(f"{path}: not a snapshot of the service: {error}") from error
+        self.learner, self.counts = learner, counts
+
+
+def _loaded(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[ServedLearner, dict[str, Any]]:
+    learner, schema, told = load_stream(path, ServedLearner)
+    if not isinstance(schema, NamedSchema):
+        raise BadModel(f"{path}: the features of this model have no names")
+    if schema.bits != settings.hash_bits or learner.hypothesis != settings.hypothesis:
+        raise BadModel(f"{path}: made with other settings than {settings}")
+    learner.hash_bits = schema.bits
+    learner._vocabulary = Vocabulary(schema)
+    return learner, told
+
+
+def rule_of(settings: ModelSettings) -> Any:
+    """Return the rule of a model's settings, or say what is wrong with it."""
+    try:
+        return rules.from_dict({"name": settings.rule, **settings.parameters})
+    except ValueError as error:
+        raise BadMessage(str(error)) from error
+
+
+def _moved(old: dict[str, float], new: dict[str, float]) -> list[Moved]:
+    moved = [
+        Moved(name, old.get(name, 0.0), value) for name, value in new.items() if value != old.get(name, 0.0)
+    ]
+    moved.sort(key=lambda each: -abs(each.after - each.before))
+    return moved[:MOST_MOVED]
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if hasattr(label, "item") else label
+
+
+__all__ = ["Counts", "Model", "Told", "rule_of"]

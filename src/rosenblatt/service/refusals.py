@@ -1,0 +1,56 @@
+"""Requests that cannot be met: each kind knows its status and its word."""
+
+
+class Refusal(Exception):
+    """A request that cannot be met; its text names the thing, the value and the way out."""
+
+    status, error = 400, "bad_request"
+    retry_after: int | None = None
+
+
+class BadMessage(Refusal):
+    """Not JSON, or not the JSON that was asked for."""
+
+    status, error = 422, "bad_message"
+
+
+class Unknown(Refusal):
+    """A model or a prediction that is not there."""
+
+    status, error = 404, "not_found"
+
+
+class Gone(Refusal):
+    """A prediction that was made, but is no longer remembered."""
+
+    status, error = 410, "gone"
+
+
+class Conflict(Refusal):
+    """What is asked for contradicts what is there."""
+
+    status, error = 409, "conflict"
+
+
+class TooLarge(Refusal):
+    """More than the service takes."""
+
+    status, error = 413, "too_large"
+
+
+class Busy(Refusal):
+    """The queue is full; nothing was learned."""
+
+    status, error, retry_after = 429, "busy", 1
+
+
+class StoreDown(Refusal):
+    """The store cannot be written to; nothing was learned."""
+
+    status, error, retry_after = 503, "store_down", 5
+
+
+class Closing(Refusal):
+    """The service is shutting down."""
+
+    status, error, retry_after = 503, "closing", 2

@@ -1,0 +1,28 @@
+"""What a server is told when it starts."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where a server keeps its store, where it listens, who may use it, and how much it takes."""
+
+    data: Path = field(default_factory=lambda: Path("rosenblatt-data"))
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tokens: tuple[
+        tuple[str, str], ...
+    ] = ()  # (scope, token); none: everybody on this machine may do everything
+    allowed_hosts: tuple[str, ...] = ()  # names under which the service may be called, beside loopback's
+    pages: bool = True
+    body_bytes: int = 8 << 20
+    line_bytes: int = 2 << 20  # of a line of NDJSON
+    upload_bytes: int = 1 << 30  # of a snapshot
+    body_seconds: float = 30.0  # in which a body must have arrived, or its next piece where it is streamed
+    most_connections: int = 1000
+    most_waiting: int = 2048
+    snapshot_every: int = 20_000
+    recent_bytes: int = 16 << 20
+    log_requests: bool = False
+    most_pages: int | None = None  # of the store, in pages of SQLite; for tests of a full disk

@@ -1,0 +1,67 @@
+"""Models in a store: what they learn is durable, and a restart changes no bit of them."""
+
+import random
+
+import pytest
+
+from rosenblatt.service.messages import Example, ModelSettings
+from rosenblatt.service.models import Models
+
+SETTINGS = {
+    "two": ModelSettings(),
+    "three": ModelSettings(classes=["x", "y", "z"]),
+    "ovr": ModelSettings(multi_class="ovr", rule="passive-aggressive", parameters={"C": 0.5}),
+    "last": ModelSettings(hypothesis="last", rule="pegasos"),
+    "hashed": ModelSettings(hash_bits=6),
+    "forgets": ModelSettings(forget=50.0),
+    "arow": ModelSettings(rule="arow"),
+    "alma": ModelSettings(rule="alma", parameters={"p": 4.0}),
+    "no-bias": ModelSettings(fit_intercept=False),
+}
+
+
+def examples(seed, n):
+    rng = random.Random(seed)
+    for _ in range(n):
+        chosen = rng.sample(range(60), 8)
+        yield Example(features={f"f{at}": rng.uniform(-1, 1) for at in chosen}), rng.choice("xyz")
+
+
+def fingerprints(models):
+    return {name: models.info(name, fingerprint=True).fingerprint for name in models.names}
+
+
+@pytest.fixture
+def taught(tmp_path):
+    models = Models(tmp_path / "store", recent_bytes=1 << 16)
+    rng = random.Random(1)
+    for at, (name, settings) in enumerate(SETTINGS.items()):
+        models.create(name, settings)
+        for example, label in examples(at, 120):
+            if rng.random() < 0.5:  # predictions in between change nothing
+                models.predict(name, [example])
+            models.feedback(name, "x" if name == "two" and label == "z" else label, example)
+    return models
+
+
+def test_a_replay_of_the_journal_gives_the_same_bits(taught):
+    before = fingerprints(taught)
+    taught.close(snapshot=False)
+    again = Models(taught.store.folder, recent_bytes=1 << 16)
+    assert again.replayed == 120 * len(SETTINGS)
+    assert fingerprints(again) == before
+    again.close()
+
+
+def test_a_snapshot_and_the_journal_after_it_give_the_same_bits(taught):
+    for name in taught.names:
+        taught.snapshot(name)
+    for name in taught.names:
+        for example, label in examples(name, 40):
+            taught.feedback(name, label, example)
+    before = fingerprints(taught)
+    taught.close(snapshot=False)
+    again = Models(taught.store.folder, recent_bytes=1 << 16)
+    assert again.replayed == 40 * len(SETTINGS)
+    assert fingerprints(again) == before
+    again.close()
