@@ -58,6 +58,58 @@ def test_learn_many_is_the_loop(frame, classes, multi_class, forget):
     assert loop.rows == many.rows == 150
 
 
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "pegasos"])
+def test_the_loop_to_the_last_bit_on_numbers_that_round(frame, rule):
+    X, y = examples(integers=False)
+    loop = one_by_one(OnlineLearner(rule=rule), X, y)
+    many = OnlineLearner(rule=rule)
+    for start, stop in ((0, 1), (1, 64), (64, 150)):
+        many.learn_many(FRAMES[frame](X[start:stop]), y[start:stop])
+    for hypothesis in ("last", "averaged"):
+        assert np.array_equal(weights(loop, hypothesis), weights(many, hypothesis))
+
+
+@pytest.mark.parametrize("bits", [0, 3])
+def test_names_in_any_order_and_weights_are_the_loop_to_the_last_bit(bits):
+    rng = np.random.default_rng(5)
+    names = [f"n{k}" for k in range(12)]
+    xs = []
+    for k in range(120):
+        chosen = rng.permutation(names)[: 6 if k < 60 else rng.integers(0, 12)].tolist()
+        xs.append({name: float(rng.normal()) for name in chosen})
+    xs[7] = {"kind": "new", "ok": True, "n3": 2, "no": None}
+    y, w = rng.choice(["p", "q", "r"], 120).tolist(), rng.choice([1.0, 1.0, 0.0, 2.0, 0.4], 120).tolist()
+    loop, many = OnlineLearner(hash_bits=bits), OnlineLearner(hash_bits=bits)
+    for x, label, weight in zip(xs, y, w, strict=True):
+        loop.predict_one(x)
+        loop.learn_one(x, label, weight)
+    for start, stop in ((0, 50), (50, 51), (51, 120)):
+        many.learn_many(xs[start:stop], y[start:stop], w[start:stop])
+    assert loop.names == many.names
+    assert loop.rows == many.rows == 120
+    n = loop.learner.n_features if bits else len(loop.names)
+    for hypothesis in ("last", "averaged"):
+        one, other = (each.learner.weights(hypothesis)[:, : n + 1] for each in (loop, many))
+        assert np.array_equal(one, other)
+    assert many.predict_many(xs).tolist() == [loop.predict_one(x) for x in xs]
+
+
+def test_columns_in_another_order_and_columns_that_share_a_hash():
+    X, y = examples(integers=False)
+    for bits in (0, 1):
+        loop = one_by_one(OnlineLearner(hash_bits=bits), X, y)
+        many = OnlineLearner(hash_bits=bits)
+        many.learn_many(FRAMES["pandas"](X[:40]), y[:40])
+        turned = FRAMES["pandas"](X[40:])[["c", "a", "d", "b"]]
+        many.learn_many(turned, y[40:])
+        got, expected = (each.learner.weights("averaged")[:, :5] for each in (many, loop))
+        np.testing.assert_allclose(got, expected, rtol=1e-12 if bits else 0)
+        extra = FRAMES["pandas"](X).assign(zzz=1.0)
+        if not bits:
+            assert many.predict_many(extra).tolist() == many.predict_many(FRAMES["pandas"](X)).tolist()
+
+
 @pytest.mark.parametrize("name", rules.BY_NAME)
 def test_every_rule_learns_as_the_batch_learner_does(name):
     X, y = examples(classes=("no", "yes"), integers=False)
@@ -168,6 +220,18 @@ def test_values_that_are_no_numbers_are_refused_and_nothing_is_learned(bad):
     assert np.array_equal(weights(learner, "last"), before)
     with pytest.raises(ValueError, match="label"):
         learner.learn_one({"a": 1}, None)
+    with pytest.raises(ValueError, match="label"):
+        learner.learn_many([{"a": 1}, {"a": 2}], [1.0, float("nan")])
+    with pytest.raises(ValueError, match="'b' is"):
+        learner.learn_many([{"a": 1, "b": 1}, {"a": 2, "b": bad}], ["no", "no"])
+    with pytest.raises(ValueError, match="'b' is"):
+        learner.predict_one({"a": 1.0, "b": bad})
+    if isinstance(bad, float):
+        with pytest.raises(ValueError, match="column 'b' is"):
+            learner.learn_many({"a": [1.0, 2.0], "b": [0.0, bad]}, ["no", "yes"])
+        with pytest.raises(ValueError, match="column 'b' is"):
+            learner.predict_many({"a": [1.0, 2.0], "b": [0.0, bad]})
+    assert np.array_equal(weights(learner, "last"), before)
 
 
 def test_hashed_names_take_no_more_room():

@@ -1,9 +1,11 @@
-"""One example at a time, at the price of one call: predict or learn from a row that lies in a desk.
+"""One example at a time, at the price of one call: predict or learn from rows that lie on a desk.
 
-Numba looks at every argument of every call, which for one row takes longer than the row. So all that a row and its
+Numba looks at every argument of every call, which for one row takes longer than the row. So all that rows and their
 learner need lies at fixed places (a desk), and a call is handed the place of the desk alone.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -19,8 +21,10 @@ from rosenblatt.passes.sweep import sweep
 
 # Where things lie on a desk: addresses, then numbers.
 VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, A, RUN, SCORES, TOTAL = range(11)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE = range(11, 16)
-PLACES = 16
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE, N_ROWS, N_VISITS, N_WEIGHED = range(11, 19)
+PLACES = 19
+LARGEST = float(np.finfo(np.float64).max)
+NOT_FINITE = -(1 << 62)  # the answer where a number on the desk is none
 
 
 class Desk(NamedTuple):
@@ -32,7 +36,6 @@ class Desk(NamedTuple):
     starts: NDArray[np.uint64]  # 0 and the number of features
     truth: NDArray[np.int64]
     order: NDArray[np.uintp]
-    weight: NDArray[np.float64]
     state: State
 
 
@@ -45,15 +48,24 @@ def new_desk(room: int, state: State, unit: float, averaged: bool) -> Desk:
         np.zeros(2, np.uint64),
         np.zeros(1, np.int64),
         np.zeros(1, np.uintp),
-        np.ones(1),
         state,
     )
-    lying: list[NDArray[Any]] = [*desk[1:7], state.W, state.A, state.running, state.scores, state.totals]
-    desk.places[: len(lying)] = [array.ctypes.data for array in lying]
+    row: list[NDArray[Any]] = [*desk[1:6]]
+    desk.places[: len(row)] = [array.ctypes.data for array in row]
+    desk.places[W : TOTAL + 1] = [array.ctypes.data for array in state]
     desk.places[N_WEIGHTS], desk.places[N_CLASSES] = state.W.size, state.scores.size
     desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, unit != 0.0
-    desk.places[BY_AVERAGE] = averaged
+    desk.places[BY_AVERAGE], desk.places[N_ROWS], desk.places[N_VISITS] = averaged, 1, 1
     return desk
+
+
+def many_rows(desk: Desk, rows: Rows, truth: NDArray[np.int64], visits: Visits) -> NDArray[np.int64]:
+    """Return the places of the same learner over other rows; the caller keeps the arrays alive."""
+    places = desk.places.copy()
+    lying = (rows.values, rows.indices, rows.starts, truth, visits.order, visits.weight)
+    places[: len(lying)] = [array.ctypes.data for array in lying]  # type: ignore[union-attr]
+    places[N_ROWS], places[N_VISITS], places[N_WEIGHED] = truth.size, visits.order.size, visits.weight.size
+    return places
 
 
 @intrinsic
@@ -107,11 +119,22 @@ def best_class(
 
 
 @compiled
+def all_finite(values: Any) -> bool:
+    """Whether every number is one."""
+    wrong = 0
+    for k in range(values.shape[0]):
+        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
+    return wrong == 0
+
+
+@compiled
 def predict_row(address: int) -> int:
     """Predict the class of the row on the desk as :func:`best_class` does."""
     places = numba.carray(_pointer(address), PLACES, np.int64)
     n = int(numba.carray(_pointer(places[STARTS]), 2, np.uint64)[1])
     values = numba.carray(_pointer(places[VALUES]), n, np.float64)
+    if not all_finite(values):
+        return NOT_FINITE
     indices = numba.carray(_pointer(places[INDICES]), n, np.uint32)
     classes, hypotheses = places[N_CLASSES], places[N_HYPOTHESES]
     weights = numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64)
@@ -127,17 +150,19 @@ _sweep = sweep.compiled  # type: ignore[attr-defined]
 
 
 @compiled_around_rules
-def learn_row(rule: Any, address: int) -> int:
-    """Learn from the row on the desk, as a pass over it alone does."""
+def learn_rows(rule: Any, address: int) -> int:
+    """Learn from the rows on the desk, as a pass over them does; from none where a number is not finite."""
     places = numba.carray(_pointer(address), PLACES, np.int64)
-    starts = numba.carray(_pointer(places[STARTS]), 2, np.uint64)
-    n = int(starts[1])
-    classes = places[N_CLASSES]
+    n_rows, classes = places[N_ROWS], places[N_CLASSES]
+    starts = numba.carray(_pointer(places[STARTS]), n_rows + 1, np.uint64)
+    n = int(starts[n_rows])
     rows = Rows(
         numba.carray(_pointer(places[VALUES]), n, np.float64),
         numba.carray(_pointer(places[INDICES]), n, np.uint32),
         starts,
     )
+    if not all_finite(rows.values):
+        return NOT_FINITE
     state = State(
         numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64),
         numba.carray(_pointer(places[A]), places[N_WEIGHTS], np.float64),
@@ -146,12 +171,27 @@ def learn_row(rule: Any, address: int) -> int:
         numba.carray(_pointer(places[TOTAL]), 1, TOTALS),
     )
     visits = Visits(
-        numba.carray(_pointer(places[ORDER]), 1, np.uintp),
-        numba.carray(_pointer(places[WEIGHT]), 1, np.float64),
+        numba.carray(_pointer(places[ORDER]), places[N_VISITS], np.uintp),
+        numba.carray(_pointer(places[WEIGHT]), places[N_WEIGHED], np.float64),
     )
-    truth = numba.carray(_pointer(places[TRUTH]), 1, np.int64)
+    truth = numba.carray(_pointer(places[TRUTH]), n_rows, np.int64)
     ledger = numba.carray(_pointer(places[TOTAL]), 0, ENTRY)
     return _sweep(rule, rows, truth, visits, float(places[HAS_UNIT]), state, ledger)
+
+
+@cache
+def row_predictor() -> Callable[[int], int]:
+    """Return :func:`predict_row` without numba's look at the type of its argument."""
+    found: Callable[[int], int] = predict_row.compile((types.int64,))  # type: ignore[attr-defined]
+    return found
+
+
+def rows_learner(rule: Any) -> Callable[[Any, int], int]:
+    """Return :func:`learn_rows` for rules of this type, without numba's look at types where the rule is ours."""
+    if not type(rule).__module__.startswith("rosenblatt.rules."):
+        return learn_rows
+    found: Callable[[Any, int], int] = learn_rows.compiled.compile((numba.typeof(rule), types.int64))  # type: ignore[attr-defined]
+    return found
 
 
 @compiled_around_rules

@@ -1,6 +1,6 @@
 """Tables of named columns of numbers, whoever made them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,30 @@ def columns_of(X: Any) -> tuple[list[str], NDArray[np.float64]] | None:
     >>> columns_of([{"a": 1}]) is None
     True
     """
+    if isinstance(X, list):
+        return None
     if isinstance(X, Mapping):
         names, columns = list(X), [np.asarray(column) for column in X.values()]
         block = np.column_stack(columns) if columns else np.empty((0, 0))
-    elif hasattr(X, "column_names"):  # Arrow
-        names, block = list(X.column_names), np.column_stack([np.asarray(column) for column in X.columns])
     elif hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
         names, block = _listed(X.columns), X.to_numpy()
+    elif hasattr(X, "column_names"):  # Arrow
+        names, block = list(X.column_names), np.column_stack([np.asarray(column) for column in X.columns])
     else:
         return None
     if block.dtype.kind not in "biuf":
         raise ValueError("columns must hold numbers; give examples with text as dicts")
-    numbers = block.astype(np.float64, copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = numbers.sum()
-    if not np.isfinite(total) and not np.isfinite(numbers).all():
-        row, column = np.argwhere(~np.isfinite(numbers))[0]
+    return [name if type(name) is str else str(name) for name in names], block.astype(np.float64, copy=False)
+
+
+def check_columns(names: Sequence[str], numbers: NDArray[np.float64]) -> None:
+    """Raise ValueError naming the first number that is not finite."""
+    wrong = np.argwhere(~np.isfinite(numbers))
+    if wrong.size:
+        row, column = wrong[0]
         raise ValueError(
             f"column {names[column]!r} is {numbers[row, column]} in row {row}: not a finite number"
         )
-    return [str(name) for name in names], numbers
 
 
 def _listed(names: Any) -> list[Any]:

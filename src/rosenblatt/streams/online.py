@@ -1,10 +1,7 @@
 """The online learner: examples as dicts, one at a time, with an open vocabulary and open classes."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
-from struct import Struct
-from struct import error as StructError
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,16 +9,25 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.json_lines import flattened
-from rosenblatt.data.named import Record, Vocabulary, rows_of_records
+from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.learner.explain import Explanation, explain_row
-from rosenblatt.passes.one_row import learn_row, predict_row
-from rosenblatt.streams.columns import columns_of
+from rosenblatt.passes.one_row import NOT_FINITE, row_predictor
+from rosenblatt.passes.rows import Rows
+from rosenblatt.streams.columns import check_columns, columns_of
+from rosenblatt.streams.laying import (
+    NOT_NUMBERS,
+    Columns,
+    Example,
+    Layout,
+    Room,
+    columns_in,
+    laid_row,
+    layout_of,
+    rows_of_dicts,
+)
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.rows_learner import RowsLearner
-
-Example = Mapping[str, Any]
-PACKERS = [(Struct(f"{n}d").pack_into, Struct(f"{n}I").pack_into) for n in range(64)]
 
 
 class OnlineLearner(RowsLearner):
@@ -73,13 +79,21 @@ class OnlineLearner(RowsLearner):
         self._vocabulary = Vocabulary(NamedSchema(bits=hash_bits))
         if hash_bits:
             self.widen(1 << hash_bits)
-        self._code_of: dict[Any, int] = {}
-        self._held: Example | None = None  # the example on the desk
-        self._whole = False  # whether all its names are known, so that it may be learned from as it lies
-        ours = type(self.learner.rule).__module__.startswith("rosenblatt.rules.")
-        self._learn_row: Any = learn_row.compiled if ours else learn_row  # type: ignore[attr-defined]
-        self._laid: tuple[str, ...] = ()  # names whose places are on the desk
+        self._truth_of: dict[Any, int] = {}  # of labels met, as the compiled loop takes them
+        self._answers: list[
+            Any
+        ] = []  # the label of every answer of the compiled loop, ties counted from the end
+        self._held: Example | None = None  # the example on the desk, if it can be predicted as it lies
+        self._whole: Example | None = (
+            None  # the same, if all its names are known, so that it can be learned from
+        )
+        self._layout: Layout | None = None  # how the places on the desk were found
+        self._size = -1  # of the layout
+        self._names: tuple[Any, ...] = ()  # of the example before
+        self._known_desk: Any = None  # whose address this is
         self._address = 0
+        self._room = Room()
+        self._columns: Columns | None = None  # of the table before
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,27 +104,26 @@ class OnlineLearner(RowsLearner):
 
     def predict_one(self, x: Example) -> Any:
         """Return the class of an example; the first class where none is ahead, None before any is known."""
-        if not self.labels:
-            return None
-        if not self.simple:
-            return self._scored(x)[0]
-        code = self._predict(x)
-        return self.labels[min(code, len(self.labels) - 1) if code >= 0 else -1 - code]
+        if x != self._held:
+            if not self.simple or not self.labels:
+                return self._scored(x)[0] if self.labels else None
+            self._lay(x, False)
+        code = self._predict(self._address)
+        return self._answers[code] if code != NOT_FINITE else self._refuse([x])
 
     def learn_one(self, x: Example, y: Any, weight: float = 1.0) -> None:
         """Learn from an example: predict, compare, move as the rule says."""
-        code = self._code_of.get(y)
-        if code is None or type(self.labels[code]) is not type(y):
-            self._meet_one(y)
-            code = self._code_of[y]
+        truth = self._truth_of.get(y)
+        if truth is None:
+            truth = self._meet_one(y)
         if weight != 1.0 or not self.simple:
             self._learn_slowly(x, y, weight)
             return
-        if not self._whole or x != self._held:
-            self._lay(x, grow=True)
-        desk: Any = self._desk
-        desk.truth[0] = code if len(self.labels) > 2 else 2 * code - 1
-        self._learn_row(self.learner.rule, self._address)
+        if x != self._whole:
+            self._lay(x, True)
+        self._truth_there[0] = truth
+        if self._learn(self._rule, self._address) == NOT_FINITE:
+            self._refuse([x])
         if self.forget is None:
             self.rows += 1
         else:
@@ -131,9 +144,9 @@ class OnlineLearner(RowsLearner):
 
     def explain_one(self, x: Example, label: Any = None, against: Any = None) -> Explanation:
         """Say what every feature of an example added to its score."""
-        row = self._row(x, grow=False)
-        weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
         n = max(len(self._vocabulary), 0)
+        row = self._matrix(self._rows([x], grow=False), n)
+        weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
         names: Sequence[str] = self.names or [f"#{place}" for place in range(n)]
         return explain_row(
             weights[:, : n + 1], row, self.learner.classes, names, label=label, against=against
@@ -146,16 +159,25 @@ class OnlineLearner(RowsLearner):
 
         ``X`` is a data frame, an Arrow table or a dict of columns, which is fast, or a list of dicts.
         """
+        X = X if hasattr(X, "__len__") else list(X)
         rows = self._rows(X, grow=True)
-        self.learn_rows(rows, np.asarray(y if hasattr(y, "__len__") else list(y)), sample_weight)
-        self._code_of = {}
+        labels = np.asarray(y if hasattr(y, "__len__") else list(y))
+        self._truth_of = {}
+        if not self.simple:
+            self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
+            return self
+        self.widen(len(self._vocabulary))
+        if not self._learn_block(rows, labels, sample_weight):
+            self._refuse(X)
         return self
 
     def predict_many(self, X: Any) -> NDArray[Any]:
         """Return the classes of many examples."""
+        X = X if hasattr(X, "__len__") else list(X)
         rows = self._rows(X, grow=False)
-        rows.resize((rows.shape[0], self.learner.n_features))
-        return self.learner.predict(rows, self.hypothesis)
+        if not np.isfinite(rows.values).all():
+            self._refuse(X)
+        return self.learner.predict(self._matrix(rows, self.learner.n_features), self.hypothesis)
 
     # Files
 
@@ -176,92 +198,101 @@ class OnlineLearner(RowsLearner):
 
     # Inside
 
-    def _predict(self, x: Example) -> int:
-        if x != self._held or self._desk is None:
-            self._lay(x, grow=False)
-        return int(predict_row(self._address))
+    def _clear(self) -> None:
+        super()._clear()
+        self._held = self._whole = self._layout = None
+        self._size, self._truth_of = -1, {}
 
     def _lay(self, x: Example, grow: bool) -> None:
-        """Put an example on the desk: numbers straight, anything else by the names it becomes."""
-        n = len(x)
-        desk: Any = self._desk
-        if desk is None or n > desk.values.size:
-            desk = self._set_desk(n)
-        values = x.values()
-        try:
-            doubles, integers = PACKERS[n]
-            doubles(self._value_bytes, 0, *values)
-            names = tuple(x)
-            if names != self._laid:
-                integers(self._index_bytes, 0, *map(self._vocabulary.index.__getitem__, names))
-                self._laid = names
-            self._whole = isfinite(sum(values))
-        except (KeyError, IndexError, TypeError, StructError):
-            self._whole = False
-        if not self._whole:
-            self._laid = ()
-            row = self._row(x, grow)
-            n = row.nnz
-            self.widen(row.shape[1])
-            desk = self._desk if self._desk is not None and n <= desk.values.size else self._set_desk(n)
-            desk.values[:n], desk.indices[:n] = row.data, row.indices
-            self._whole = grow
-        desk.starts[1] = n
-        self._held = dict(x)
+        """Put an example on the desk: at once where it has the names of the one before, else name by name."""
+        if len(x) == self._size:
+            layout: Any = self._layout
+            try:
+                layout.pack(self._value_bytes, 0, *layout.pick(x))
+            except NOT_NUMBERS:
+                self._size = -1
+            else:
+                self._held = self._whole = dict(x)
+                return
+        self._lay_anew(x, grow)
 
-    def _set_desk(self, n: int) -> Any:
-        desk = self.desk(n)
-        self._address = desk.places.ctypes.data
-        self._value_bytes, self._index_bytes = memoryview(desk.values), memoryview(desk.indices)  # type: ignore[arg-type]
-        self._laid = ()
+    def _lay_anew(self, x: Example, grow: bool) -> None:
+        self._vocabulary.grow = grow
+        try:
+            places, numbers, whole = laid_row(x, self._vocabulary)
+        finally:
+            self._vocabulary.grow = True
+        self.widen(len(self._vocabulary))
+        names, before = tuple(x), self._names
+        desk, n = self._set_desk(len(places)), len(places)
+        desk.values[:n], desk.indices[:n], desk.starts[1] = numbers, places, n
+        self._held = dict(x)
+        self._whole = self._held if whole else None
+        self._size, self._names = -1, names
+        if whole and names == before:  # a stream that says the same names again
+            self._layout = layout_of(x, self._vocabulary)
+            self._size = -1 if self._layout is None else n
+
+    def _set_desk(self, features: int) -> Any:
+        desk = self.desk(features)
+        if desk is not self._known_desk:
+            self._known_desk = desk
+            self._rule = self.learner.rule
+            self._predict = row_predictor()
+            self._address = desk.places.ctypes.data
+            self._value_bytes, self._truth_there = memoryview(desk.values), memoryview(desk.truth)  # type: ignore[arg-type]
+            labels = self.labels if len(self.labels) > 1 else self.labels * 2
+            self._answers = [*labels, *reversed(labels)]
         return desk
 
-    def _meet_one(self, y: Any) -> None:
+    def _meet_one(self, y: Any) -> int:
         if y is None or (isinstance(y, float) and not np.isfinite(y)):
             raise ValueError(f"y is {y!r}: a label must be a number or text")
         self.meet_if_new(y)
-        self._code_of = {label: code for code, label in enumerate(self.labels)}
-        self._held, self._whole = None, False
+        many = len(self.labels) > 2
+        self._truth_of = {label: code if many else 2 * code - 1 for code, label in enumerate(self.labels)}
+        return self._truth_of[y]
+
+    def _refuse(self, X: Any) -> None:
+        """Raise the error of the first number that is none."""
+        columns = columns_of(X)
+        if columns is not None:
+            check_columns(*columns)
+        for x in X:
+            flattened({str(key): value for key, value in x.items()})
+        raise ValueError("a number is not finite")
 
     def _learn_slowly(self, x: Example, y: Any, weight: float) -> None:
-        row = self._row(x, grow=True)
-        self.learn_rows(row, [y], None if weight == 1.0 else [weight])
-        self._held, self._whole = None, False
+        self.learn_many([x], [y], None if weight == 1.0 else [weight])
 
     def _scored(self, x: Example) -> tuple[Any, NDArray[np.float64]]:
-        row = self._row(x, grow=False)
-        row.resize((1, self.learner.n_features))
+        row = self._matrix(self._rows([x], grow=False), self.learner.n_features)
         if not self.learner.clock:
             return self.labels[0], np.zeros(len(self.labels))
         scores = np.atleast_1d(self.learner.scores(row, self.hypothesis)[0])
         return self.learner.predict(row, self.hypothesis).tolist()[0], scores
 
-    def _row(self, x: Example, grow: bool) -> Any:
-        return self._rows([x], grow)
-
-    def _rows(self, X: Any, grow: bool) -> Any:
-        """Return examples as CSR rows over the vocabulary."""
+    def _rows(self, X: Any, grow: bool) -> Rows:
+        """Return examples as rows over the vocabulary, features in the order of their places."""
         self._vocabulary.grow = grow
         try:
             columns = columns_of(X)
-            if columns is not None and not self.hash_bits:
-                return self._from_columns(*columns)
             if columns is not None:
-                X = [dict(zip(columns[0], row, strict=True)) for row in columns[1].tolist()]
-            rows, _ = rows_of_records(
-                (Record(0, None, flattened({str(k): v for k, v in x.items()})) for x in X), self._vocabulary
-            )
+                return self._table(*columns, self._room if grow else Room())
+            layout = layout_of(X[0], self._vocabulary) if len(X) > 1 else None
+            rows = None if layout is None else layout.rows(X)
+            return rows_of_dicts(X, self._vocabulary) if rows is None else rows
         finally:
             self._vocabulary.grow = True
-        return rows
 
-    def _from_columns(self, names: list[str], block: NDArray[np.float64]) -> Any:
-        places = np.array([self._vocabulary.place(name) for name in names], np.int64)
-        order = np.argsort(places, kind="stable")
-        order = order[places[order] >= 0]
-        n, d = block.shape[0], order.size
-        indices = np.tile(places[order].astype(np.int32), n)
-        values = np.ascontiguousarray(block[:, order], dtype=np.float64).reshape(-1)
-        return sparse_rows(
-            values, indices, np.arange(0, n * d + 1, max(d, 1))[: n + 1], len(self._vocabulary)
-        )
+    def _table(self, names: list[str], block: NDArray[np.float64], room: Room) -> Rows:
+        found = self._columns
+        if found is None or names != found.names:
+            found = columns_in(names, self._vocabulary)
+            self._columns = found if found.for_good else None
+        return found.rows(block, room)
+
+    def _matrix(self, rows: Rows, width: int) -> Any:
+        """Return rows as a matrix; places beyond its width have no weights yet."""
+        values, indices, starts = rows
+        return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]

@@ -2,19 +2,30 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses
-from rosenblatt.data.matrix import encoded
+from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.passes.one_row import Desk, new_desk, predict_then_learn
-from rosenblatt.passes.records import ENTRY, State
+from rosenblatt.passes.one_row import (
+    NOT_FINITE,
+    Desk,
+    many_rows,
+    new_desk,
+    predict_then_learn,
+    rows_learner,
+)
+from rosenblatt.passes.order import in_given_order
+from rosenblatt.passes.records import ENTRY, RUNNING, State, Visits
+from rosenblatt.passes.rows import Rows, rows_of
 
 ROOM = 256  # features of a row, to begin with
 PARTS_OF_A_HALF_LIFE = 32
+SQNORM = (RUNNING.names or ()).index("sqnorm")
 
 
 class RowsLearner:
@@ -52,14 +63,21 @@ class RowsLearner:
             rule, multi_class=multi_class, fit_intercept=fit_intercept, keep_ledger=ledger, seed=seed
         )
         self.rows = 0  # learned from
-        self.labels: list[Any] = []  # classes in order, as Python values
         self._since = 0  # rows since the average was last weighed down
         self._desk: Desk | None = None
 
     @property
-    def simple(self) -> bool:
-        """Whether the compiled loop of one row serves: no ledger, no variances."""
-        return self.learner.ledger is None and self.learner.S is None
+    def learner(self) -> Learner:
+        """The learner that learns."""
+        return self._learner
+
+    @learner.setter
+    def learner(self, learner: Learner) -> None:
+        self._learner = learner
+        self.simple = learner.ledger is None and learner.S is None  # the compiled loop of rows serves
+        self.labels: list[Any] = learner.classes.tolist()  # classes in order, as Python values
+        self._learn: Any = None  # the compiled loop of rows, once it is needed
+        self._desk = None
 
     # Growing
 
@@ -67,14 +85,14 @@ class RowsLearner:
         """Take in classes not met before."""
         self.learner.meet(encoded(labels)[0])
         self.labels = self.learner.classes.tolist()
-        self._desk = None
+        self._clear()
 
     def widen(self, n_features: int) -> None:
         """Make room for so many features, and as many again, so that growing stays cheap."""
         if n_features > self.learner.n_features:
             room = max(n_features, 2 * self.learner.n_features, 64) if self.simple else n_features
             self.learner.widen(room)
-            self._desk = None
+            self._clear()
 
     def _fitted(self, X: Any) -> Any:
         """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
@@ -89,6 +107,13 @@ class RowsLearner:
     def learn_rows(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Learn from the rows in order, exactly as from one after the other."""
         y = np.asarray(y)
+        if self.simple and X.dtype == np.float64 and not isinstance(X, np.ndarray):
+            self.widen(X.shape[1])
+            rows = rows_of(X)
+            rows = rows._replace(indices=rows.indices.astype(np.uint32, copy=False))  # type: ignore[union-attr]
+            if not self._learn_block(rows, y, sample_weight):
+                check_finite(X, "X")
+            return
         for start, stop in self._stretches(y):
             weight = None if sample_weight is None else np.asarray(sample_weight)[start:stop]
             self.meet_if_new(y[start])
@@ -96,7 +121,46 @@ class RowsLearner:
             if weight is None or weight.any():
                 self.learner.learn(part, y[start:stop], weight)
             self._passed(stop - start)
-        self._desk = None  # the learner may have laid its weights out anew
+        self._clear()  # the learner may have laid its weights out anew
+
+    def _learn_block(self, rows: Rows, y: NDArray[Any], sample_weight: Any = None) -> bool:
+        """Learn from sparse rows whose features there is room for; from none, and False, where one is not finite."""
+        n = rows.starts.size - 1  # type: ignore[union-attr]
+        if y.shape != (n,):
+            raise ValueError(f"y must hold one label for each of the {n} rows, got {y.size}")
+        weight = None
+        if sample_weight is not None:
+            weight = checked_weight(sample_weight, n) if np.any(sample_weight) else np.zeros(n)
+        everything, truth = np.arange(n, dtype=np.uintp), None
+        for start, stop in self._stretches(y):
+            if self.meet_if_new(y[start]) or truth is None:
+                truth = self._truth(y)
+            visits = Visits(everything[start:stop], _NO_WEIGHTS)
+            if weight is not None:
+                own = in_given_order(stop - start, weight[start:stop])
+                visits = Visits(own.order + np.uintp(start), own.weight)
+            places = many_rows(self.desk(), rows, truth, visits)
+            if self._learn(self.learner.rule, places.ctypes.data) == NOT_FINITE:
+                return False  # the first stretch looks at all rows
+            self._passed(stop - start)
+        if not all(isfinite(each[SQNORM]) for each in self.learner.running.tolist()):
+            raise ValueError(
+                "the weights grew beyond what a float can hold: scale the features, or clip them"
+            )
+        return True
+
+    def _truth(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
+        codes = self._codes(y)
+        truth: NDArray[np.int64] = codes if len(self.labels) > 2 else 2 * codes - 1
+        return truth
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        known = self.learner.classes
+        if known.size == 2:
+            return np.asarray(y == known[1]).astype(np.int64)
+        codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
+        return codes
 
     def progress(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
@@ -113,12 +177,10 @@ class RowsLearner:
             if new:
                 right[start] = False
             self._passed(stop - start)
-        self._desk = None
+        self._clear()
         return right
 
     def _progress(self, X: Any, y: NDArray[Any]) -> NDArray[np.int64]:
-        from rosenblatt.passes.rows import rows_of
-
         if not self.simple or X.dtype != np.float64 or isinstance(X, np.ndarray):
             return self._progress_slowly(X, y)
         labels = np.searchsorted(self.learner.classes, y)
@@ -162,17 +224,27 @@ class RowsLearner:
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
         """Cut rows where a class appears for the first time, and where the average is weighed down."""
+        known = self._all_known(y)
+        if known and self.forget is None:
+            if y.size:
+                yield 0, y.size
+            return
         cuts = {0, y.size}
-        known = self.learner.classes
-        at = np.searchsorted(known, y) if known.size else np.zeros(y.size, np.int64)
-        if not known.size or not (known[np.minimum(at, known.size - 1)] == y).all():
+        if not known:
+            _check_labels(y)
             classes, first = np.unique(y, return_index=True)
-            cuts |= set(first[~np.isin(classes, known)].tolist())
+            cuts |= set(first[~np.isin(classes, self.learner.classes)].tolist())
         if self.forget is not None:
             every = self._forget_every()
             cuts |= set(range(every - self._since, y.size, every))
         marks = sorted(cuts)
         yield from pairwise(marks)
+
+    def _all_known(self, y: NDArray[Any]) -> bool:
+        known = self.learner.classes
+        if known.size == 2:  # two comparisons beat a search
+            return bool(((y == known[0]) | (y == known[1])).all())
+        return bool(known.size) and bool((known[self._codes(y)] == y).all())
 
     # The average
 
@@ -206,10 +278,16 @@ class RowsLearner:
             learner.W.T.reshape(-1), learner.A.T.reshape(-1), learner.running, scores, learner.totals
         )
 
+    def _clear(self) -> None:
+        """Leave the desk: the learner grew, or laid its weights out anew."""
+        self._desk = None
+
     def desk(self, features: int = 0) -> Desk:
         """Return the desk on which single rows are laid, set anew when the learner grew."""
         if self._desk is None or self._desk.values.size < features:
             room = max(ROOM, 2 * features)
+            if self._learn is None:
+                self._learn = rows_learner(self.learner.rule)
             self._desk = new_desk(room, self.state(), self.learner.unit, self.hypothesis == "averaged")
         return self._desk
 
@@ -224,4 +302,11 @@ def _as_wide(X: Any, n_features: int) -> Any:
     return wide
 
 
+def _check_labels(y: NDArray[Any]) -> None:
+    missing = y == None if y.dtype.kind == "O" else ~np.isfinite(y) if y.dtype.kind == "f" else None  # noqa: E711 (of each)
+    if missing is not None and missing.any():
+        raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
+
+
 _NO_LINES = np.empty(0, ENTRY)
+_NO_WEIGHTS = np.empty(0)
