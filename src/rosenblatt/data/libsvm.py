@@ -7,7 +7,7 @@ import numpy as np
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import Block, first_text_line, whole_lines
+from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, scan
@@ -68,17 +68,16 @@ class LibsvmExamples(Examples):
         for path in self._paths:
             line = 1
             for text, found in in_order(self._scanned, whole_lines(path)):
-                block = Block(line, text)
-                line += found.n_lines
                 if found.bad:
-                    self._pass_over(_in_words(path, block, *entry) for entry in found.bad)
+                    self._pass_over(_in_words(path, line, text, *entry) for entry in found.bad)
                 if found.labels.size:
-                    yield self._batch(block, found)._replace(files=((0, path),))
+                    yield self._batch(line, found)._replace(files=((0, path),))
+                line += found.n_lines
 
-    def _scanned(self, text: bytes) -> tuple[bytes, Scan]:
+    def _scanned(self, text: bytearray) -> tuple[bytearray, Scan]:
         return text, scan(text, self.zero_based)
 
-    def _batch(self, block: Block, found: Scan) -> Batch:
+    def _batch(self, first: int, found: Scan) -> Batch:
         indices, values, indptr = found.indices, found.values, found.indptr
         largest = found.largest + 1
         if self._width is None:
@@ -89,16 +88,16 @@ class LibsvmExamples(Examples):
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
             indices, values = indices[known], values[known]
         X = sparse_rows(values, indices, indptr, self.schema.n_features)
-        return Batch(X, found.labels, block.first_line + found.lines)
+        return Batch(X, found.labels, first + found.lines)
 
     def _finish(self, batch: Batch) -> Batch:
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
 
 
-def _in_words(path: str, block: Block, line: int, what: int, start: int) -> BadLine:
-    token = block.text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
-    column = start - block.text.rfind(b"\n", 0, start)
-    return BadLine(path, block.first_line + line, REASONS[what].format(token=shown(token)), column)
+def _in_words(path: str, first: int, text: bytearray, line: int, what: int, start: int) -> BadLine:
+    token = text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
+    column = start - text.rfind(b"\n", 0, start)
+    return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)
 
 
 def _counts_from_zero(path: str) -> bool:

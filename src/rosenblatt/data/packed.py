@@ -3,8 +3,9 @@
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +61,35 @@ def opened(path: str) -> Iterator[tuple[Any, str | None]]:
         raise BadInput(path, None, "may not be read: check its permissions") from None
 
 
-def pieces(path: str, size: int) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file; from standard input, whatever has arrived."""
+@contextmanager
+def filling(path: str) -> Iterator[Callable[[memoryview], int]]:
+    """Open a file as a function that fills a buffer with unpacked bytes, and returns how many there were.
+
+    From standard input it takes whatever has arrived.
+    """
     with opened(path) as (file, packing):
-        read = file.read1 if path == STANDARD_INPUT and hasattr(file, "read1") else file.read
-        while piece := _piece(read, size, packing):
-            yield piece
+        fill = partial(_arrived, file) if path == STANDARD_INPUT else file.readinto
+        yield lambda buffer: _filled(fill, buffer, packing)
 
 
-def _piece(read: Any, size: int, packing: str | None) -> bytes:
+def _arrived(file: Any, buffer: memoryview) -> int:
+    """Fill a buffer with what is there; ``readinto1`` would go on reading after it."""
+    piece = file.read1(len(buffer))
+    buffer[: len(piece)] = piece
+    return len(piece)
+
+
+def pieces(path: str, size: int) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a file, so many at a time."""
+    with filling(path) as fill:
+        buffer = memoryview(bytearray(size))
+        while n := fill(buffer):
+            yield bytes(buffer[:n])
+
+
+def _filled(fill: Any, buffer: memoryview, packing: str | None) -> int:
     try:
-        return bytes(read(size))
+        return int(fill(buffer))
     except EOFError:
         raise Damaged(f"the {packing} data ends early: fetch or compress the file again") from None
     except (zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError) as error:

@@ -94,7 +94,7 @@ class VwExamples(Examples):
             )
         return found.labelled
 
-    def _batch(self, text: bytes, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
+    def _batch(self, text: bytearray, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
         if self._bits:
             places = found.crcs.astype(np.int64) & ((1 << self._bits) - 1)
         else:
@@ -118,23 +118,24 @@ def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
     return Batch(batch.X[rows], y, batch.lines[rows], None if batch.weight is None else batch.weight[rows])
 
 
-def _scanned(text: bytes) -> tuple[bytes, VwScan]:
+def _scanned(text: bytearray) -> tuple[bytearray, VwScan]:
     if text.isascii() or not (odd := _not_utf8(text)):
         return text, scan_vw(text)
     lines = text.split(b"\n")
     for at in odd:
-        lines[at] = b""
+        lines[at] = bytearray()
     start = 0
     bad = []
     for at, line in enumerate(text.split(b"\n")):
         if at in odd:
             bad.append((at, -1, start))
         start += len(line) + 1
-    found = scan_vw(b"\n".join(lines))
-    return b"\n".join(lines), found._replace(bad=sorted([*found.bad, *bad]))
+    text = bytearray(b"\n").join(lines)
+    found = scan_vw(text)
+    return text, found._replace(bad=sorted([*found.bad, *bad]))
 
 
-def _not_utf8(text: bytes) -> set[int]:
+def _not_utf8(text: bytearray) -> set[int]:
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -142,7 +143,7 @@ def _not_utf8(text: bytes) -> set[int]:
     return set()
 
 
-def _is_utf8(line: bytes) -> bool:
+def _is_utf8(line: bytearray) -> bool:
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -150,7 +151,7 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _in_words(path: str, first: int, text: bytes, line: int, what: int, start: int) -> BadLine:
+def _in_words(path: str, first: int, text: bytearray, line: int, what: int, start: int) -> BadLine:
     if what < 0:
         return BadLine(path, first + line, NOT_TEXT)
     tokens = text[start : start + 200].split(b"\n", 1)[0].split(maxsplit=1)

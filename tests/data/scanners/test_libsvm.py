@@ -41,6 +41,9 @@ def plain_line(line, zero_based):
     return label, indices, values
 
 
+AFTER = b"#" * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
+
+
 def plain_scan(text, zero_based):
     rows, bad = [], []
     for offset, line in enumerate(text.split(b"\n")):
@@ -116,16 +119,16 @@ MIXED = st.lists(st.tuples(TOKENS, SPACES), max_size=40).map(lambda parts: b"".j
 @example(text=b"1 qid:3 qid:4 1:1 qid:2", zero_based=False)
 def test_it_accepts_exactly_what_a_plain_reader_accepts(text, zero_based):
     rows, bad = plain_scan(text, zero_based)
-    found = scan(text, zero_based)
-    assert [line for line, _, _ in found.bad] == bad
-    assert scanned_rows(found) == rows
+    for found in (scan(text, zero_based), scan(text + b"\n" + AFTER, zero_based)):
+        assert [line for line, _, _ in found.bad] == bad
+        assert scanned_rows(found) == rows
 
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_every_float_is_read_back_to_the_bit(numbers):
     text = "".join(f"{number!r} 1:{number!r} 2:{number:.3e}\n" for number in numbers).encode()
-    found = scan(text)
+    found = scan(text + AFTER)
     exact = np.array(numbers)
     rounded = np.array([float(f"{number:.3e}") for number in numbers])
     if not np.isfinite(rounded).all():  # 1.798e308 overflows: tested above
@@ -143,9 +146,25 @@ def test_every_float_is_read_back_to_the_bit(numbers):
 )
 def test_every_decimal_is_rounded_correctly(digits, power, form):
     text = form.format(digits, power)
-    found = scan(f"1 1:{text}\n".encode())
+    found = scan(f"1 1:{text}\n".encode() + AFTER)
     expected = float(text)
     assert found.values.tolist() == ([expected] if np.isfinite(expected) else [])
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    st.integers(0, 10**9) | st.integers(0, 9),
+    st.integers(0, 10**18) | st.integers(0, 9999) | st.integers(10**15, 10**17),
+    st.integers(0, 19),
+    st.integers(1, 10**9),
+    st.sampled_from(["", "-", "+", "0", "-00"]),
+)
+def test_plain_decimals_are_rounded_correctly(whole, fraction, places, index, sign):
+    """The numbers of most files: up to eight digits, a point, up to sixteen; and what is just longer."""
+    number = f"{sign}{whole}.{fraction:0{places}d}" if places else f"{sign}{whole}"
+    found = scan(f"1 {index}:{number} {index + 1}:1\n".encode() + AFTER)
+    assert found.values.tolist() == [float(number), 1.0]
+    assert found.indices.tolist() == [index - 1, index]
 
 
 @pytest.mark.parametrize("step", [-1, 0, 1])

@@ -13,22 +13,40 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile a loop: the GIL released, machine code kept on disk where there is a place for it."""
+    """Compile a loop that makes no array: the GIL released, machine code kept on disk where there is a place for it."""
+    return _compiled(function, _nrt=False)  # else numba counts references to the text at every call
+
+
+def compiled_with_arrays(function: F) -> F:
+    """Compile a loop that makes arrays of its own."""
+    return _compiled(function)
+
+
+def _compiled(function: F, **options: bool) -> F:
     with _cache_folder():
         try:
-            return numba.njit(nogil=True, cache=True)(function)
+            return numba.njit(nogil=True, cache=True, **options)(function)
         except RuntimeError:  # nowhere to keep machine code
-            return numba.njit(nogil=True)(function)
+            return numba.njit(nogil=True, **options)(function)
 
 
 def inlined(function: F) -> F:
     """Make a function part of every loop that calls it, where LLVM alone would leave it out."""
     return numba.njit(inline="always")(function)
+
+
+def as_bytes(text: bytes | bytearray) -> NDArray[np.uint8]:
+    """Return the bytes of a text as an array that nobody writes to: loops are compiled for that."""
+    data = np.frombuffer(text, np.uint8)
+    data.flags.writeable = False
+    return data
 
 
 @contextlib.contextmanager

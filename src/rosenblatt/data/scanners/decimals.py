@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.compiled import compiled
+from rosenblatt.data.scanners.compiled import compiled, inlined
+from rosenblatt.data.scanners.wide import first_bit, high_product, leading_zeros, word
 
 FINE, HARD, NOT_FINITE, NOT_A_NUMBER = 0, 1, 2, 3
 ULL = np.uint64
 TEN = ULL(10)
 EXACT_BELOW = ULL(2**53)
 POWERS_OF_TEN = 10.0 ** np.arange(23)
+TENS = np.array([10**power for power in range(20)], np.uint64)
+ONE, EIGHT, SIXTEEN = ULL(1), ULL(8), ULL(16)
 WIDEST = 80  # the largest power of ten that is rounded here; no product with it is subnormal or overflows
 
 
@@ -51,6 +54,51 @@ def is_digit(c: int) -> bool:
 def is_end(c: int) -> bool:
     """Whether a token ends before this byte: white space, a line end or a comment."""
     return c == 32 or 9 <= c <= 13 or c == 35
+
+
+@inlined
+def digits(eight: Any, n: Any) -> Any:
+    """Return the number that the first ``n`` of eight bytes spell, 1 to 8 digits: pairs, then fours, then all eight."""
+    eight = (eight ^ ULL(0x3030303030303030)) << (ULL(64) - EIGHT * n)  # zeros go before what is left
+    eight = (eight * ULL(2561)) >> EIGHT
+    eight = ((eight & ULL(0x00FF00FF00FF00FF)) * ULL(6553601)) >> SIXTEEN
+    return ((eight & ULL(0x0000FFFF0000FFFF)) * ULL(42949672960001)) >> ULL(32)
+
+
+@inlined
+def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any, bool]:
+    """Read ``123`` or ``1.23`` at ``p + first``: (its value, where it ends after ``p``, whether it is so plain).
+
+    ``stops`` is the mask of what is no digit, from ``p`` on and nothing before ``first``. Plain are 1 to 8 digits
+    before the point and none or 1 to 16 after it, without an exponent; what stands at the end is not looked at.
+    Where it ends is told by the mask alone: no later number waits for the value of this one.
+    """
+    point = first_bit(stops)
+    before = point - first
+    if before - ONE >= EIGHT:
+        return 0.0, point, False
+    whole = ULL(at(text, p + first) - 48) if before == ONE else digits(word(text, p + first), before)
+    if at(text, p + point) != 46:
+        return float(np.int64(whole)), point, True
+    end = first_bit(stops & (stops - ONE))
+    after = end - point - ONE
+    if after - ONE < EIGHT:
+        mantissa = whole * TENS[after] + digits(word(text, p + point + ONE), after)
+        return float(np.int64(mantissa)) / POWERS_OF_TEN[after], end, mantissa < EXACT_BELOW
+    if after - ONE < SIXTEEN and before + after <= ULL(19):
+        number = _long_fraction(text, p + point + ONE, whole, after)
+        return number, end, number >= 0.0
+    return 0.0, end, False
+
+
+@compiled
+def _long_fraction(text: Any, p: Any, whole: Any, after: Any) -> float:
+    """Return ``whole`` and a fraction of 9 to 16 digits, or -1 where 128 bits do not tell how to round."""
+    upper = digits(word(text, p), EIGHT) * TENS[after - EIGHT]
+    mantissa = whole * TENS[after] + upper + digits(word(text, p + EIGHT), after - EIGHT)
+    if mantissa < EXACT_BELOW:
+        return float(np.int64(mantissa)) / POWERS_OF_TEN[after]
+    return _rounded(mantissa, -np.int64(after))
 
 
 @compiled
@@ -108,19 +156,17 @@ def decimal(text: Any, p: int) -> tuple[float, int, int]:
 
 
 @compiled
-def _rounded(mantissa: Any, power: int) -> float:
+def _rounded(mantissa: Any, power: Any) -> float:
     """Round ``mantissa × 10^power`` to the nearest float64, or return -1 where 128 bits do not tell.
 
     Lemire 2021, Algorithm 1, without its cases for tiny and huge powers.
     """
-    shift = np.uint64(0)
-    for step in (ULL(32), ULL(16), ULL(8), ULL(4), ULL(2), ULL(1)):
-        if mantissa >> (ULL(64) - step) == 0:
-            mantissa <<= step
-            shift += step
-    high, low = _product(mantissa, POWERS_OF_FIVE[power + WIDEST, 0])
+    shift = leading_zeros(mantissa)
+    mantissa <<= shift
+    five = POWERS_OF_FIVE[power + WIDEST, 0]
+    high, low = high_product(mantissa, five), mantissa * five
     if high & ULL(0x1FF) == ULL(0x1FF):
-        more, _ = _product(mantissa, POWERS_OF_FIVE[power + WIDEST, 1])
+        more = high_product(mantissa, POWERS_OF_FIVE[power + WIDEST, 1])
         low += more
         if low < more:
             high += ULL(1)
@@ -133,17 +179,7 @@ def _rounded(mantissa: Any, power: int) -> float:
         bits &= ~ULL(1)  # to even
     bits = (bits + (bits & ULL(1))) >> ULL(1)
     # bits is below 2^53 or exactly 2^53: exact either way, and so is scaling by a power of two
-    return math.ldexp(float(bits), ((217706 * power) >> 16) + 11 + np.int64(top) - np.int64(shift))  # type: ignore[arg-type]
-
-
-@compiled
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the high and the low half of the product of two uint64."""
-    half, mask = ULL(32), ULL(0xFFFFFFFF)
-    a1, a0, b1, b0 = a >> half, a & mask, b >> half, b & mask
-    middle = a1 * b0 + (a0 * b0 >> half)
-    other = a0 * b1 + (middle & mask)
-    return a1 * b1 + (middle >> half) + (other >> half), a * b
+    return math.ldexp(float(bits), ((217706 * power) >> 16) + 11 + np.int64(top) - np.int64(shift))
 
 
 @compiled

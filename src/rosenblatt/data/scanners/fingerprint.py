@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.data.scanners.compiled import compiled
+from rosenblatt.data.scanners.compiled import compiled, compiled_with_arrays
 
 PRIME = np.uint64(0x9E3779B185EBCA87)
 OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -34,7 +34,7 @@ def fingerprint(path: str) -> str:
     return f"{size}-" + "".join(f"{lane:016x}" for lane in lanes.tolist())
 
 
-@compiled
+@compiled_with_arrays
 def _lanes(words: Any) -> Any:
     lanes = np.array([1, 2, 3, 4], np.uint64) * PRIME
     a, b, c, d = lanes[0], lanes[1], lanes[2], lanes[3]
@@ -52,14 +52,14 @@ def _rotated(word: Any) -> Any:
     return (word << LEFT) | (word >> RIGHT)
 
 
-@compiled
+@compiled_with_arrays
 def _more(lanes: Any, words: Any) -> Any:
     for k in range(4):
         lanes[k] = _rotated(lanes[k] ^ words[k] * OTHER) * PRIME
     return lanes
 
 
-@compiled
+@compiled_with_arrays
 def _mixed(lanes: Any) -> Any:
     """Let every lane speak in every other."""
     for _ in range(2):

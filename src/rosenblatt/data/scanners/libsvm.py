@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.libsvm_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
@@ -34,7 +35,7 @@ class Scan(NamedTuple):
     largest: int  # index, counted from 0; -1 where there is none
 
 
-def scan(text: bytes, zero_based: bool = False) -> Scan:
+def scan(text: bytes | bytearray, zero_based: bool = False) -> Scan:
     r"""Read a block of whole lines; a line that is wrong anywhere gives no row.
 
     >>> found = scan(b"+1 1:0.5 3:2e-3\n-1 2:nan\n")
@@ -45,7 +46,7 @@ def scan(text: bytes, zero_based: bool = False) -> Scan:
     """
     if not text.endswith(b"\n"):
         text += b"\n"
-    data = np.frombuffer(text, np.uint8)
+    data = as_bytes(text)
     rows, pairs = count_rows_and_pairs(data)
     labels, lines = np.empty(rows), np.empty(rows, np.int64)
     indptr = np.zeros(rows + 1, np.int64)
@@ -68,7 +69,7 @@ def scan(text: bytes, zero_based: bool = False) -> Scan:
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
 
 
-def _with_hard_decimals(found: Scan, text: bytes, hard: NDArray[np.int64]) -> Scan:
+def _with_hard_decimals(found: Scan, text: bytes | bytearray, hard: NDArray[np.int64]) -> Scan:
     """Let Python read the hard decimals; a row where one is too large for a float64 is bad."""
     numbers = np.array([float(text[start:end]) for _, start, end in hard.tolist()])
     slots, of_value = hard[:, 0], hard[:, 0] >= 0

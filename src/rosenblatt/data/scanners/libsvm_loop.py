@@ -6,8 +6,24 @@ Every loop stops at a line end, and the text ends in one, so no loop tests for t
 
 from typing import Any
 
+import numpy as np
+
 from rosenblatt.data.scanners.compiled import compiled, inlined
-from rosenblatt.data.scanners.decimals import HARD, NOT_A_NUMBER, NOT_FINITE, at, decimal, is_digit, is_end
+from rosenblatt.data.scanners.decimals import (
+    EIGHT,
+    HARD,
+    NOT_A_NUMBER,
+    NOT_FINITE,
+    ONE,
+    ULL,
+    at,
+    decimal,
+    digits,
+    is_digit,
+    is_end,
+    plain_decimal,
+)
+from rosenblatt.data.scanners.wide import WINDOW, equal_to, first_bit, not_digits, word
 
 # What can be wrong with a line; libsvm.py says it in words.
 NO_LABEL, BAD_LABEL, LABEL_NOT_FINITE = 1, 2, 3
@@ -83,6 +99,23 @@ def _index(text: Any, p: int, base: int, previous: int) -> tuple[int, int, int]:
     return index, p + 1, wrong
 
 
+@inlined
+def _plain_pair(text: Any, p: Any, base: int) -> tuple[Any, float, Any, bool]:
+    """Read ``index:value`` if it is short and plain: (index from 0, value, where it ends after ``p``, whether it is).
+
+    What is not read here is read, or refused, one byte at a time.
+    """
+    stops, colons = not_digits(text, p), equal_to(text, p, 58)
+    minus = equal_to(text, p, 45) & (colons << ONE)  # a sign belongs to the number only right after a colon
+    stops &= ~minus
+    colon = first_bit(stops)
+    negative = (minus >> ((colon + ONE) & ULL(63))) & ONE
+    number, end, plain = plain_decimal(text, p, colon + ONE + negative, stops & (stops - ONE))
+    index = np.int64(digits(word(text, p), colon)) - base
+    plain &= colon - ONE < EIGHT and (colons >> colon) & ONE != 0
+    return index, -number if negative else number, end, plain
+
+
 @compiled
 def scan_lines(
     text: Any,
@@ -100,13 +133,16 @@ def scan_lines(
     ``hard`` gets (slot, start, end) of each decimal left to Python: slot i is ``values[i]``, slot -1-i is
     ``labels[i]``. ``bad`` gets (line, what is wrong, start of the token). A bad line leaves nothing else.
     """
-    p = line = row = pair = n_hard = n_bad = 0
+    p: Any = 0
+    line = row = pair = n_hard = n_bad = 0
     base = 0 if zero_based else 1
-    largest = -1
+    largest: Any = -1
+    last_window = text.size - WINDOW
     while p < text.size:
         p = token = _skip_spaces(text, p)
         blank = at(text, p) == 10 or at(text, p) == 35
-        first_pair, first_hard, wrong, previous = pair, n_hard, 0, -1
+        first_pair, first_hard, wrong = pair, n_hard, 0
+        previous: Any = -1
         if not blank:
             labels[row], p, is_hard, wrong = _finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
             if wrong == BAD_LABEL and at(text, p) == 58:
@@ -118,6 +154,18 @@ def scan_lines(
             p = token = _skip_spaces(text, p)
             p, wrong = _skip_query(text, p)
         while not blank and wrong == 0:
+            while p < last_window:
+                index, number, length, plain = _plain_pair(text, ULL(p), base)
+                after = at(text, ULL(p) + length)
+                if not plain or after not in (32, 10) or index <= previous:
+                    break
+                previous = indices[ULL(pair)] = index
+                values[ULL(pair)] = number
+                pair += 1
+                p += np.int64(length) + 1
+                if after == 10:
+                    p -= 1
+                    break
             p = token = _skip_spaces(text, p)
             if at(text, p) == 10 or at(text, p) == 35:
                 break

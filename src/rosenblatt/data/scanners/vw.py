@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.vw_loop import (
     BAD_IMPORTANCE,
     BAD_SCALE,
@@ -41,7 +42,7 @@ class VwScan(NamedTuple):
     n_lines: int
 
 
-def scan_vw(text: bytes) -> VwScan:
+def scan_vw(text: bytes | bytearray) -> VwScan:
     r"""Read a block of whole lines; a line that is wrong anywhere gives no row.
 
     >>> found = scan_vw(b"1 2 'mail7| free:2 |from bob\n-1 | nan:nan\n")
@@ -52,7 +53,7 @@ def scan_vw(text: bytes) -> VwScan:
     """
     if not text.endswith(b"\n"):
         text += b"\n"
-    data = np.frombuffer(text, np.uint8)
+    data = as_bytes(text)
     rows, bars, pairs = count_rows_and_names(data)
     labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.bool_)
     lines, indptr = np.empty(rows, np.int64), np.zeros(rows + 1, np.int64)
@@ -77,7 +78,7 @@ def scan_vw(text: bytes) -> VwScan:
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
 
 
-def _with_hard_decimals(found: VwScan, text: bytes, hard: NDArray[np.int64]) -> VwScan:
+def _with_hard_decimals(found: VwScan, text: bytes | bytearray, hard: NDArray[np.int64]) -> VwScan:
     """Let Python read the hard decimals; a row where one is too large for a float64 is bad."""
     bad: dict[int, tuple[int, int, int]] = {}
     for kind, slot, start, end, scale_lo, scale_hi in hard.tolist():
@@ -144,9 +145,9 @@ class NameTable:
         arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
         return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
 
-    def numbers(self, text: bytes, found: VwScan, grow: bool = True) -> NDArray[np.int64]:
+    def numbers(self, text: bytes | bytearray, found: VwScan, grow: bool = True) -> NDArray[np.int64]:
         """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
-        data = np.frombuffer(text, np.uint8)
+        data = as_bytes(text)
         out = np.empty(found.names.shape[0], np.int64)
         done = 0
         while done < out.size:

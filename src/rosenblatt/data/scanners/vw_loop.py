@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.compiled import compiled
+from rosenblatt.data.scanners.compiled import compiled, compiled_with_arrays
 from rosenblatt.data.scanners.decimals import HARD, NOT_A_NUMBER, NOT_FINITE, at, decimal
 
 # What can be wrong with a line; vowpal_wabbit.py says it in words.
@@ -98,7 +98,7 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
         p = stop
 
 
-@compiled
+@compiled_with_arrays
 def scan_vw_lines(
     text: Any,
     labels: Any,
@@ -307,7 +307,7 @@ def put_in_slots(slots: Any, known: Any, size: int) -> None:
         slots[slot] = k
 
 
-@compiled
+@compiled_with_arrays
 def sort_and_sum(indptr: Any, places: Any, values: Any) -> int:
     """Sort every row by place, adding up what shares one and leaving out -1; return how many entries are left.
 

@@ -1,0 +1,104 @@
+"""Many bytes at once, as compiled loops see them: eight in a word, thirty-two in a mask.
+
+Numba has no vectors, but LLVM has, on every processor; here are the few operations that scanners need of them.
+Bit ``k`` of a mask speaks of byte ``p + k``. A loop may ask only where :data:`WINDOW` bytes can be read.
+"""
+
+import sys
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.errors import RequireLiteralValue
+from numba.extending import intrinsic
+
+MASK = 32  # bytes that a mask speaks of
+WINDOW = 80 if sys.byteorder == "little" else sys.maxsize  # elsewhere bytes are read one by one
+
+BYTE, BIT = ir.IntType(8), ir.IntType(1)
+WORD = ir.IntType(64)
+BYTES = ir.VectorType(BYTE, MASK)
+
+
+def _splat(byte: int) -> Any:
+    return ir.Constant(BYTES, [byte] * MASK)
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    return builder.gep(data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
+
+
+def _loaded(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any) -> Any:
+    address = builder.bitcast(_address(context, builder, signature, arguments), kind.as_pointer())
+    return builder.load(address, align=1)
+
+
+def _as_mask(builder: Any, found: Any) -> Any:
+    return builder.zext(builder.bitcast(found, ir.IntType(MASK)), WORD)
+
+
+@intrinsic
+def word(typing: Any, text: Any, p: Any) -> Any:
+    """Return the eight bytes from ``p`` on, the first lowest."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _loaded(context, builder, signature, arguments, WORD)
+
+    return types.uint64(text, p), emit
+
+
+@intrinsic
+def not_digits(typing: Any, text: Any, p: Any) -> Any:
+    """Return the mask of the bytes that are no digits."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = _loaded(context, builder, signature, arguments, BYTES)
+        return _as_mask(builder, builder.icmp_unsigned(">", builder.sub(found, _splat(48)), _splat(9)))
+
+    return types.uint64(text, p), emit
+
+
+@intrinsic
+def equal_to(typing: Any, text: Any, p: Any, byte: Any) -> Any:
+    """Return the mask of the bytes that are this one, which is written as a number."""
+    if not isinstance(byte, types.Literal):
+        raise RequireLiteralValue("byte")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = _loaded(context, builder, signature, arguments, BYTES)
+        return _as_mask(builder, builder.icmp_unsigned("==", found, _splat(byte.literal_value)))
+
+    return types.uint64(text, p, byte), emit
+
+
+@intrinsic
+def first_bit(typing: Any, mask: Any) -> Any:
+    """Return the place of the lowest bit, 64 where there is none."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(BIT, 0))
+
+    return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def leading_zeros(typing: Any, number: Any) -> Any:
+    """Return how many zero bits stand above the highest bit, 64 where there is none."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(BIT, 0))
+
+    return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def high_product(typing: Any, a: Any, b: Any) -> Any:
+    """Return the upper half of the product of two uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), WORD)
+
+    return types.uint64(types.uint64, types.uint64), emit
