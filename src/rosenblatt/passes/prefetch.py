@@ -13,9 +13,9 @@ from rosenblatt.passes.compiled import compiled
 from rosenblatt.passes.rows import ONE, is_dense
 
 LINE = np.uint64(64)  # bytes of a cache line
-
-
 BYTES_AHEAD, MOST_ROWS_AHEAD = 4096, 16
+NEAR, NEXT = 3, 2  # into the first cache, or the second: a long row would push the weights out of the first
+LONG_ROW = np.uint64(1024)  # bytes
 
 
 @compiled
@@ -25,13 +25,14 @@ def rows_ahead(values: Any, rows: int) -> int:
     return int(min(1 + BYTES_AHEAD // (row_bytes + 1), MOST_ROWS_AHEAD))
 
 
-@intrinsic
-def touch(typingctx: Any, array: Any, index: Any) -> Any:
+@intrinsic(prefer_literal=True)
+def touch(typingctx: Any, array: Any, index: Any, cache: Any) -> Any:
     """Emit a prefetch instruction for one element; it reads nothing and can never fault."""
-    signature = types.void(array, index)
+    signature = types.void(array, index, cache)
+    how_close = cache.literal_value
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        array_type, index_type = sig.args
+        array_type, index_type, _ = sig.args
         data = context.make_array(array_type)(context, builder, arguments[0]).data
         where = context.cast(builder, arguments[1], index_type, types.intp)
         address = builder.bitcast(builder.gep(data, [where]), cgutils.voidptr_t)
@@ -41,7 +42,7 @@ def touch(typingctx: Any, array: Any, index: Any) -> Any:
             ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag]),
             "llvm.prefetch.p0i8" if str(cgutils.voidptr_t) == "i8*" else "llvm.prefetch.p0",
         )
-        builder.call(function, [address, flag(0), flag(3), flag(1)])  # to read, keep close, data
+        builder.call(function, [address, flag(0), flag(how_close), flag(1)])  # to read; data
         return context.get_dummy_value()
 
     return signature, emit
@@ -60,13 +61,17 @@ def _prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) ->
 def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
     stride = LINE // np.uint64(values.itemsize)
     first = i * width
-    for at in range(first, first + width, stride):
-        touch(values, at)
+    if width * np.uint64(values.itemsize) < LONG_ROW:
+        for at in range(first, first + width, stride):
+            touch(values, at, NEAR)
+    else:
+        for at in range(first, first + width, stride):
+            touch(values, at, NEXT)
 
 
 def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
     lo, hi = starts[i], starts[i + ONE]
     for at in range(lo, hi, LINE // np.uint64(values.itemsize)):
-        touch(values, at)
+        touch(values, at, NEAR)
     for at in range(lo, hi, LINE // np.uint64(indices.itemsize)):
-        touch(indices, at)
+        touch(indices, at, NEAR)

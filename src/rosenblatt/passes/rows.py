@@ -14,11 +14,12 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import FASTMATH
+from rosenblatt.passes.lanes import add_scaled, products
 
 OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
 
 # Every index is unsigned: numba tests a signed one for being negative, and a slice counts references.
-ONE, TWO = np.uint64(1), np.uint64(2)
+ONE, TWO, THREE, FOUR, FIVE = (np.uint64(n) for n in (1, 2, 3, 4, 5))
 LINE = 64  # bytes of a cache line
 
 
@@ -160,35 +161,22 @@ def _owner(indices: Any, at: Any, length: Any, classes: Any) -> Callable[..., An
 
 def _score_dense(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:
     classes = np.uint64(scores.shape[0])
-    width = np.uint64(W.shape[0]) // classes - ONE
+    row = np.uint64(W.shape[0]) // classes
+    width = row - ONE
     x = i * width  # where the row begins among the values
-    zero = W.dtype.type(0)
-    s0, s1, s2, x_sqnorm = zero, zero, zero, zero
-    for j in range(width):
-        s0 += values[x + j] * W[ONE + j]
-        x_sqnorm += values[x + j] * values[x + j]
-    scores[0] = s0 + unit * W[0]
-    c = ONE
-    while c + TWO < classes:  # three classes share each load of x
-        w0 = c * (width + ONE)
-        w1 = w0 + width + ONE
-        w2 = w1 + width + ONE
-        s0, s1, s2 = zero, zero, zero
-        for j in range(width):
-            s0 += values[x + j] * W[w0 + ONE + j]
-            s1 += values[x + j] * W[w1 + ONE + j]
-            s2 += values[x + j] * W[w2 + ONE + j]
-        scores[c] = s0 + unit * W[w0]
-        scores[c + ONE] = s1 + unit * W[w1]
-        scores[c + TWO] = s2 + unit * W[w2]
-        c += ONE + TWO
+    c, w, x_sqnorm = np.uint64(0), np.uint64(0), W.dtype.type(0)
+    while c + FOUR < classes:  # five classes share each load of x
+        s0, s1, s2, s3, s4, x_sqnorm = products(values, x, W, w + ONE, row, width, 5)
+        scores[c] = s0 + unit * W[w]
+        scores[c + ONE] = s1 + unit * W[w + row]
+        scores[c + TWO] = s2 + unit * W[w + TWO * row]
+        scores[c + THREE] = s3 + unit * W[w + THREE * row]
+        scores[c + FOUR] = s4 + unit * W[w + FOUR * row]
+        c, w = c + FIVE, w + FIVE * row
     while c < classes:
-        w0 = c * (width + ONE)
-        s0 = zero
-        for j in range(width):
-            s0 += values[x + j] * W[w0 + ONE + j]
-        scores[c] = s0 + unit * W[w0]
-        c += ONE
+        s0, x_sqnorm = products(values, x, W, w + ONE, row, width, 1)
+        scores[c] = s0 + unit * W[w]
+        c, w = c + ONE, w + row
     return x_sqnorm + unit * unit
 
 
@@ -199,8 +187,7 @@ def _add_dense(
     x = i * width
     v = np.uint64(c) * (width + ONE)
     move = V.dtype.type(step)
-    for j in range(width):
-        V[v + ONE + j] += move * values[x + j]
+    add_scaled(values, x, move, V, v + ONE, width)
     V[v] += move * unit
 
 
@@ -213,10 +200,8 @@ def _add_dense_to_both(
     v = np.uint64(c) * (width + ONE)
     move = W.dtype.type(step)
     behind = A.dtype.type(shadow * step)
-    for j in range(width):
-        W[v + ONE + j] += move * values[x + j]
-    for j in range(width):  # a loop of its own: A may be of wider numbers than W
-        A[v + ONE + j] += behind * values[x + j]
+    add_scaled(values, x, move, W, v + ONE, width)
+    add_scaled(values, x, behind, A, v + ONE, width)
     W[v] += move * unit
     A[v] += behind * unit
 

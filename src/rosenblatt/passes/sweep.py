@@ -14,7 +14,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
-from rosenblatt.passes.prefetch import prefetch_row, rows_ahead, touch
+from rosenblatt.passes.prefetch import NEAR, prefetch_row, rows_ahead, touch
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import Rows, add_row_to_both, fold, score_row
 from rosenblatt.rules import Seen, step, step_of
@@ -88,7 +88,7 @@ def sweep(
         # Rows in line come by themselves.
         if t + ahead < order.shape[0] and order[t + ahead] != i + np.uint64(ahead):
             prefetch_row(values, indices, starts, order[t + ahead], width)
-            touch(labels, order[t + ahead])  # every step waits for its label
+            touch(labels, order[t + ahead], NEAR)  # every step waits for its label
         if weighted:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, W, scores)
