@@ -12,12 +12,28 @@ from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
 from rosenblatt.cli.predict import predict
 from rosenblatt.cli.prove import prove
+from rosenblatt.cli.serve import serve
 from rosenblatt.cli.solve import solve
+from rosenblatt.cli.store import store
 from rosenblatt.cli.stream import stream
 from rosenblatt.cli.telling import guarded, show_tracebacks
 from rosenblatt.cli.verify import verify
 
-COMMANDS = (fit, predict, evaluate, explain, compare, info, prove, verify, solve, stream, convert)
+COMMANDS = (
+    fit,
+    predict,
+    evaluate,
+    explain,
+    compare,
+    info,
+    prove,
+    verify,
+    solve,
+    stream,
+    convert,
+    serve,
+    store,
+)
 
 app = typer.Typer(
     name="rosenblatt",
@@ -53,6 +69,7 @@ def top(
       rosenblatt predict m.safetensors new.csv -o labels.csv
       rosenblatt prove data.csv --target y
       cat events.jsonl | rosenblatt stream - --target label --model m.safetensors
+      rosenblatt serve --data ~/mail-filter
 
     Sources are LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME, as in sample:iris.
     """

@@ -1,29 +1,99 @@
 """The service as an application: the API, documented by FastAPI, and the life of the store behind it."""
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
 
+from rosenblatt import __version__
+from rosenblatt.service.api import router
+from rosenblatt.service.document import with_messages
+from rosenblatt.service.front import Front
+from rosenblatt.service.logs import request_id
+from rosenblatt.service.messages import Problem
+from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.models import Models
+from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
+from rosenblatt.service.wire import encode
+
+log = logging.getLogger("rosenblatt.service")
+WORDS = {404: "not_found", 405: "method_not_allowed"}
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application; its service is ``app.state.service`` once it has started."""
+def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
+    """Return the application; its service is ``app.state.service`` once it has started.
+
+    The store of the settings is opened when it starts, unless its models are given; it is closed when it stops.
+    """
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        models = Models(settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
-        service = Service(models, snapshot_every=settings.snapshot_every, most_waiting=settings.most_waiting)
+        opened = models or Models(
+            settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages
+        )
+        service = Service(opened, snapshot_every=settings.snapshot_every, most_waiting=settings.most_waiting)
+        for file, reason in opened.passed_over:
+            log.error("a snapshot was passed over", extra={"file": file, "reason": reason})
+        log.info("the store is open", extra={"models": opened.names, "replayed": opened.replayed})
         service.start()
         app.state.service = service
         try:
             yield
         finally:
             await service.stop()
+            log.info("the store is closed", extra={"models": opened.names})
 
-    app = FastAPI(title="rosenblatt", lifespan=life, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="rosenblatt",
+        description="Predict, be corrected, learn at once, lose nothing.",
+        version=__version__,
+        lifespan=life,
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+    )
     app.state.settings = settings
+    app.state.metrics = Metrics()
+    app.include_router(router)
+    app.add_middleware(Front, settings=settings, state=app.state, metrics=app.state.metrics)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _no_way)
+    document = app.openapi
+
+    def documented() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = with_messages(document())
+        return app.openapi_schema
+
+    app.openapi = documented  # type: ignore[method-assign]
     return app
+
+
+def _problem(status: int, error: str, message: str, refusal: Refusal | None = None) -> Response:
+    told = Problem(error, message, request_id.get(), refusal.learned if refusal else None)
+    headers = {"retry-after": str(refusal.retry_after)} if refusal and refusal.retry_after else None
+    return Response(encode(told), status, headers, "application/json")
+
+
+async def _refused(request: Request, refusal: Any) -> Response:
+    return _problem(refusal.status, refusal.error, str(refusal), refusal)
+
+
+async def _not_valid(request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    where = " ".join(str(part) for part in first["loc"])
+    return _problem(422, "bad_message", f"{where}: {first['msg']}")
+
+
+async def _no_way(request: Request, error: Any) -> Response:
+    told = f"{request.method} {request.url.path[:200]}: {error.detail}"
+    answer = _problem(error.status_code, WORDS.get(error.status_code, "bad_request"), told)
+    answer.headers.update(error.headers or {})
+    return answer

@@ -6,9 +6,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 MOST_FEATURES = 10_000  # of one example
 LARGEST = 1e30  # of a feature's value: squares and their sums stay far from overflow
-LONGEST_NAME = 256
+LONGEST_NAME = 512
 LONGEST_TEXT = 1 << 20
 MOST_EXAMPLES = 1_000  # of one predict
+DEFAULT_REASONS = 5
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -51,7 +52,7 @@ class Predict(Example, kw_only=True):
     """One example, or many under ``examples``."""
 
     examples: Annotated[list[Example], Meta(max_length=MOST_EXAMPLES)] | UnsetType = UNSET
-    reasons: Reasons = 5
+    reasons: Reasons = DEFAULT_REASONS
 
 
 class Feedback(Example, kw_only=True):
@@ -211,9 +212,10 @@ class Portraits(Struct):
     classes: list[Portrait]
 
 
-class Problem(Struct):
+class Problem(Struct, omit_defaults=True):
     """What went wrong: a short word for programs, a sentence for people, and the request it speaks of."""
 
     error: str
     message: str
     request_id: str
+    learned: Learned | None = None  # what a bulk had learned before, durably

@@ -14,6 +14,8 @@ from rosenblatt.data.words import Words
 from rosenblatt.learner.explain import explain_model
 from rosenblatt.service.learner import Named, Scored, ServedLearner, for_class
 from rosenblatt.service.messages import (
+    LONGEST_NAME,
+    MOST_FEATURES,
     Change,
     Example,
     Explained,
@@ -87,7 +89,7 @@ class Model:
             named = {}
             for name, value in features.items():
                 if isinstance(value, str):
-                    named[f"{name}={value}"] = 1.0
+                    named[_joined(name, value)] = 1.0
                 elif value is not None and value is not False:
                     named[name] = float(value)
         if example.vector is UNSET and example.text is UNSET:
@@ -96,10 +98,18 @@ class Model:
         if example.vector is not UNSET:
             named.update((f"x{at}", float(value)) for at, value in enumerate(example.vector))
         if example.text is not UNSET:
-            for word in self.words.cut(example.text):
-                name = f"text:{word}"
-                named[name] = 1.0 if self.words.binary else named.get(name, 0.0) + 1.0
+            self._add_words(example.text, named)
         return named
+
+    def _add_words(self, text: str, named: Named) -> None:
+        """Add the words of a text; those too long to be words are left out, and what comes after very many."""
+        most = len(named) + MOST_FEATURES
+        for word in self.words.cut(text):
+            name = f"{TEXT}:{word}"
+            if name in named:
+                named[name] += 0.0 if self.words.binary else 1.0
+            elif len(name) <= LONGEST_NAME and len(named) < most:
+                named[name] = 1.0
 
     def label_of(self, label: Any) -> Any:
         """Return a label as the model keeps it, or say why it is none."""
@@ -131,7 +141,7 @@ class Model:
 
     # Learning
 
-    def learn(self, seq: int, x: Named, label: Any) -> tuple[Change, LedgerLine | None]:
+    def learn(self, seq: int, x: Named, label: Any, brief: bool = False) -> tuple[Change, LedgerLine | None]:
         """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due."""
         learner, counts = self.learner, self.counts
         updates, clock = learner.learner.updates, learner.rows
@@ -141,7 +151,7 @@ class Model:
             before = learner.score(x)
             predicted, score = learner.labels[before.best], before.score
             right = predicted == label and before.margin > 0.0
-            old = self._speaking(before, label)
+            old = {} if brief else self._speaking(before, label)
         try:
             learner.learn_one(x, label)
         except ValueError as error:  # the same on every replay: weights that outgrew a float
@@ -150,7 +160,6 @@ class Model:
         counts.seq = seq
         counts.mistakes += not right
         moved = learner.learner.updates > updates
-        after = learner.score(x)
         change = Change(
             seq=seq,
             repeated=False,
@@ -158,10 +167,13 @@ class Model:
             predicted=predicted,
             score=score,
             moved=moved,
-            label=learner.labels[after.best],
-            changed=_moved(old, self._speaking(after, label)) if moved else [],
+            label=predicted,
             clock=learner.rows,
         )
+        if moved and not brief:
+            after = learner.score(x)
+            change.label = learner.labels[after.best]
+            change.changed = _moved(old, self._speaking(after, label))
         if right and not moved:
             return change, None
         line = LedgerLine(
@@ -171,7 +183,7 @@ class Model:
 
     def replay(self, seq: int, x: Named, label: Any) -> LedgerLine | None:
         """Learn from a feedback of the journal again."""
-        return self.learn(seq, x, label)[1]
+        return self.learn(seq, x, label, brief=True)[1]
 
     def _speaking(self, scored: Scored, label: Any) -> dict[str, float]:
         """Return what each feature's weight says for a label, against the other where there are two."""
@@ -230,12 +242,14 @@ class Model:
         save_stream(learner, path, schema, about)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Take over the weights and counts of a file that :meth:`save` wrote for a model of the same settings."""
+        """Take over the weights and counts of a file that was made with the same settings."""
         learner, told = _loaded(path, self.settings)
         try:
-            counts = msgspec.convert(told["service"]["counts"], Counts)
-        except (KeyError, TypeError, msgspec.ValidationError) as error:
-            raise BadModel(f"{path}: not a snapshot of the service: {error}") from error
+            counts = Counts(mistakes=max(0, learner.rows - int(told.get("right", learner.rows))))
+            if "service" in told:
+                counts = msgspec.convert(told["service"]["counts"], Counts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadModel(f"{path}: its counts do not hold together: {error}") from error
         self.learner, self.counts = learner, counts
 
 
@@ -250,12 +264,48 @@ def _loaded(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[Serv
     return learner, told
 
 
+def settings_of(path: str | os.PathLike[str]) -> ModelSettings:
+    """Return the settings with which a file's model can be served: its own, or those of a stream."""
+    learner, schema, told = load_stream(path, ServedLearner)
+    if not isinstance(schema, NamedSchema):
+        raise BadModel(f"{path}: the features of this model have no names")
+    try:
+        if "service" in told:
+            return msgspec.convert(told["service"]["settings"], ModelSettings)
+        rule = rules.to_dict(learner.learner.rule)
+        return msgspec.convert(
+            {
+                "hypothesis": learner.hypothesis,
+                "rule": rule.pop("name"),
+                "parameters": rule,
+                "multi_class": learner.learner.multi_class,
+                "fit_intercept": bool(learner.learner.unit),
+                "hash_bits": schema.bits,
+                "forget": learner.forget,
+                "labels": "text" if learner.learner.classes.dtype.kind in "US" else "integer",
+                "ngrams": schema.words.ngrams,
+                "lowercase": schema.words.lowercase,
+                "binary": schema.words.binary,
+            },
+            ModelSettings,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadModel(f"{path}: this model cannot be served: {error}") from error
+
+
 def rule_of(settings: ModelSettings) -> Any:
     """Return the rule of a model's settings, or say what is wrong with it."""
     try:
         return rules.from_dict({"name": settings.rule, **settings.parameters})
     except ValueError as error:
         raise BadMessage(str(error)) from error
+
+
+def _joined(name: str, value: str) -> str:
+    joined = f"{name}={value}"
+    if len(joined) > LONGEST_NAME:
+        raise BadMessage(f"feature {joined[:40]!r}… has {len(joined)} characters; {LONGEST_NAME} at most")
+    return joined
 
 
 def _moved(old: dict[str, float], new: dict[str, float]) -> list[Moved]:

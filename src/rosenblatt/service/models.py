@@ -26,7 +26,7 @@ from rosenblatt.service.messages import (
 from rosenblatt.service.model import Model
 from rosenblatt.service.recent import ROOM, Recent
 from rosenblatt.service.refusals import BadMessage, Conflict, TooLarge, Unknown
-from rosenblatt.service.snapshots import Frozen, Tried, freeze, restore, write_snapshot
+from rosenblatt.service.snapshots import Frozen, Tried, freeze, restore, write_base, write_snapshot
 from rosenblatt.service.store import Fresh, Kept, Store
 
 MOST_NAMES = 4_000_000  # features of one model
@@ -67,7 +67,7 @@ class Models:
         try:
             self.recent = Recent(self.store.folder / "recent", recent_bytes)
             for number, name, settings in self.store.models():
-                self._add(self._recovered(number, name, settings))
+                self.add(self._recovered(number, name, settings))
             self.write_ledger()
         except BaseException:
             self.store.close()
@@ -84,7 +84,8 @@ class Models:
                 self.ledger_due.append((number, line))
         return model
 
-    def _add(self, model: Model) -> None:
+    def add(self, model: Model) -> None:
+        """Serve a model."""
         self._by_name[model.name] = self._by_number[model.number] = model
 
     # Models
@@ -113,7 +114,7 @@ class Models:
         self.checked(name, settings)
         there = self._by_name.get(name)
         if there is None:
-            self._add(Model(self.store.add_model(name, settings), name, settings))
+            self.add(Model(self.store.add_model(name, settings), name, settings))
         elif there.settings != settings:
             raise Conflict(
                 f"model {name!r} is there with other settings: delete it first, or choose another name"
@@ -222,8 +223,8 @@ class Models:
             raise TooLarge(f"model {name!r} has {MOST_CLASSES:,} classes, and {label!r} would be one more")
         return Fresh(model.number, named, label, key)
 
-    def learned(self, fresh: Fresh, kept: Kept) -> Change:
-        """Learn from a feedback that is in the journal; say what changed."""
+    def learned(self, fresh: Fresh, kept: Kept, brief: bool = False) -> Change:
+        """Learn from a feedback that is in the journal; say what changed, without its weights where ``brief``."""
         if kept.conflict:
             raise Conflict(f"key {fresh.key!r} was used for another feedback (seq {kept.seq}): use a new key")
         if kept.repeated:
@@ -231,7 +232,7 @@ class Models:
         model = self._by_number.get(fresh.model)
         if model is None:  # deleted meanwhile
             raise Unknown("the model was deleted before it could learn from this")
-        change, line = model.learn(kept.seq, fresh.features, fresh.label)
+        change, line = model.learn(kept.seq, fresh.features, fresh.label, brief)
         if line is not None:
             self.ledger_due.append((model.number, line))
         return change
@@ -256,7 +257,7 @@ class Models:
 
         def flush() -> None:
             for fresh, kept in zip(held, self.store.append(held, self.take_ledger()), strict=True):
-                add_to(total, self.learned(fresh, kept))
+                add_to(total, self.learned(fresh, kept, brief=True))
             held.clear()
 
         for example, label in pairs:
@@ -266,6 +267,16 @@ class Models:
         if held:
             flush()
         return total
+
+    def catch_up(self) -> None:
+        """Learn from what is in the journal and was not learned from: a write that failed, and then had not."""
+        for model in self:
+            for entry in self.store.entries(model.number, model.counts.seq):
+                line = model.replay(*entry)
+                if line is not None:
+                    self.ledger_due.append((model.number, line))
+
+    # Explaining
 
     def explain(self, name: str, example: Example | None = None, prediction: str | None = None) -> Explained:
         """Say what every feature adds to the score of an example or of a prediction's example."""
@@ -308,6 +319,12 @@ class Models:
         """Write a snapshot of a model as it was, from any thread."""
         with self._making:
             write_snapshot(self.store, frozen)
+
+    def write_base(self, model: Model) -> None:
+        """Make a model, as it is now, what its successors begin with; what was in the journal before is dropped."""
+        with self._making:
+            model.counts.seq = model.snapshot_seq = self.store.last_seq
+            write_base(self.store, model)
 
     def close(self, snapshot: bool = True) -> None:
         """Write snapshots of what changed, and close the store."""

@@ -1,11 +1,14 @@
 """Requests that cannot be met: each kind knows its status and its word."""
 
+from typing import Any
 
-class Refusal(Exception):
+
+class Refusal(ValueError):
     """A request that cannot be met; its text names the thing, the value and the way out."""
 
     status, error = 400, "bad_request"
     retry_after: int | None = None
+    learned: Any = None  # what a bulk had learned before
 
 
 class BadMessage(Refusal):
@@ -54,3 +57,15 @@ class Closing(Refusal):
     """The service is shutting down."""
 
     status, error, retry_after = 503, "closing", 2
+
+
+class WrongType(Refusal):
+    """A body of a kind that is not taken."""
+
+    status, error = 415, "wrong_type"
+
+
+class TimedOut(Refusal):
+    """A body that did not arrive in time."""
+
+    status, error = 408, "timed_out"

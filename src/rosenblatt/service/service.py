@@ -8,30 +8,36 @@ waits for the disk.
 
 import asyncio
 import collections
+import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rosenblatt.service.messages import Change, Example, Learned, LedgerLine, ModelSettings
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models, add_to
-from rosenblatt.service.refusals import Busy, Closing, Conflict, StoreDown
-from rosenblatt.service.snapshots import freeze
+from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown
+from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
 AT_ONCE = 512  # feedbacks in one transaction
+BULK = 64  # feedbacks of a bulk that go through the queue together
 
 
 class Waiting(NamedTuple):
-    """A feedback in the queue, and who waits for its change; or an errand for the journal's thread."""
+    """Feedbacks in the queue and who waits for their changes, or an errand for the journal's thread."""
 
-    fresh: Fresh | None
+    fresh: Sequence[Fresh]
     answer: "asyncio.Future[Any]"
+    brief: bool = False  # the changes need not tell which weights moved
     errand: Callable[[], Any] | None = None
+    then: Callable[[Any], Any] | None = (
+        None  # what the loop does with the errand's result, before anything else
+    )
 
 
 class Service:
@@ -45,19 +51,14 @@ class Service:
         self.failing: str | None = None  # why the store could not be written to, the last time
         self.closing = False
         self.commits = self.committed = 0
+        self.waiting = 0  # feedbacks and errands that have not been answered
         self._queue: collections.deque[Waiting] = collections.deque()
-        self._taken = 0  # by the thread, and not yet learned from
         self._wake = threading.Semaphore(0)
         self._ledger: collections.deque[list[tuple[int, LedgerLine]]] = collections.deque()
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
         self._stop = False
-
-    @property
-    def waiting(self) -> int:
-        """How many feedbacks are in the queue or being written."""
-        return len(self._queue) + self._taken
 
     # Life
 
@@ -91,43 +92,41 @@ class Service:
         key: str | None = None,
     ) -> Change:
         """Learn the truth about an example or a prediction; it is on disk when this returns."""
-        return await self.submit(self.models.fresh(name, label, example, prediction, key))
+        fresh = self.models.fresh(name, label, example, prediction, key)
+        return one(await self.submit((fresh,)))
 
-    def submit(self, fresh: Fresh) -> "asyncio.Future[Change]":
-        """Put a feedback into the queue; the future is its change."""
+    def submit(self, fresh: Sequence[Fresh], brief: bool = False) -> "asyncio.Future[list[Change | Refusal]]":
+        """Put feedbacks into the queue; the future holds their changes."""
         if self.closing:
             raise Closing("the service is shutting down: try again in a moment")
-        if self.waiting >= self.most_waiting:
+        if self.waiting + len(fresh) > self.most_waiting:
             raise Busy(f"{self.waiting:,} feedbacks wait to be written: try again in a moment")
-        answer: asyncio.Future[Change] = self._loop.create_future()
-        self._put(Waiting(fresh, answer))
+        answer: asyncio.Future[list[Change | Refusal]] = self._loop.create_future()
+        self._put(Waiting(fresh, answer, brief))
         return answer
 
     def _put(self, waiting: Waiting) -> None:
+        self.waiting += len(waiting.fresh) or 1
         self._queue.append(waiting)
         self._wake.release()
 
-    async def learn(
-        self, name: str, pairs: Iterable[tuple[Example, Any]] | AsyncIterable[tuple[Example, Any]]
-    ) -> Learned:
-        """Learn from many examples and their labels, in order; never more waiting than half the queue holds."""
-        total = Learned(0, 0, 0, 0)
-        held: collections.deque[asyncio.Future[Change]] = collections.deque()
-        async for example, label in _each(pairs):
-            fresh = self.models.fresh(name, label, example)
-            while held and (held[0].done() or self.waiting >= self.most_waiting // 2):
-                add_to(total, await held.popleft())
-            while self.waiting >= self.most_waiting // 2:
-                await asyncio.sleep(0.001)
-            held.append(self.submit(fresh))
-        while held:
-            add_to(total, await held.popleft())
-        return total
+    def bulk(self) -> "Bulk":
+        """Return a way to learn from many examples, one after the other."""
+        return Bulk(self)
 
-    async def _errand(self, work: Callable[[], Any]) -> Any:
+    async def learn(self, name: str, pairs: Iterable[tuple[Example, Any]]) -> Learned:
+        """Learn from many examples and their labels, in order."""
+        bulk = self.bulk()
+        for example, label in pairs:
+            await bulk.add(self.models.fresh(name, label, example))
+        return await bulk.finish()
+
+    async def _errand(self, work: Callable[[], Any], then: Callable[[Any], Any] | None = None) -> Any:
         """Have the journal's thread do something after all that is in the queue."""
+        if self.closing and then is not None:
+            raise Closing("the service is shutting down: try again in a moment")
         answer: asyncio.Future[Any] = self._loop.create_future()
-        self._put(Waiting(None, answer, work))
+        self._put(Waiting((), answer, errand=work, then=then))
         return await answer
 
     async def create(self, name: str, settings: ModelSettings | None = None) -> bool:
@@ -136,8 +135,10 @@ class Service:
         self.models.checked(name, settings)
         if name not in self.models:
             try:
-                number = await self._errand(lambda: self.models.store.add_model(name, settings))
-                self.models._add(Model(number, name, settings))
+                await self._errand(
+                    lambda: self.models.store.add_model(name, settings),
+                    lambda number: self.models.add(Model(number, name, settings)),
+                )
             except Conflict:  # somebody was faster
                 pass
             else:
@@ -148,8 +149,20 @@ class Service:
     async def delete(self, name: str) -> None:
         """Forget a model and all that it was told."""
         model = self.models.model(name)
-        await self._errand(lambda: self.models.store.drop_model(model.number))
-        self.models.forget(model)
+        await self._errand(
+            lambda: self.models.store.drop_model(model.number), lambda _: self.models.forget(model)
+        )
+
+    async def adopt(self, name: str, model: Model) -> None:
+        """Put a model that came in a file in the place of the one of this name, or make it."""
+        await self.create(name, model.settings)
+        model.number = self.models.model(name).number
+        await self._errand(lambda: self.models.write_base(model), lambda _: self.models.add(model))
+
+    async def file_of(self, name: str) -> bytes:
+        """Return a model as a file."""
+        frozen = freeze(self.models.model(name))
+        return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
 
     async def snapshot(self, name: str) -> None:
         """Write a snapshot without keeping predictions waiting."""
@@ -162,6 +175,12 @@ class Service:
             self.models.write_frozen(frozen)
 
         await self._errand(write)
+
+    async def write_ledger(self) -> None:
+        """Have all lines of the ledger written that are due."""
+        self._hand_over_ledger(1)
+        if self._ledger:
+            await self._errand(lambda: self.models.store.write_ledger(self._ledger_due()))
 
     # The journal's thread
 
@@ -177,12 +196,12 @@ class Service:
             if batch[0].errand is not None:
                 self._run(batch[0])
                 continue
-            kept: list[Kept] | BaseException
+            kept: list[Kept] | Exception
             ledger = self._ledger_due()
             try:
-                fresh = [each.fresh for each in batch if each.fresh is not None]
+                fresh = [each for waiting in batch for each in waiting.fresh]
                 kept = self.models.store.append(fresh, ledger)
-                self.commits, self.committed = self.commits + 1, self.committed + len(batch)
+                self.commits, self.committed = self.commits + 1, self.committed + len(fresh)
             except Exception as error:
                 kept = error
                 self._ledger.appendleft(ledger)
@@ -191,13 +210,12 @@ class Service:
     def _take(self) -> list[Waiting]:
         """Take feedbacks up to the next errand, or the errand."""
         batch: list[Waiting] = []
-        while self._queue and len(batch) < AT_ONCE:
+        room = AT_ONCE
+        while self._queue and room > 0:
             if self._queue[0].errand is not None:
-                if not batch:
-                    batch.append(self._queue.popleft())
-                break
+                return batch or [self._queue.popleft()]
             batch.append(self._queue.popleft())
-        self._taken += len(batch)
+            room -= len(batch[-1].fresh)
         return batch
 
     def _ledger_due(self) -> list[tuple[int, LedgerLine]]:
@@ -213,54 +231,75 @@ class Service:
             self._ledger.append(due)
 
     def _run(self, waiting: Waiting) -> None:
+        result, failed = None, None
         try:
             result = waiting.errand() if waiting.errand is not None else None
         except Exception as error:
-            self._loop.call_soon_threadsafe(self._answer, waiting, None, error)
-        else:
-            self._loop.call_soon_threadsafe(self._answer, waiting, result, None)
+            failed = error
+        self._loop.call_soon_threadsafe(self._done, waiting, result, failed)
 
     # Back on the loop
 
-    def _answer(self, waiting: Waiting, result: Any, error: Exception | None) -> None:
-        self._taken -= 1
+    def _done(self, waiting: Waiting, result: Any, error: Exception | None) -> None:
+        """Answer an errand."""
+        self.waiting -= 1
+        if error is None and waiting.then is not None:
+            waiting.then(result)
         if waiting.answer.done():
             return
         if isinstance(error, sqlite3.Error | OSError):
+            self.failing = str(error)
             error = StoreDown(f"the store cannot be written to: {error}")
         if error is not None:
             waiting.answer.set_exception(error)
         else:
             waiting.answer.set_result(result)
 
-    def _learn(self, batch: list[Waiting], kept: list[Kept] | BaseException) -> None:
+    def _learn(self, batch: list[Waiting], kept: list[Kept] | Exception) -> None:
         """Learn from what is in the journal now, and answer."""
-        self._taken -= len(batch)
-        if isinstance(kept, BaseException):
+        if isinstance(kept, Exception):
             self._refuse(batch, kept)
             return
         self.failing = None
-        for waiting, where in zip(batch, kept, strict=True):
-            if waiting.fresh is None:
-                continue
-            try:
-                change = self.models.learned(waiting.fresh, where)
-            except Exception as error:
-                if not waiting.answer.done():
-                    waiting.answer.set_exception(error)
-                continue
+        at = 0
+        for waiting in batch:
+            n = len(waiting.fresh)
+            changes = self._changes(waiting, kept[at : at + n])
+            at += n
+            self.waiting -= n
             if not waiting.answer.done():
-                waiting.answer.set_result(change)
+                waiting.answer.set_result(changes)
         self._hand_over_ledger(LEDGER_AT_ONCE)
         self._snapshot_when_due()
 
-    def _refuse(self, batch: list[Waiting], error: BaseException) -> None:
+    def _changes(self, waiting: Waiting, kept: list[Kept]) -> list[Change | Refusal]:
+        changes: list[Change | Refusal] = []
+        for fresh, where in zip(waiting.fresh, kept, strict=True):
+            try:
+                changes.append(self.models.learned(fresh, where, waiting.brief))
+            except Refusal as refusal:
+                changes.append(refusal)
+        return changes
+
+    def _refuse(self, batch: list[Waiting], error: Exception) -> None:
+        """Say that nothing was learned; where the journal has it nevertheless, learn it, so that both agree."""
         self.failing = str(error)
-        log.error("the journal cannot be written", extra={"reason": str(error), "feedbacks": len(batch)})
-        refusal = StoreDown(f"the feedback could not be made durable and was not learned from: {error}")
+        feedbacks = sum(len(each.fresh) for each in batch)
+        log.error("the journal cannot be written", extra={"reason": str(error), "feedbacks": feedbacks})
+        self._agree_with_the_journal()
         for waiting in batch:
+            self.waiting -= len(waiting.fresh)
             if not waiting.answer.done():
-                waiting.answer.set_exception(refusal)
+                waiting.answer.set_exception(
+                    StoreDown(f"the feedback could not be made durable and was not learned from: {error}")
+                )
+
+    def _agree_with_the_journal(self) -> None:
+        try:
+            self.models.store.reopen()
+            self.models.catch_up()
+        except Exception as error:
+            log.error("the store cannot be opened again", extra={"reason": str(error)})  # noqa: TRY400 (expected)
 
     def _snapshot_when_due(self) -> None:
         for model in self.models:
@@ -274,16 +313,65 @@ class Service:
     async def _snap(self, model: Model) -> None:
         try:
             await self.snapshot(model.name)
-        except Exception:
-            log.exception("no snapshot", extra={"model": model.name})
+        except Exception as error:
+            log.error("no snapshot", extra={"model": model.name, "reason": str(error)})  # noqa: TRY400 (goes on)
+            model.snapshot_seq = model.counts.seq - self.snapshot_every // 2  # try again later, not at once
         finally:
             self._snapping.discard(model.number)
 
 
-async def _each(pairs: Any) -> Any:
-    if hasattr(pairs, "__aiter__"):
-        async for pair in pairs:
-            yield pair
-    else:
-        for pair in pairs:
-            yield pair
+class Bulk:
+    """Many feedbacks in order, a few in the queue at a time, so that others are served in between."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._held: list[Fresh] = []
+        self._last: asyncio.Future[list[Change | Refusal]] | None = None
+        self.total = Learned(0, 0, 0, 0)
+
+    async def add(self, fresh: Fresh) -> None:
+        """Take one more."""
+        self._held.append(fresh)
+        if len(self._held) >= BULK:
+            await self._flush()
+
+    async def finish(self) -> Learned:
+        """Return what was learned once all of it is on disk."""
+        await self._flush()
+        await self._wait()
+        return self.total
+
+    async def settle(self) -> None:
+        """Learn from what was taken so far, as far as that is possible."""
+        with contextlib.suppress(Refusal):
+            await self.finish()
+
+    async def _flush(self) -> None:
+        if not self._held:
+            return
+        held, self._held = self._held, []
+        before = self._last
+        while self._service.waiting + len(held) > self._service.most_waiting // 2:
+            await asyncio.sleep(0.001)
+        self._last, last = self._service.submit(held, brief=True), before
+        if last is not None:
+            self._count(await last)
+
+    async def _wait(self) -> None:
+        if self._last is not None:
+            last, self._last = self._last, None
+            self._count(await last)
+
+    def _count(self, changes: list[Change | Refusal]) -> None:
+        for change in changes:
+            if isinstance(change, Refusal):
+                raise change
+            add_to(self.total, change)
+
+
+def one(changes: list[Change | Refusal]) -> Change:
+    """Return the only change, or raise the refusal in its place."""
+    [change] = changes
+    if isinstance(change, Refusal):
+        raise change
+    return change

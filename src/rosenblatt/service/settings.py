@@ -1,20 +1,29 @@
 """What a server is told when it starts."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+def usual_folder() -> Path:
+    """Return where a user's data are kept, unless told otherwise."""
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "rosenblatt"
 
 
 @dataclass(frozen=True)
 class Settings:
     """Where a server keeps its store, where it listens, who may use it, and how much it takes."""
 
-    data: Path = field(default_factory=lambda: Path("rosenblatt-data"))
+    data: Path = field(default_factory=usual_folder)
     host: str = "127.0.0.1"
     port: int = 8000
     tokens: tuple[
         tuple[str, str], ...
     ] = ()  # (scope, token); none: everybody on this machine may do everything
     allowed_hosts: tuple[str, ...] = ()  # names under which the service may be called, beside loopback's
+    tls_certificate: str | None = None
+    tls_key: str | None = None
     pages: bool = True
     body_bytes: int = 8 << 20
     line_bytes: int = 2 << 20  # of a line of NDJSON

@@ -3,12 +3,15 @@
 import contextlib
 import hashlib
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 from rosenblatt.service.learner import ServedLearner
-from rosenblatt.service.model import Counts, Model
+from rosenblatt.service.messages import ModelSettings
+from rosenblatt.service.model import Counts, Model, settings_of
+from rosenblatt.service.refusals import BadMessage, Conflict
 from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel
 
@@ -55,6 +58,29 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
     frozen.model.snapshot_seq = max(seq, frozen.model.snapshot_seq)
 
 
+def content_of(folder: Path, frozen: Frozen) -> bytes:
+    """Return a model as the bytes of a file."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as beside:
+        path = Path(beside) / "model.safetensors"
+        frozen.model.save(path, frozen.learner, frozen.counts)
+        return path.read_bytes()
+
+
+def model_from_file(name: str, path: Path, settings: ModelSettings | None) -> Model:
+    """Return the model of a file that came from outside; with the settings of the one that is there, if one is."""
+    try:
+        found = settings_of(path)
+        if settings is not None and found != settings:
+            raise Conflict(
+                f"the file was made with other settings than model {name!r}: delete it, or choose another name"
+            )
+        model = Model(0, name, found)
+        model.load(path)
+    except BadModel as error:
+        raise BadMessage(f"not a model that can be served: {str(error).rpartition(': ')[2]}") from None
+    return model
+
+
 class Tried(NamedTuple):
     """A snapshot that was passed over, and why."""
 
@@ -65,10 +91,7 @@ class Tried(NamedTuple):
 def restore(store: Store, model: Model) -> list[Tried]:
     """Bring a model to its newest good snapshot, or its base, or leave it as it was made; say what was passed over."""
     passed_over = []
-    rows = store._db.execute(
-        "SELECT seq, file, digest FROM snapshots WHERE model = ? ORDER BY seq DESC", (model.number,)
-    ).fetchall()
-    for seq, file, digest in rows:
+    for seq, file, digest in store.snapshots(model.number):
         path = store.folder / "snapshots" / Path(file).name
         try:
             model.load(_checked(path, digest))
@@ -77,12 +100,30 @@ def restore(store: Store, model: Model) -> list[Tried]:
             continue
         model.snapshot_seq = seq
         return passed_over
-    base = store._db.execute(
-        "SELECT seq, digest, content FROM bases WHERE model = ?", (model.number,)
-    ).fetchone()
+    base = store.base(model.number)
     if base is not None:
         load_base(store, model, *base)
     return passed_over
+
+
+def write_base(store: Store, model: Model) -> None:
+    """Enter a model as the base of its number; its journal, and snapshots of what it was before, go."""
+    beside = store.folder / "snapshots" / f".base-{model.number}.safetensors"
+    try:
+        model.save(beside)
+        content = beside.read_bytes()
+    finally:
+        beside.unlink(missing_ok=True)
+    seq = model.counts.seq
+    with store.transaction() as db:
+        db.execute(
+            "INSERT OR REPLACE INTO bases VALUES (?, ?, ?, ?)",
+            (model.number, seq, hashlib.blake2b(content, digest_size=16).hexdigest(), content),
+        )
+        db.execute("DELETE FROM journal WHERE model = ? AND seq <= ?", (model.number, seq))
+        db.execute("DELETE FROM snapshots WHERE model = ?", (model.number,))
+    for file in (store.folder / "snapshots").glob(f"{model.number}-*.safetensors"):
+        file.unlink(missing_ok=True)
 
 
 def load_base(store: Store, model: Model, seq: int, digest: str, content: bytes) -> None:

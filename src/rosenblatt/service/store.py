@@ -83,13 +83,17 @@ class Entry(NamedTuple):
 class Store:
     """A folder with the journal, the models and their snapshots; one process at a time may have it open."""
 
-    def __init__(self, folder: str | Path, *, most_pages: int | None = None) -> None:
+    def __init__(self, folder: str | Path, *, most_pages: int | None = None, reading: bool = False) -> None:
         self.folder = Path(folder)
+        self._most_pages = most_pages
+        self._writing = threading.RLock()
+        self._lock: FolderLock | None = None
+        if reading:  # beside whoever has it open
+            self._db = self.reader()
+            return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (self.folder / "snapshots").mkdir(exist_ok=True, mode=0o700)
         self._lock = FolderLock(self.folder)
-        self._most_pages = most_pages
-        self._writing = threading.RLock()
         try:
             self._connect()
         except BaseException:
@@ -130,7 +134,8 @@ class Store:
         """Close the store and let others have it."""
         with self._writing:
             self._db.close()
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def reopen(self) -> None:
         """Begin anew after the disk refused something: only what is on disk counts."""
@@ -225,6 +230,31 @@ class Store:
     def reader(self) -> sqlite3.Connection:
         """Return a connection of one's own that only reads."""
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+
+    def journal_size(self) -> int:
+        """Return how many feedbacks are in the journal."""
+        return int(self._db.execute("SELECT count(*) FROM journal").fetchone()[0])
+
+    def vacuum(self) -> None:
+        """Give space back that is no longer used."""
+        with self._writing:
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # Snapshots and bases
+
+    def snapshots(self, model: int) -> list[tuple[int, str, str]]:
+        """Return place in the journal, file and digest of a model's snapshots, the newest first."""
+        return self._db.execute(
+            "SELECT seq, file, digest FROM snapshots WHERE model = ? ORDER BY seq DESC", (model,)
+        ).fetchall()
+
+    def base(self, model: int) -> tuple[int, str, bytes] | None:
+        """Return place in the journal, digest and content of what a model began with, if not with nothing."""
+        found: tuple[int, str, bytes] | None = self._db.execute(
+            "SELECT seq, digest, content FROM bases WHERE model = ?", (model,)
+        ).fetchone()
+        return found
 
     # The ledger
 

@@ -1,0 +1,29 @@
+"""Whether a server could start with its settings, and whether a store holds together."""
+
+import ssl
+from typing import Any
+
+from rosenblatt.service.models import Models
+from rosenblatt.service.serving import address, check, listening
+from rosenblatt.service.settings import Settings
+
+
+def checked(settings: Settings) -> dict[str, Any]:
+    """Open what serving would open, close it again, and say how it stands; raise where it could not be served."""
+    remarks = check(settings)
+    if settings.tls_certificate:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key)
+    with listening(settings) as sock:
+        where = address(settings, sock)
+    models = Models(settings.data, recent_bytes=settings.recent_bytes)
+    try:
+        scopes = sorted({scope for scope, _ in settings.tokens})
+        return {
+            "address": where,
+            "store": str(settings.data),
+            "models": [f"{each.name}: {each.learner.rows:,} examples" for each in models] or "none yet",
+            "tokens": ", ".join(scopes) if scopes else "none: everybody on this machine may do everything",
+            "remarks": [*remarks, *(f"{file}: {reason}" for file, reason in models.passed_over)] or "none",
+        }
+    finally:
+        models.close(snapshot=False)

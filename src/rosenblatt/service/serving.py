@@ -1,0 +1,123 @@
+"""A server for the application: one process, one loop, drained and snapshotted when it is told to stop."""
+
+import contextlib
+import importlib
+import importlib.util
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import threading
+from typing import Any
+
+from rosenblatt.service.settings import Settings
+
+log = logging.getLogger("rosenblatt.service")
+DRAIN_SECONDS = 10
+KEEP_ALIVE_SECONDS = 30
+SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for microseconds, but soon
+
+
+def check(settings: Settings) -> list[str]:
+    """Return what a careful person would think twice about; raise ValueError for what is not allowed."""
+    open_to_others = not is_loopback(settings.host)
+    if open_to_others and not settings.tokens:
+        raise ValueError(
+            f"--host {settings.host} can be reached by others: give a --token-file, or stay on 127.0.0.1"
+        )
+    if bool(settings.tls_certificate) != bool(settings.tls_key):
+        raise ValueError("--tls-cert and --tls-key belong together: give both")
+    told = []
+    if open_to_others and not settings.tls_certificate:
+        told.append(
+            "tokens and examples travel in clear text: use --tls-cert and --tls-key, or a proxy that encrypts"
+        )
+    return told
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def listening(settings: Settings) -> socket.socket:
+    """Return a socket that listens where the settings say, or say why there is none."""
+    host = settings.host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, settings.port), family=family, backlog=1024)
+    except OSError as error:
+        raise ValueError(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}") from None
+
+
+def address(settings: Settings, sock: socket.socket) -> str:
+    """Return where the service can be called."""
+    host = f"[{settings.host.strip('[]')}]" if ":" in settings.host else settings.host
+    scheme = "https" if settings.tls_certificate else "http"
+    return f"{scheme}://{host}:{sock.getsockname()[1]}"
+
+
+def application(settings: Settings, models: Any = None) -> Any:
+    """Return the application, with its pages where they are wanted."""
+    from rosenblatt.service.app import create_app
+
+    app = create_app(settings, models)
+    if settings.pages and importlib.util.find_spec("rosenblatt.service.pages") is not None:
+        importlib.import_module("rosenblatt.service.pages").mount(app)
+    return app
+
+
+def server(settings: Settings, models: Any = None) -> Any:
+    """Return a server that is ready to run on a socket."""
+    import uvicorn
+
+    from rosenblatt.service.connections import careful_protocol
+
+    config = uvicorn.Config(
+        application(settings, models),
+        http=careful_protocol(settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        ws_max_size=settings.body_bytes,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop; then answer what was asked, write snapshots, and return."""
+    from rosenblatt.service.models import Models
+
+    for remark in check(settings):
+        log.warning(remark)
+    models = Models(settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
+    try:
+        sock = listening(settings)
+    except BaseException:
+        models.close(snapshot=False)
+        raise
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with sock, contextlib.suppress(KeyboardInterrupt):
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: None)  # the server drains, and then raises it once more
+        running = server(settings, models)
+        where = address(settings, sock)
+        log.info("listening", extra={"address": where, "data": str(settings.data)})
+        print(f"rosenblatt serves {settings.data} at {where}", flush=True)
+        running.run(sockets=[sock])
