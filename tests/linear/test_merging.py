@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from tests.strategies import integer_data
 
 from rosenblatt.linear.closest_centroid import ClosestCentroid
+from rosenblatt.linear.logistic_regression import LogisticRegression
 from rosenblatt.linear.merging import merge
 from rosenblatt.linear.naive_bayes import NaiveBayes
 from rosenblatt.linear.perceptron import Perceptron
@@ -39,8 +40,10 @@ def test_merging_leaves_the_models_as_they_are():
 
 def test_what_cannot_be_merged_says_why():
     centroid = ClosestCentroid().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match="not made of sums"):
-        merge([Perceptron().fit([[0.0], [1.0]], [0, 1])])
+    with pytest.raises(TypeError, match="cannot be merged"):
+        merge([LogisticRegression("batch").fit([[0.0], [1.0]], [0, 1])])
+    with pytest.raises(ValueError, match="models mix where rule"):
+        merge([Perceptron(rule).fit([[0.0], [1.0]], [0, 1]) for rule in ("rosenblatt", "margin")])
     with pytest.raises(TypeError, match="models of one kind"):
         merge([centroid, NaiveBayes().fit([[0.0], [1.0]], [0, 1])])
     with pytest.raises(ValueError, match="1 and 2 features"):

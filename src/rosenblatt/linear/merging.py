@@ -1,4 +1,4 @@
-"""Merging models that were trained apart into the one that would have been trained on everything."""
+"""Merging models that were trained apart: exactly where they only add, by mixing where order counts."""
 
 import copy
 from collections.abc import Iterable
@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from rosenblatt.engines.merging import mixed_learners
+from rosenblatt.learner import Learner
 from rosenblatt.learner.class_sums import ClassSums
 from rosenblatt.linear.base import LinearClassifier
 
@@ -13,16 +15,24 @@ ModelT = TypeVar("ModelT", bound=LinearClassifier)
 
 
 def merge(models: Iterable[ModelT]) -> ModelT:
-    """Return the model that training on the examples of all models would have given.
+    """Return one model made of several that were trained apart.
 
     Parameters
     ----------
-    models : fitted :class:`ClosestCentroid` or :class:`NaiveBayes` models, all of one kind; classes may differ
+    models : fitted models of one kind, with the same features; classes may differ. :class:`ClosestCentroid` and
+        :class:`NaiveBayes` merge exactly; :class:`Perceptron` and :class:`LogisticRegression` (online) are mixed
 
     Guarantee
     ---------
-    ``merge([A, B])`` equals the model fitted on the examples of A and B: exactly for naive Bayes and for centroids of
-    integers, up to the rounding of sums otherwise. The models themselves stay as they are.
+    Models that only add: ``merge([A, B])`` equals the model fitted on the examples of A and B, exactly for naive Bayes
+    and for centroids of integers, up to the rounding of sums otherwise.
+
+    Models that learn by correcting mistakes depend on the order of the examples; theirs is the uniform mix: the mean of
+    the last weights, and averaged weights that are the mean over all examples of all models. Clock, mistakes and
+    updates add up. Mixing once promises nothing about mistakes; mixing every epoch does (see
+    :mod:`rosenblatt.engines.mixing`).
+
+    The models themselves stay as they are.
 
     Examples
     --------
@@ -41,15 +51,20 @@ def merge(models: Iterable[ModelT]) -> ModelT:
             raise TypeError(
                 f"merge takes models of one kind, got {type(every[0]).__name__} and {type(model).__name__}"
             )
-        if not isinstance(model.learner_, ClassSums):
+        if not isinstance(model.learner_, ClassSums | Learner):
             raise TypeError(
-                f"{type(model).__name__} is not made of sums: models that learn by correcting mistakes depend on "
-                "the order of the examples, and only ClosestCentroid and NaiveBayes merge exactly"
+                f"this {type(model).__name__} cannot be merged: it is neither made of sums nor of weights that "
+                "were learned pass by pass"
             )
     _same_features(every)
-    merged = copy.deepcopy(every[0])
-    for other in every[1:]:
-        merged.learner_.merge(other.learner_)
+    if isinstance(every[0].learner_, Learner):
+        merged = copy.copy(every[0])
+        merged.learner_ = mixed_learners([model.learner_ for model in every])
+        merged.__dict__.pop("mixing_", None)  # of a run on an engine
+    else:
+        merged = copy.deepcopy(every[0])
+        for other in every[1:]:
+            merged.learner_.merge(other.learner_)
     merged.classes_ = merged.learner_.classes
     merged._pending, merged._margin = None, float("nan")
     return merged

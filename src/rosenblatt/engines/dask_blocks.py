@@ -1,0 +1,206 @@
+"""What Dask users have (arrays, dataframes, delayed blocks, bags) as blocks of examples."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from rosenblatt.engines.dask_engine import shard_of
+from rosenblatt.engines.shard import Shard, shard_of_batches
+
+
+class Blocks(NamedTuple):
+    """Delayed blocks of rows and their labels; a bag's partitions hold both."""
+
+    X: list[Any]
+    y: list[Any] | None
+    names: list[str] | None = None
+
+
+def blocks_of(X: Any, y: Any) -> Blocks:
+    """Cut a collection into its blocks; nothing is computed."""
+    kind = _kind(X)
+    if kind == "bag":
+        if y is not None:
+            raise ValueError("a bag holds batches (X, y): give no y beside it")
+        return Blocks(list(X.to_delayed()), None)
+    if y is None:
+        raise ValueError("y is missing: give the labels, or the name of their column")
+    if kind == "frame":
+        X, y = without_target(X, y)
+        _check_numeric(X)
+        names = [str(name) for name in X.columns]
+        parts = list(X.to_delayed())
+        return Blocks(parts, label_blocks(y, len(parts)), names)
+    if kind == "array":
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
+        if len(X.chunks[1]) > 1:
+            X = X.rechunk({1: -1})  # a row lies in one block
+        if (
+            _kind(y) == "array"
+            and y.chunks[0] != X.chunks[0]
+            and not np.isnan([*y.chunks[0], *X.chunks[0]]).any()
+        ):
+            if sum(y.chunks[0]) != sum(X.chunks[0]):
+                raise ValueError(f"X has {sum(X.chunks[0])} rows, but y has {sum(y.chunks[0])}")
+            y = y.rechunk((X.chunks[0],))
+        parts = list(X.to_delayed().ravel())
+        return Blocks(parts, label_blocks(y, len(parts)))
+    return Blocks(list(X), label_blocks(y, len(X)))
+
+
+def label_blocks(y: Any, count: int) -> list[Any]:
+    """Return the delayed blocks of the labels, as many as there are of the rows."""
+    kind = _kind(y)
+    if kind == "array":
+        blocks = list(y.to_delayed().ravel())
+    elif kind == "frame":
+        blocks = list(y.to_delayed())
+    elif kind == "blocks":
+        blocks = list(y)
+    else:
+        raise TypeError(f"y must be a dask array, series or list of blocks, got {type(y).__name__}")
+    if len(blocks) != count:
+        raise ValueError(
+            f"X has {count} blocks, but y has {len(blocks)}: cut them alike (rechunk, repartition)"
+        )
+    return blocks
+
+
+def without_target(X: Any, y: Any) -> tuple[Any, Any]:
+    """Take the column that ``y`` names out of a dataframe."""
+    if not isinstance(y, str):
+        return X, y
+    if _kind(X) != "frame":
+        raise TypeError(f"y={y!r} names a column, but X is no dataframe")
+    if y not in X.columns:
+        raise ValueError(f"no column is called {y!r}; there are {', '.join(map(str, X.columns))}")
+    return X.drop(columns=[y]), X[y]
+
+
+def delayed_shards(blocks: Blocks, shards: int | None) -> list[Any]:
+    """Return a delayed shard for each block, or for each group of neighbouring blocks."""
+    import dask
+
+    count = len(blocks.X)
+    if shards is not None and shards < 1:
+        raise ValueError(f"shards must be 1 or more, got {shards}")
+    make = dask.delayed(_shard_of_blocks, pure=False, name="rosenblatt-shard")
+    groups = np.array_split(np.arange(count), min(shards or count, count))
+    made, run = (
+        [],
+        uuid4().hex[:8],
+    )  # a key of its own: two runs over the same data do not let go of each other's shards
+    for index, group in enumerate(groups):
+        X = [blocks.X[at] for at in group.tolist()]
+        y = None if blocks.y is None else [blocks.y[at] for at in group.tolist()]
+        made.append(make(X, y, index, int(group[0]), dask_key_name=f"rosenblatt-shard-{run}-{index}"))
+    return made
+
+
+def frames(X: Any) -> list[Any]:
+    """Return the partitions of a dataframe, delayed."""
+    if _kind(X) == "blocks":
+        return list(X)
+    if _kind(X) != "frame" or not hasattr(X, "columns"):
+        raise TypeError(f"attributes are encoded from a dask dataframe, got {type(X).__name__}")
+    return list(X.to_delayed())
+
+
+def mapped(model: Any, method: str, X: Any) -> Any:
+    """Call a method of a model on every block, lazily; the answer is a collection of the same make."""
+    kind = _kind(X)
+    classes = np.asarray(model.classes_)
+    if kind == "array":
+        return X.rechunk({1: -1}).map_blocks(
+            lambda block: called(model, method, block), dtype=classes.dtype, drop_axis=1, meta=classes[:0]
+        )
+    if kind == "frame":
+        import pandas as pd
+
+        meta = pd.Series(classes[:0], name="prediction")
+        return X.map_partitions(lambda part: _series(model, method, part, meta), meta=meta)
+    if kind == "bag":
+        return X.map(lambda batch: called(model, method, batch[0] if isinstance(batch, tuple) else batch))
+    import dask
+
+    call = dask.delayed(called, pure=False)
+    return [call(model, method, block) for block in X]
+
+
+def called(model: Any, method: str, block: Any) -> Any:
+    """Call a method on a block; one without rows has no answers."""
+    if not block.shape[0]:
+        return model.classes_[:0] if method == "predict" else _no_rows(model, block)
+    return getattr(model, method)(block)
+
+
+def _no_rows(encoder: Any, block: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((0, len(encoder.get_feature_names_out())))
+
+
+def _series(model: Any, method: str, part: Any, meta: Any) -> Any:
+    import pandas as pd
+
+    return pd.Series(called(model, method, part), index=part.index, name="prediction").astype(meta.dtype)
+
+
+def _shard_of_blocks(X: list[Any], y: list[Any] | None, index: int, first: int) -> Shard:
+    """Make a shard of one or more blocks on a worker."""
+    if y is None:
+        return shard_of_batches([batch for part in X for batch in part], index)
+    name = f"block {first}" if len(X) == 1 else f"blocks {first} to {first + len(X) - 1}"
+    if len(X) == 1:
+        return shard_of(_matrix(X[0]), _labels(y[0]), index, name)
+    kept = [(_matrix(rows), _labels(labels)) for rows, labels in zip(X, y, strict=True)]
+    some = [pair for pair in kept if pair[0].shape[0]] or kept[:1]
+    try:
+        return shard_of_batches(some, index)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _matrix(block: Any) -> Any:
+    return block.to_numpy() if hasattr(block, "to_numpy") else block
+
+
+def _labels(block: Any) -> Any:
+    """Return labels as numpy; those of a dataframe that are strings as numpy's own."""
+    if hasattr(block, "to_numpy"):
+        block = block.to_numpy()
+    labels = np.asarray(block)
+    if labels.dtype.kind == "O":
+        if any(label is None or label != label for label in labels):  # noqa: PLR0124 (nan)
+            raise ValueError("y has a missing label: drop the row, or name its class")
+        if all(isinstance(label, str) for label in labels):
+            return labels.astype(np.str_)
+    return labels.reshape(-1)
+
+
+def _check_numeric(frame: Any) -> None:
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"column {name!r} holds {dtype}, not numbers: drop it, or encode it, as in "
+                "fit_dask(make_pipeline(Attributes(), ...), ...)"
+            )
+
+
+def _kind(thing: Any) -> str:
+    """Say which of Dask's collections a thing is, without importing those it is not."""
+    name = type(thing).__name__
+    if name == "Bag":
+        return "bag"
+    if hasattr(thing, "npartitions") and (hasattr(thing, "columns") or hasattr(thing, "to_frame")):
+        return "frame"
+    if hasattr(thing, "chunks") and hasattr(thing, "to_delayed"):
+        return "array"
+    if isinstance(thing, Sequence | np.ndarray) and not isinstance(thing, str):
+        return "blocks"
+    raise TypeError(
+        f"X must be a dask array, dataframe, bag or list of delayed blocks, got {type(thing).__name__}"
+    )

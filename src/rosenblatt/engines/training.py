@@ -1,0 +1,154 @@
+"""Training on an engine, whichever it is: epochs of passes and mixing, or one pass of exact sums."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import hypotheses
+from rosenblatt.engines.checkpoint import Checkpoint
+from rosenblatt.engines.mixing import MIXINGS, joined, mix, one_pass, shape_for, start_of
+from rosenblatt.engines.protocol import Engine
+from rosenblatt.engines.record import MixedEpoch, MixingRecord, mixed_corrections
+from rosenblatt.engines.scoring import take_stock
+from rosenblatt.engines.shard import Facts, Setup, Shard, facts_of, facts_of_all
+from rosenblatt.learner import Learner
+from rosenblatt.learner.class_sums import ClassSums
+
+Tell = Callable[[MixedEpoch], None]
+
+
+class Plan(NamedTuple):
+    """How to train by mixing."""
+
+    max_iter: int = 10
+    shuffle: bool = True
+    mixing: str = "uniform"
+    class_weight: Any = None  # a dict, "balanced" or None
+    hypothesis: str = "averaged"
+    checkpoint: str | os.PathLike[str] | None = None
+    tell: Tell | None = None
+
+    def check(self) -> None:
+        """Raise ValueError for what an engine cannot do."""
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        if self.mixing not in MIXINGS:
+            raise ValueError(f"mixing must be one of {', '.join(MIXINGS)}, got {self.mixing!r}")
+        if hypotheses.check_name(self.hypothesis) in hypotheses.FROM_THE_LEDGER:
+            raise ValueError(
+                f"hypothesis={self.hypothesis!r} is read from the ledger, which names rows of one machine: "
+                "on an engine 'last' and 'averaged' are known"
+            )
+
+
+def look_over(engine: Engine) -> tuple[Facts, tuple[int, ...]]:
+    """Look over all shards once: what they hold together, and the rows of each."""
+    every = engine.gather(facts_of)
+    facts = facts_of_all(every)
+    if facts.classes.size < 2:
+        raise ValueError(f"y holds only one class, {facts.classes[0]!r}: a boundary needs two to lie between")
+    return facts, tuple(each.rows for each in every)
+
+
+def train_by_mixing(
+    engine: Engine, learner: Learner, facts: Facts, shard_rows: tuple[int, ...], plan: Plan
+) -> tuple[Learner, MixingRecord]:
+    """Train a learner that has seen nothing on the shards an engine holds: iterative parameter mixing.
+
+    Stops after an epoch in which no shard moved, or after ``max_iter``. Returns the learner, which after a resume is
+    the one from the checkpoint.
+    """
+    plan.check()
+    setup = Setup(
+        learner.rule,
+        learner.multi_class,
+        bool(learner.unit),
+        learner.seed,
+        plan.shuffle,
+        facts.classes,
+        facts.n_features,
+        facts.dtype,
+        _class_weight(plan.class_weight, facts),
+    )
+    shape_for(learner, setup)
+    shards = sum(rows > 0 for rows in shard_rows)
+    epochs: list[MixedEpoch] = []
+    kept = None
+    if plan.checkpoint is not None:
+        kept = Checkpoint(plan.checkpoint, setup, plan.mixing, shard_rows, facts)
+        resumed = kept.load()
+        if resumed is not None:
+            learner, epochs = resumed
+    while len(epochs) < plan.max_iter and not learner.converged:
+        epochs.append(_epoch(engine, learner, setup, plan, shards))
+        if kept is not None:
+            kept.save(learner, epochs)
+        if plan.tell is not None:
+            plan.tell(epochs[-1])
+    learner.rows_seen += facts.rows
+    bound = take_stock(engine, learner, start_of(learner, setup, plan.mixing, shards == 1), shards)
+    if kept is not None:
+        kept.remove()
+    return learner, MixingRecord(engine.name, plan.mixing, shard_rows, tuple(epochs), bound)
+
+
+def add_up(engine: Engine, learner: ClassSums) -> None:
+    """Let every shard add its examples, once, and merge the sums: the model of all examples."""
+    merged = engine.reduce(_summed, learner, _merged)
+    if merged is None:
+        raise ValueError("no shard has any rows: there is nothing to learn from")
+    learner.merge(merged)
+
+
+def _epoch(engine: Engine, learner: Learner, setup: Setup, plan: Plan, shards: int) -> MixedEpoch:
+    began = time.perf_counter()
+    start = start_of(learner, setup, plan.mixing, alone=shards == 1)
+    outcome = engine.reduce(one_pass, start, joined)
+    done = mix(learner, outcome)
+    if not np.isfinite(learner.running["sqnorm"]).all():
+        raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
+    return MixedEpoch(
+        done.number,
+        done.mistakes,
+        done.updates,
+        mixed_corrections(outcome.told, plan.mixing),
+        time.perf_counter() - began,
+        start.nbytes * shards,
+        sum(told.nbytes for told in outcome.told),
+        outcome.told,
+    )
+
+
+def _summed(shard: Shard, learner: ClassSums) -> ClassSums | None:
+    if not shard.y.size:
+        return None
+    told, _ = learner.to_parts()
+    own = type(learner)(**told)
+    own.learn(shard.X, shard.y, shard.weight)
+    return own
+
+
+def _merged(parts: list[ClassSums | None]) -> ClassSums | None:
+    some = [part for part in parts if part is not None]
+    if not some:
+        return None
+    told, _ = some[0].to_parts()
+    whole = type(some[0])(**told)
+    for part in some:
+        whole.merge(part)
+    return whole
+
+
+def _class_weight(wanted: Any, facts: Facts) -> NDArray[np.float64] | None:
+    """Return the weight of every class, as scikit-learn counts it."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, str):
+        if wanted != "balanced":
+            raise ValueError(f"class_weight must be 'balanced', a dict or None, got {wanted!r}")
+        return np.asarray(facts.rows / (facts.classes.size * facts.counts.astype(np.float64)))
+    return np.array([float(wanted.get(label, 1.0)) for label in facts.classes.tolist()])
