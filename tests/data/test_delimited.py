@@ -39,25 +39,25 @@ def test_blank_lines_are_no_rows_and_spaces_around_values_do_not_count():
 
 
 BAD = {
-    b"1,2": "2 values where the header names 3",
-    b"1,2,3,4": "4 values where the header names 3",
-    b"x": "1 values where the header names 3",
-    b'1,"2,3': "a quote that does not close on its line",
-    b'1,2",3': "a quote that does not close on its line",
-    b"1,2\x00,3": "a NUL byte",
-    b"1,\xff,3": "not UTF-8 text: convert the file to UTF-8",
-    b"1,2,3\r4,5,6": "a carriage return inside the line",
-    b"z" * 5_000_000: "1 values where the header names 3",
+    b"1,2": (4, "2 values where the header names 3"),
+    b"1,2,3,4": (7, "4 values where the header names 3"),
+    b"x": (2, "1 values where the header names 3"),
+    b'1,"2,3': (3, "a quote that does not close on its line"),
+    b'1,2",3': (4, "a quote that does not close on its line"),
+    b"1,2\x00,3": (4, "a NUL byte"),
+    b"1,\xff,3": (3, "not UTF-8 text: convert the file to UTF-8"),
+    b"1,2,3\r4,5,6": (6, "a carriage return inside the line"),
+    b"z" * 5_000_000: (5000001, "1 values where the header names 3"),
 }
 
 
-@pytest.mark.parametrize(("line", "reason"), BAD.items(), ids=[line[:16] for line in BAD])
-def test_a_bad_line_spoils_no_other(line, reason):
+@pytest.mark.parametrize(("line", "told"), BAD.items(), ids=[line[:16] for line in BAD])
+def test_a_bad_line_spoils_no_other(line, told):
     rows, lines, bad = read(b'1,2,3\n\n"4",5,6\n' + line + b'\n7,8,"9"\n')
     assert rows == [("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9")]
     assert lines == [2, 4, 6]
-    assert [line for line, _ in bad] == [5]
-    assert reason in bad[0][1]
+    assert [(line, column) for line, _, column in bad] == [(5, told[0])]
+    assert told[1] in bad[0].reason
 
 
 def test_all_bad_lines_at_once():
@@ -65,7 +65,7 @@ def test_all_bad_lines_at_once():
     rows, lines, bad = read(text)
     assert rows == [("1", "2", "3")]
     assert lines == [2 + len(BAD)]
-    assert [line for line, _ in bad] == list(range(2, 2 + len(BAD)))
+    assert [line for line, _, _ in bad] == list(range(2, 2 + len(BAD)))
 
 
 @settings(deadline=None)
@@ -79,7 +79,7 @@ def test_every_line_is_a_row_or_bad_or_blank(parts):
     rows, lines, bad = read(text)
     blank = {2 + at for at, line in enumerate(text.split(b"\n")[:-1]) if line in (b"", b"\r")}
     assert len(rows) == len(lines)
-    assert sorted([*lines, *(line for line, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
+    assert sorted([*lines, *(line for line, _, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
 
 
 @settings(deadline=None)
@@ -93,8 +93,8 @@ def test_every_tab_separated_line_is_a_row_or_bad_or_blank_and_no_quote_is_at_fa
     rows, lines, bad = read(text, "\t")
     blank = {2 + at for at, line in enumerate(text.split(b"\n")[:-1]) if line in (b"", b"\r")}
     assert len(rows) == len(lines)
-    assert sorted([*lines, *(line for line, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
-    assert not [reason for _, reason in bad if "quote" in reason]
+    assert sorted([*lines, *(line for line, _, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
+    assert not [reason for _, reason, _ in bad if "quote" in reason]
 
 
 @pytest.mark.parametrize(

@@ -118,27 +118,28 @@ def test_a_column_the_model_needs_is_named(write):
 
 
 BAD = {
-    "nan,a,1": "column 'n' is 'nan', not a finite number",
-    "-inf,a,1": "column 'n' is '-inf', not a finite number",
-    "1e999,a,1": "column 'n' is '1e999', not a finite number",
-    ",a,1": "column 'n' has no value: fill it in, drop the column, or skip such lines",
-    "NA,a,1": "column 'n' has no value ('NA')",
-    "1,a,": "the target 'y' has no value",
-    "1,a,nan": "the target 'y' is 'nan', not a finite number",
-    "1,a": "2 values where the header names 3",
-    "1,a,2,3": "4 values where the header names 3",
-    '1,"a,3': "a quote that does not close",
-    "1,a\0,1": "a NUL byte",
-    "x" * 2_000_000: "1 values where the header names 3",
+    "nan,a,1": (1, "column 'n' is 'nan', not a finite number"),
+    "-inf,a,1": (1, "column 'n' is '-inf', not a finite number"),
+    "1e999,a,1": (1, "column 'n' is '1e999', not a finite number"),
+    ",a,1": (1, "column 'n' has no value: fill it in, drop the column, or skip such lines"),
+    "NA,a,1": (1, "column 'n' has no value ('NA')"),
+    "1,a,": (5, "the target 'y' has no value"),
+    "1,a,nan": (5, "the target 'y' is 'nan', not a finite number"),
+    "1,a": (4, "2 values where the header names 3"),
+    "1,a,2,3": (7, "4 values where the header names 3"),
+    '1,"a,3': (3, "a quote that does not close"),
+    "1,a\0,1": (4, "a NUL byte"),
+    "x" * 2_000_000: (2000001, "1 values where the header names 3"),
 }
 
 
-@pytest.mark.parametrize(("line", "reason"), BAD.items(), ids=[line[:16] for line in BAD])
-def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, reason):
+@pytest.mark.parametrize(("line", "told"), BAD.items(), ids=[line[:16] for line in BAD])
+def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, told):
     path = write(f"n,d,y\n1,b,0\n{line}\n2,b,1\n")
     with pytest.raises(BadInput) as caught:
         read_all(path)
-    assert str(caught.value).startswith(f"{path}:3: ")
+    column, reason = told
+    assert str(caught.value).startswith(f"{path}:3:{column}: ")
     assert reason in caught.value.reason
     found = read_all(path, skip_bad=True)
     assert found.lines.tolist() == [2, 4]
@@ -148,13 +149,13 @@ def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, reason)
 
 
 def test_the_first_bad_line_is_the_one_named(write):
-    with pytest.raises(BadInput, match=r":3: column 'n' is 'inf'"):
+    with pytest.raises(BadInput, match=r":3:1: column 'n' is 'inf'"):
         read_all(write("n,y\n1,0\ninf,0\n1\n2,1\n"))
 
 
 def test_not_utf8(write):
     path = write(b"n,d,y\n1,\xe9t\xe9,0\n2,b,1\n")
-    with pytest.raises(BadInput, match=r"data.csv:2: not UTF-8 text: convert the file"):
+    with pytest.raises(BadInput, match=r"data.csv:2:3: not UTF-8 text: convert the file"):
         read_all(path)
     assert read_all(path, skip_bad=True).y.tolist() == [1]
 
@@ -162,11 +163,12 @@ def test_not_utf8(write):
 def test_text_where_training_saw_numbers(write):
     schema = read_all(write("a,y\n1,2\n")).schema
     new = write("a,y\n1,2\nabc,2\n1,spam\n", "new.csv")
-    with pytest.raises(BadInput, match=r"new.csv:3: column 'a' is 'abc', not a number"):
+    with pytest.raises(BadInput, match=r"new.csv:3:1: column 'a' is 'abc', not a number"):
         read_all(new, schema=schema)
     found = read_all(new, schema=schema, skip_bad=True)
     assert found.y.tolist() == [2]
     assert "the target 'y' is 'spam', not a number" in found.skipped[1].reason
+    assert [bad.column for bad in found.skipped] == [1, 3]
 
 
 @pytest.mark.parametrize("skip_bad", [False, True])

@@ -30,6 +30,7 @@ class Encoded(NamedTuple):
     rows: NDArray[np.int64]  # which rows of the table these are
     bad: list[tuple[int, str]]  # (row, what is wrong) of the others
     unseen: Counter[str]  # values that training never saw, by column
+    cells: dict[int, str]  # the column that is at fault in a bad row
 
 
 class Wish(NamedTuple):
@@ -46,11 +47,13 @@ def learn_schema(
     names: Iterable[str],
     target: str | None,
     wish: Wish = Wish(),  # noqa: B008 (a tuple)
+    look: Callable[[], Iterable[Strings]] | None = None,
 ) -> TableSchema:
     """Find the kind of every column, then the categories, words and scales of training.
 
     ``read`` is called once for the kinds and, where there is more to learn, once more: a row with a number
-    missing teaches no category.
+    missing teaches no category. ``look`` is called for the kinds instead where it is given: it may tell numbers
+    as numbers, not as they are written.
 
     >>> import pyarrow as pa
     >>> table = {"Wind": pa.array(["3", "5.5"]), "Outlook": pa.array(["Sunny", "Rainy"])}
@@ -59,7 +62,7 @@ def learn_schema(
     """
     names = list(names)
     kinds = {name: Kind() for name in [*names, *([] if target is None else [target])]}
-    for columns in read():
+    for columns in (look or read)():
         for name, kind in kinds.items():
             kind.see(columns[name])
     schema = TableSchema(
@@ -124,27 +127,32 @@ def encode(columns: Strings, schema: TableSchema, with_target: bool = True) -> E
     keep = np.ones(n_rows, bool)
     keep[list(bad)] = False
     unseen: Counter[str] = Counter()
-    numeric = _scaled(numeric, schema)
+    numeric = scaled(numeric, schema)
     X = _sparse(columns, schema, numeric, keep, unseen) if schema.any_discrete else numeric[keep]
     y = None if labels is None else labels[keep]
     if y is not None and schema.labels == "integer" and y.dtype != np.int64:
         y = as_written(y)
-    return Encoded(X, y, np.flatnonzero(keep), sorted(bad.items()), unseen)
+    told = sorted((row, reason) for row, (reason, _) in bad.items())
+    return Encoded(X, y, np.flatnonzero(keep), told, unseen, {row: name for row, (_, name) in bad.items()})
 
 
-def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.float64], dict[int, str]]:
+Bad = dict[int, tuple[str, str]]  # row -> what is wrong with it, in which column
+
+
+def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.float64], Bad]:
     """Return the numeric columns side by side, and the rows where one is not a finite number."""
     names = [column.name for column in schema.columns if column.categories is None]
     values = np.empty((len(columns[schema.columns[0].name]), len(names)))
-    bad: dict[int, str] = {}
+    bad: Bad = {}
     for place, name in enumerate(names):
         values[:, place] = numbers(columns[name])
         for row in np.flatnonzero(~np.isfinite(values[:, place])).tolist():
-            bad.setdefault(row, f"column {name!r} {_not_a_number(columns[name][row].as_py())}")
+            bad.setdefault(row, (f"column {name!r} {_not_a_number(columns[name][row].as_py())}", name))
     return values, bad
 
 
-def _scaled(numeric: NDArray[np.float64], schema: TableSchema) -> NDArray[np.float64]:
+def scaled(numeric: NDArray[np.float64], schema: TableSchema) -> NDArray[np.float64]:
+    """Scale the numeric columns that the schema scales, in place."""
     scales = [column.scale for column in schema.columns if column.categories is None]
     for place, scale in enumerate(scales):
         if scale is not None:
@@ -163,7 +171,7 @@ def _not_a_number(value: Any) -> str:
     return f"is {shown(text)}, not {kind}: correct it, or skip such lines with skip_bad (--skip-bad)"
 
 
-def _labels(column: Any, name: str, kind: LabelKind, bad: dict[int, str]) -> NDArray[Any]:
+def _labels(column: Any, name: str, kind: LabelKind, bad: Bad) -> NDArray[Any]:
     """Return the labels, noting the rows that have none or one of another kind."""
     import pyarrow as pa
 
@@ -171,11 +179,11 @@ def _labels(column: Any, name: str, kind: LabelKind, bad: dict[int, str]) -> NDA
         texts, codes = distinct(column)
         if "" in texts:
             for row in np.flatnonzero(codes == texts.index("")).tolist():
-                bad.setdefault(row, f"the target {name!r} has no value: write its label")
+                bad.setdefault(row, (f"the target {name!r} has no value: write its label", name))
         return np.array(texts, dtype=np.str_)[codes]
     values = numbers(column)
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
-        bad.setdefault(row, f"the target {name!r} {_not_a_number(column[row].as_py())}")
+        bad.setdefault(row, (f"the target {name!r} {_not_a_number(column[row].as_py())}", name))
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return as_numpy(column.cast(pa.int64()))  # too long for a float64
     return values

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
-from rosenblatt.data.lines import Block, wide_blocks
+from rosenblatt.data.lines import Block, blocks_after_head
+from rosenblatt.data.parallel import in_order
+from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.unpacking import how_packed
 
 ROWS_AT_ONCE = 1 << 16
@@ -20,8 +23,11 @@ class ColumnSource(Protocol):
     path: str
     names: list[str]
 
-    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
-        """Yield blocks of the wanted columns, each row with its line (of a binary file: its number)."""
+    def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
+        """Yield blocks of the wanted columns, each row with its line (of a binary file: its number).
+
+        ``side_by_side`` allows text that is all numbers to be told as numbers.
+        """
 
 
 class DelimitedSource:
@@ -35,11 +41,35 @@ class DelimitedSource:
         """Read the header of a file."""
         return cls(path, read_header(path, separator, named))
 
-    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
-        """Yield blocks of strings."""
-        for block in map(self._after_header, wide_blocks(self.path)):
-            if block.text:
-                yield read_rows(block, self.header, list(wanted))
+    def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
+        """Yield blocks of strings; with ``side_by_side``, blocks of plain numbers as numbers.
+
+        So many of the wanted columns, from the first on, then lie side by side. The first block is always strings.
+        """
+        names = list(wanted)
+        slots = self._slots(names, side_by_side)
+
+        def read(numbered: tuple[int, Block]) -> Rows:
+            at, block = numbered
+            found = (
+                scan_numbers(block.text, self.header.separator, slots, side_by_side)
+                if at and slots.size
+                else None
+            )
+            if found is None:
+                return read_rows(block, self.header, names)
+            columns = {name: found.values[:, k] for k, name in enumerate(names[:side_by_side])}
+            columns |= {name: found.others[k] for k, name in enumerate(names[side_by_side:])}
+            return Rows(columns, block.first_line + found.lines, [], found.values)
+
+        blocks = (block for block in map(self._after_header, blocks_after_head(self.path)) if block.text)
+        yield from in_order(read, enumerate(blocks))
+
+    def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:
+        """Return where each column goes among those wanted, or -1; nothing where numbers are not asked for."""
+        if not side_by_side:
+            return np.empty(0, np.int64)
+        return np.array([wanted.index(name) if name in wanted else -1 for name in self.names], np.int64)
 
     def _after_header(self, block: Block) -> Block:
         lines = self.header.line - block.first_line + 1
@@ -64,7 +94,7 @@ class ParquetSource:
                 raise BadInput(path, None, f"not a Parquet file, or a damaged one: {error}") from error
         _check_names(path, self.names)
 
-    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+    def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
         """Yield blocks of numbers and strings."""
         import pyarrow as pa
         from pyarrow import parquet
@@ -86,7 +116,7 @@ class ArrowSource:
             self.names = list(opened_arrow(path, file).schema.names)
         _check_names(path, self.names)
 
-    def rows(self, wanted: Sequence[str]) -> Iterator[Rows]:
+    def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
         """Yield blocks of numbers and strings."""
         import pyarrow as pa
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rosenblatt.data.attributes import Strings, Wish, encode, learn_schema
+from rosenblatt.data.attributes import Strings, Wish, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import ColumnSource
+from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.schema import Schema, TableSchema
 
@@ -54,22 +55,23 @@ class ColumnExamples(Examples):
         """Kinds, categories and words; without a given schema, the files are read to find them."""
         if self._schema is None:
             features = [name for name in self._sources[0].names if name != self._target]
-            self._schema = learn_schema(self._columns, features, self._target, self._wish)
+            self._schema = learn_schema(self._columns, features, self._target, self._wish, self._look)
         return self._schema
 
-    def _columns(self) -> Iterator[Strings]:
+    def _columns(self, side_by_side: int = 0) -> Iterator[Strings]:
         names = self._sources[0].names
-        return (rows.columns for source in self._sources for rows in source.rows(names))
+        return (rows.columns for source in self._sources for rows in source.rows(names, side_by_side))
+
+    def _look(self) -> Iterator[Strings]:
+        return self._columns(len(self._sources[0].names))
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema
-        names = [column.name for column in schema.columns] + ([self._target] if self._target else [])
-        wanted = list(dict.fromkeys(names))
+        wanted, side_by_side = wanted_of(schema, self._target)
         for source in self._sources:
-            for rows in source.rows(wanted):
-                found = encode(rows.columns, schema, with_target=self._target is not None)
-                bad = rows.bad + [(int(rows.lines[row]), reason) for row, reason in found.bad]
-                self._pass_over(BadLine(source.path, line, reason) for line, reason in bad)
+            for rows in source.rows(wanted, side_by_side):
+                found = encode_rows(rows, schema, self._target is not None)
+                self._pass_over(BadLine(source.path, *bad) for bad in bad_rows(rows, found))
                 self.unseen_in.update(found.unseen)
                 if found.rows.size:
                     yield Batch(found.X, found.y, rows.lines[found.rows], files=((0, source.path),))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, shown
+from rosenblatt.data.cells import column_of_cell, first_not_utf8
 from rosenblatt.data.first_line import (
     FirstLines,
     first_lines,
@@ -25,6 +26,8 @@ from rosenblatt.data.schema import Headerless, TableSchema
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+UNCLOSED = "a quote that does not close on its line: close it, or write it twice"
+MISPLACED = "misplaced quotes"
 
 
 class Header(NamedTuple):
@@ -37,12 +40,31 @@ class Header(NamedTuple):
     target: str | None = None  # which column is the target unless another is named
 
 
+class BadRow(NamedTuple):
+    """A line that is no row."""
+
+    line: int
+    reason: str
+    column: int = 0  # 1-based, in bytes of the line; 0 where it is not known
+
+
 class Rows(NamedTuple):
     """The well-formed rows of a block."""
 
-    columns: dict[str, Any]  # name -> pyarrow string array; spaces around values dropped
+    columns: dict[str, Any]  # name -> pyarrow string array, spaces around values dropped; or numbers
     lines: NDArray[np.int64]
-    bad: list[tuple[int, str]]  # (line, what is wrong) of the others
+    bad: list[BadRow]  # the others
+    numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
+    source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
+
+    def bad_row(self, row: int, reason: str, name: str | None) -> BadRow:
+        """Return a row as a bad one, because of what is wrong with its cell in the column of this name."""
+        line = int(self.lines[row])
+        if self.source is None or name is None:
+            return BadRow(line, reason)
+        block, header = self.source
+        text = block.text.split(b"\n", line - block.first_line + 1)[line - block.first_line]
+        return BadRow(line, reason, column_of_cell(text, header.separator, header.names.index(name)))
 
 
 def read_header(
@@ -108,13 +130,23 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     >>> {name: column.to_pylist() for name, column in rows.columns.items()}
     {'b': ['2', '6'], 'c': ['x', 'y,z']}
     >>> rows.lines, rows.bad
-    (array([2, 4]), [(3, '2 values where the header names 3')])
+    (array([2, 4]), [BadRow(line=3, reason='2 values where the header names 3', column=4)])
     """
+    source = block
     if header.separator == "\t" and b'"' in block.text:
         block = Block(block.first_line, _quotes_as_written(block.text))
     text, lines, bad = _plain_lines(block)
     columns, lines, ragged = _parse(text, lines, header, wanted)
-    return Rows(columns, lines, sorted(bad + ragged))
+    rows = Rows(columns, lines, [], source=(source, header))
+    if not bad and not ragged:
+        return rows
+    texts = source.text.split(b"\n")
+    told = [BadRow(line, reason, column) for line, reason, column in bad]
+    for line, reason in ragged:
+        at = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
+        quote = texts[line - block.first_line].find(b'"') + 1
+        told.append(BadRow(line, reason, quote if reason == MISPLACED else at))
+    return rows._replace(bad=sorted(told))
 
 
 def _quotes_as_written(text: bytes) -> bytes:
@@ -132,17 +164,17 @@ def _quotes_as_written(text: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str]]]:
+def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]]]:
     """Set aside blank lines, and lines that are no text or whose quotes do not close."""
     data = np.frombuffer(block.text, np.uint8)
     ends = np.flatnonzero(data == NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1])
     blank = (ends == starts) | ((ends == starts + 1) & (data[starts] == RETURN))
-    bad: dict[int, str] = {}
+    bad: dict[int, tuple[str, int]] = {}
 
     def reject(positions: Any, reason: str) -> None:
-        for row in np.unique(np.searchsorted(ends, positions)).tolist():
-            bad.setdefault(row, reason)
+        for row, position in zip(np.searchsorted(ends, positions).tolist(), positions.tolist(), strict=True):
+            bad.setdefault(row, (reason, position - int(starts[row]) + 1))
 
     if b"\0" in block.text:
         reject(np.flatnonzero(data == 0), "a NUL byte: is this a text file?")
@@ -154,12 +186,13 @@ def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int
         )
     if b'"' in block.text:
         quotes = np.add.reduceat(data == QUOTE, starts, dtype=np.int64)
-        reject(
-            starts[quotes % 2 == 1], "a quote that does not close on its line: close it, or write it twice"
-        )
+        for row in np.flatnonzero(quotes % 2 == 1).tolist():
+            last = block.text.rfind(b'"', int(starts[row]), int(ends[row]))
+            reject(np.array([last]), UNCLOSED)
     if not block.text.isascii():
         for row in _not_utf8(block.text):
-            bad.setdefault(row, "not UTF-8 text: convert the file to UTF-8")
+            at = first_not_utf8(block.text[int(starts[row]) : int(ends[row])])
+            bad.setdefault(row, ("not UTF-8 text: convert the file to UTF-8", at + 1))
     keep = ~blank
     keep[list(bad)] = False
     lines = block.first_line + np.flatnonzero(keep)
@@ -167,7 +200,7 @@ def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int
     if not keep.all():
         pieces = zip(starts[keep].tolist(), ends[keep].tolist(), strict=True)
         text = b"".join(text[start : end + 1] for start, end in pieces)
-    return text, lines, [(block.first_line + row, reason) for row, reason in bad.items()]
+    return text, lines, [(block.first_line + row, *told) for row, told in bad.items()]
 
 
 def _not_utf8(text: bytes) -> list[int]:
@@ -226,7 +259,7 @@ def _parse_one_by_one(
         return (
             {name: pa.array([], pa.string()) for name in wanted},
             lines[:0],
-            [(int(lines[0]), "misplaced quotes")],
+            [(int(lines[0]), MISPLACED)],
         )
     parts = [
         _parse(line + b"\n", lines[row : row + 1], header, wanted)

@@ -43,7 +43,11 @@ class Kind:
         return "integer" if self.all_integers else "number"
 
     def see(self, column: Any) -> None:
-        """Take in the values of a block."""
+        """Take in the values of a block: strings or numbers of Arrow's, or numpy's numbers, all of them finite."""
+        if isinstance(column, np.ndarray):
+            self.any_value |= column.size > 0
+            self.all_integers = self.all_integers and bool((column == np.rint(column)).all())
+            return
         if self._sampled < TEXT_ROWS:
             self._sample.append(column[: TEXT_ROWS - self._sampled])
             self._sampled += len(self._sample[-1])
@@ -75,6 +79,8 @@ def numbers(column: Any) -> NDArray[np.float64]:
     """Read a column of strings, or of numbers, as float64; NaN where there is no number."""
     import pyarrow as pa
 
+    if isinstance(column, np.ndarray):
+        return column
     if column.type != pa.string():
         return as_numpy(column.cast(pa.float64()))
     try:

@@ -1,7 +1,7 @@
 """Files as blocks of whole lines, however they are packed."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rosenblatt.data.packed import Damaged, filling
 from rosenblatt.data.standard_input import STANDARD_INPUT
 
 BLOCK_BYTES = 1 << 21  # a few in flight are little memory, and what is done once a block counts for little
+HEAD_BYTES = 1 << 18
 PIPE_BYTES = 1 << 16  # no more arrives at a time
 LONGEST_LINE = 1 << 30
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -23,7 +24,9 @@ class Block(NamedTuple):
     text: bytes
 
 
-def blocks_of_lines(path: str, block_bytes: int | None = None) -> Iterator[Block]:
+def blocks_of_lines(
+    path: str, block_bytes: int | None = None, head_bytes: int | None = None
+) -> Iterator[Block]:
     r"""Yield the file in blocks cut at line ends, unpacked; at least one line each.
 
     >>> import tempfile, pathlib
@@ -33,17 +36,19 @@ def blocks_of_lines(path: str, block_bytes: int | None = None) -> Iterator[Block
     [(1, b'one\ntwo\n'), (3, b'three\n')]
     """
     line = 1
-    for text in whole_lines(path, block_bytes):
-        yield Block(line, bytes(text))
+    for text in whole_lines(path, block_bytes, head_bytes):
+        yield Block(line, cast(bytes, text))  # read, never written to
         line += count(text, b"\n")
 
 
-def wide_blocks(path: str) -> Iterator[Block]:
-    """Yield blocks twice as large, for readers that begin every block with some ado."""
-    return blocks_of_lines(path, 2 * BLOCK_BYTES)
+def blocks_after_head(path: str) -> Iterator[Block]:
+    """Yield a small block first, for those who look at it with care, then blocks of the usual size."""
+    return blocks_of_lines(path, head_bytes=HEAD_BYTES)
 
 
-def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytearray]:
+def whole_lines(
+    path: str, block_bytes: int | None = None, head_bytes: int | None = None
+) -> Iterator[bytearray]:
     """Yield the text of :func:`blocks_of_lines`; lines are counted only where something is wrong.
 
     Every block is read straight into its own memory; only the line that it ends in is copied, into the next.
@@ -58,7 +63,7 @@ def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytearray
         with filling(path) as fill:
             while True:
                 held = len(unfinished)
-                text = bytearray(held + max(size, held))
+                text = bytearray(held + max(min(size, head_bytes or size) if first else size, held))
                 text[:held] = unfinished
                 with memoryview(text) as room:
                     n = fill(room[held:])

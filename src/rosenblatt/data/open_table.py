@@ -66,14 +66,14 @@ class OpenTableExamples(Examples):
     def _blocks(self) -> Iterator[Batch]:
         for source in self._sources:
             for rows in source.rows(source.names):
-                self._pass_over(BadLine(source.path, line, reason) for line, reason in rows.bad)
+                self._pass_over(BadLine(source.path, *bad) for bad in rows.bad)
                 if rows.lines.size:
                     batch = self._batch(source, rows)
                     if batch is not None:
                         yield batch._replace(files=((0, source.path),))
 
     def _batch(self, source: ColumnSource, rows: Rows) -> Batch | None:
-        bad: dict[int, str] = {}
+        bad: dict[int, tuple[str, str]] = {}  # row -> what is wrong with it, in which column
         y = None
         if self._target in rows.columns:
             y = self._label_column(rows.columns[self._target], bad)
@@ -81,26 +81,26 @@ class OpenTableExamples(Examples):
         for name in source.names:
             if name != self._target:
                 self._features(name, rows.columns[name], entries, bad)
-        self._pass_over(BadLine(source.path, int(rows.lines[row]), reason) for row, reason in bad.items())
+        self._pass_over(BadLine(source.path, *rows.bad_row(row, *told)) for row, told in bad.items())
         X = self._sparse(entries, rows.lines.size)
         if not bad:
             return Batch(X, y, rows.lines)
         keep = np.delete(np.arange(rows.lines.size), list(bad))
         return Batch(X[keep], None if y is None else y[keep], rows.lines[keep]) if keep.size else None
 
-    def _label_column(self, column: Any, bad: dict[int, str]) -> NDArray[Any]:
+    def _label_column(self, column: Any, bad: dict[int, tuple[str, str]]) -> NDArray[Any]:
         texts, codes = _strings(column)
         if self._labels is None:
             self._labels = "integer" if _number(texts[int(codes[0])]) is not None else "text"
         for at, label in enumerate(texts):
             if label in MISSING or (self._labels != "text" and _number(label) is None):
                 reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
-                bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), reason))
+                bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
         values = [label if self._labels == "text" else _number(label) or 0.0 for label in texts]
         found: NDArray[Any] = labels_of(values, self._labels)[codes]
         return found
 
-    def _features(self, name: str, column: Any, entries: list[Any], bad: dict[int, str]) -> None:
+    def _features(self, name: str, column: Any, entries: list[Any], bad: dict[int, tuple[str, str]]) -> None:
         """Add the entries of a column: numbers as they are, other values as names of their own."""
         if name in self._told.text:
             self._words(name, column, entries)
@@ -118,7 +118,7 @@ class OpenTableExamples(Examples):
                     continue
                 if value.lower().lstrip("+-") in ("nan", "inf", "infinity"):
                     reason = f"column {name!r} is {value!r}, not a finite number"
-                    bad.update(dict.fromkeys(where.tolist(), reason))
+                    bad.update(dict.fromkeys(where.tolist(), (reason, name)))
                     continue
                 place = self._vocabulary.place(f"{name}={value}")
                 entries.append((where, np.full(where.size, place), np.ones(where.size)))

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rosenblatt.data.attributes import Strings, Wish, encode, learn_schema
+from rosenblatt.data.attributes import Strings, Wish, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
-from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
+from rosenblatt.data.column_sources import DelimitedSource
+from rosenblatt.data.delimited import Header, Rows, read_header
+from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import Block, wide_blocks
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.schema import Headerless, Schema, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
@@ -42,7 +43,7 @@ class TableExamples(Examples):
         """Kinds and categories; without a given schema, the file is read to find them."""
         if self._schema is None:
             features = [name for name in self._header.names if name != self._target]
-            found = learn_schema(self._columns, features, self._target, self._wish)
+            found = learn_schema(self._columns, features, self._target, self._wish, self._look)
             if not self._header.named:
                 found = replace(
                     found, headerless=Headerless(tuple(self._header.names), self._header.separator)
@@ -50,42 +51,31 @@ class TableExamples(Examples):
             self._schema = found
         return self._schema
 
-    def _wanted(self) -> list[str]:
-        if self._schema is None:
-            return self._header.names
-        names = [column.name for column in self._schema.columns] + ([self._target] if self._target else [])
-        return list(dict.fromkeys(names))
-
     def _columns(self) -> Iterator[Strings]:
-        return (rows.columns for rows in self._rows())
+        return (rows.columns for rows in self._rows(self._header.names))
 
-    def _rows(self) -> Iterator[Rows]:
+    def _look(self) -> Iterator[Strings]:
+        return (rows.columns for rows in self._rows(self._header.names, len(self._header.names)))
+
+    def _rows(self, wanted: list[str], side_by_side: int = 0) -> Iterator[Rows]:
         if self._only_block is not None:
             yield self._only_block
             return
-        wanted = self._wanted()
         first, count = None, 0
-        blocks = (block for block in map(self._after_header, wide_blocks(self.path)) if block.text)
-        for rows in in_order(lambda block: read_rows(block, self._header, wanted), blocks):
+        for rows in DelimitedSource(self.path, self._header).rows(wanted, side_by_side):
             first, count = (rows if count == 0 else None), count + 1
             yield rows
-        self._only_block = first
-
-    def _after_header(self, block: Block) -> Block:
-        header_lines = self._header.line - block.first_line + 1
-        if header_lines <= 0:
-            return block
-        lines = block.text.split(b"\n", header_lines)
-        return Block(self._header.line + 1, lines[-1] if len(lines) > header_lines else b"")
+        if set(wanted) == set(self._header.names):
+            self._only_block = first
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema
         labelled = self._target is not None
+        wanted, side_by_side = wanted_of(schema, self._target)
         for rows, found in in_order(
-            lambda rows: (rows, encode(rows.columns, schema, labelled)), self._rows()
+            lambda rows: (rows, encode_rows(rows, schema, labelled)), self._rows(wanted, side_by_side)
         ):
-            bad = rows.bad + [(int(rows.lines[row]), reason) for row, reason in found.bad]
-            self._pass_over(BadLine(self.path, line, reason) for line, reason in bad)
+            self._pass_over(BadLine(self.path, *bad) for bad in bad_rows(rows, found))
             self.unseen_in.update(found.unseen)
             if found.rows.size:
                 yield Batch(found.X, found.y, rows.lines[found.rows])
