@@ -51,7 +51,7 @@ def text_like_data(n: int = 200_000, d: int = 50_000, nonzeros: int = 75) -> tup
 def some_passes(X, y, passes: int = 1):
     """Return a function that makes averaged passes from zero weights, and the mistakes it makes."""
     rows, visits = rows_of(X), in_given_order(X.shape[0])
-    signs = y.astype(np.int64)
+    signs = y.astype(np.int8)
     totals = np.zeros(1, TOTALS)
 
     def run():

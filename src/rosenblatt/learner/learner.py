@@ -203,7 +203,7 @@ class Learner(LearnerState):
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
         room_for_scores = np.empty(self.W.shape[0], self.W.dtype)
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
-        truth = labels if self.W.shape[0] > 1 else 2 * labels - 1
+        truth = labels if self.W.shape[0] > 1 else (2 * labels - 1).astype(np.int8)
         mistakes, updates, done = self.mistakes, self.updates, 0
         if self.S is not None:
             self.S = laid_out(rows, self.S)

@@ -17,6 +17,7 @@ def replay(
     ``stops`` ascends; ``out[k]`` receives the weights as they are after ``stops[k]`` lines.
     """
     values, indices, starts = rows
+    width = np.uint64(W.shape[0] // classes - 1)
     k = 0
     for number in range(entries.shape[0] + 1):
         while k < stops.shape[0] and stops[k] == number:
@@ -30,6 +31,6 @@ def replay(
         if line.decay != 1.0:
             scale_rows(indices, -1 if joint else up, classes, line.decay, W)
         i = np.uint64(support[number])
-        add_row(values, indices, starts, i, unit, up, classes, line.tau, W)
+        add_row(values, indices, starts, i, unit, up, classes, width, line.tau, W)
         if joint:
-            add_row(values, indices, starts, i, unit, line.down, classes, -line.tau, W)
+            add_row(values, indices, starts, i, unit, line.down, classes, width, -line.tau, W)

@@ -62,9 +62,20 @@ def laid_out(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def score_row(
-    values: Any, indices: Any, starts: Any, i: Any, unit: float, W: NDArray[Any], scores: NDArray[Any]
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: float,
+    classes: Any,
+    width: Any,
+    W: NDArray[Any],
+    scores: NDArray[Any],
 ) -> float:
-    """Fill ``scores[c] = W[c]·(unit, xᵢ)`` and return ``‖xᵢ‖² + unit²``."""
+    """Fill ``scores[c] = W[c]·(unit, xᵢ)`` and return ``‖xᵢ‖² + unit²``.
+
+    ``classes`` and ``width``, how many features there are, are handed over: dividing for them costs as much as a row.
+    """
     raise RuntimeError("score_row runs inside compiled passes only")
 
 
@@ -76,6 +87,7 @@ def add_row(
     unit: float,
     c: int,
     classes: int,
+    width: Any,
     step: float,
     V: NDArray[Any],
 ) -> None:
@@ -91,6 +103,7 @@ def add_row_to_both(
     unit: float,
     c: int,
     classes: int,
+    width: Any,
     step: float,
     shadow: float,
     W: NDArray[Any],
@@ -124,22 +137,31 @@ def is_dense(indices: Any) -> bool:
 
 @overload(score_row, inline="always")
 def _score_row(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, classes: Any, width: Any, W: Any, scores: Any
 ) -> Callable[..., Any]:
     return _score_dense if is_dense(indices) else _score_sparse
 
 
 @overload(add_row, **OUT_OF_LINE)
 def _add_row(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: Any,
+    c: Any,
+    classes: Any,
+    width: Any,
+    step: Any,
+    V: Any,
 ) -> Callable[..., Any]:
     return _add_dense if is_dense(indices) else _add_sparse
 
 
 @overload(add_row_to_both, **OUT_OF_LINE)
 def _add_row_to_both(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
-    W: Any, A: Any,
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, width: Any, step: Any,
+    shadow: Any, W: Any, A: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     return _add_dense_to_both if is_dense(indices) else _add_sparse_to_both
 
@@ -159,10 +181,10 @@ def _owner(indices: Any, at: Any, length: Any, classes: Any) -> Callable[..., An
     return _owner_dense if is_dense(indices) else _owner_sparse
 
 
-def _score_dense(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:
-    classes = np.uint64(scores.shape[0])
-    row = np.uint64(W.shape[0]) // classes
-    width = row - ONE
+def _score_dense(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, classes: Any, width: Any, W: Any, scores: Any
+) -> Any:
+    row = width + ONE  # weights of one class
     x = i * width  # where the row begins among the values
     c, w, x_sqnorm = np.uint64(0), np.uint64(0), W.dtype.type(0)
     while c + FOUR < classes:  # five classes share each load of x
@@ -181,9 +203,17 @@ def _score_dense(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: A
 
 
 def _add_dense(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: Any,
+    c: Any,
+    classes: Any,
+    width: Any,
+    step: Any,
+    V: Any,
 ) -> None:
-    width = np.uint64(V.shape[0]) // np.uint64(classes) - ONE
     x = i * width
     v = np.uint64(c) * (width + ONE)
     move = V.dtype.type(step)
@@ -192,10 +222,9 @@ def _add_dense(
 
 
 def _add_dense_to_both(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
-    W: Any, A: Any,
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, width: Any, step: Any,
+    shadow: Any, W: Any, A: Any,
 ) -> None:  # fmt: skip
-    width = np.uint64(W.shape[0]) // np.uint64(classes) - ONE
     x = i * width
     v = np.uint64(c) * (width + ONE)
     move = W.dtype.type(step)
@@ -207,8 +236,8 @@ def _add_dense_to_both(
 
 
 def _add_sparse_to_both(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, shadow: Any,
-    W: Any, A: Any,
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, width: Any, step: Any,
+    shadow: Any, W: Any, A: Any,
 ) -> None:  # fmt: skip
     stride, own = np.uint64(classes), np.uint64(c)
     move = W.dtype.type(step)
@@ -221,17 +250,17 @@ def _add_sparse_to_both(
     A[own] += behind * unit
 
 
-def _score_sparse(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: Any, scores: Any) -> Any:
+def _score_sparse(
+    values: Any, indices: Any, starts: Any, i: Any, unit: Any, classes: Any, width: Any, W: Any, scores: Any
+) -> Any:
     x_sqnorm = W.dtype.type(0)
-    if scores.shape[0] == 1:
+    if classes == ONE:
         s = W.dtype.type(0)
         for k in range(starts[i], starts[i + ONE]):
             s += values[k] * W[ONE + indices[k]]
         scores[0] = s + unit * W[0]
-        for k in range(starts[i], starts[i + ONE]):
-            x_sqnorm += values[k] * values[k]
+        (x_sqnorm,) = products(values, starts[i], W, starts[i], ONE, starts[i + ONE] - starts[i], 0)
         return x_sqnorm + unit * unit
-    classes = np.uint64(scores.shape[0])
     for c in range(classes):
         scores[c] = unit * W[c]
     for k in range(starts[i], starts[i + ONE]):
@@ -243,7 +272,16 @@ def _score_sparse(values: Any, indices: Any, starts: Any, i: Any, unit: Any, W: 
 
 
 def _add_sparse(
-    values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, step: Any, V: Any
+    values: Any,
+    indices: Any,
+    starts: Any,
+    i: Any,
+    unit: Any,
+    c: Any,
+    classes: Any,
+    width: Any,
+    step: Any,
+    V: Any,
 ) -> None:
     stride, own = np.uint64(classes), np.uint64(c)
     move = V.dtype.type(step)

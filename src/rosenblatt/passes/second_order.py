@@ -95,7 +95,8 @@ def sweep_with_variances(
         i = order[t]
         if weights.shape[0] > 0:
             weight = weights[t]
-        totals.reach = max(totals.reach, score_row(values, indices, starts, i, unit, W, scores))
+        x_sqnorm = score_row(values, indices, starts, i, unit, classes, width, W, scores)
+        totals.reach = max(totals.reach, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
             up, down = np.uint64(c), np.uint64(0)

@@ -44,6 +44,20 @@ def _real_targets(labels: Any) -> Callable[..., bool]:
     return (lambda labels: True) if isinstance(labels.dtype, numba.types.Float) else (lambda labels: False)
 
 
+def one_row_of_weights(labels: Any) -> bool:
+    """Return whether labels tell that one row of weights speaks: numbers, or two classes as -1 and +1 in a byte.
+
+    Known when a pass is compiled, so that nothing is left in it of a contest between classes.
+    """
+    return real_targets(labels) or labels.dtype == np.int8
+
+
+@overload(one_row_of_weights, strict=False, inline="always")
+def _one_row_of_weights(labels: Any) -> Callable[..., bool]:
+    one = isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
+    return (lambda labels: True) if one else (lambda labels: False)
+
+
 @overload(step, strict=False, inline="always")
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
     """Compile a rule's Python function as it stands, found by the class of its NamedTuple."""
@@ -63,12 +77,15 @@ def sweep(
     """Visit rows in order and return how many visits were made: fewer only when the ledger is full.
 
     An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
-    Labels are class indices (-1 and +1 where there are two), or floats: numbers for the only hypothesis to hit.
+    Labels are class indices (-1 and +1 where there are two, best in a byte), or floats: numbers for the only
+    hypothesis to hit.
     """
     values, indices, starts = rows
     order, weights = visits
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
-    classes, hypotheses = scores.shape[0], running.shape[0]
+    alone = one_row_of_weights(labels)
+    classes, hypotheses = (1, 1) if alone else (scores.shape[0], running.shape[0])
+    rows_of_weights, width = np.uint64(classes), np.uint64(W.shape[0] // scores.shape[0] - 1)
     joint = classes > hypotheses
     binary = classes == 1  # the only hypothesis speaks for class 1, and labels are -1 or +1
     real = real_targets(labels)
@@ -78,7 +95,6 @@ def sweep(
     mistakes, updates, written = totals.mistakes, totals.updates, totals.written
     weight = 1.0
     made = order.shape[0]
-    width = np.uint64(W.shape[0] // classes - 1)
     ahead = rows_ahead(values, labels.shape[0])
     for t in range(order.shape[0]):
         if keep and ledger.shape[0] - written < hypotheses:
@@ -91,7 +107,7 @@ def sweep(
             touch(labels, order[t + ahead], NEAR)  # every step waits for its label
         if weighted:
             weight = weights[t]
-        x_sqnorm = score_row(values, indices, starts, i, unit, W, scores)
+        x_sqnorm = score_row(values, indices, starts, i, unit, rows_of_weights, width, W, scores)
         reach = max(reach, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
@@ -124,9 +140,11 @@ def sweep(
                 own.updates += 1
                 updates += 1
                 now = move if own.scale == 1.0 else move / own.scale
-                add_row_to_both(values, indices, starts, i, unit, up, classes, now, own.shadow, W, A)
+                add_row_to_both(values, indices, starts, i, unit, up, classes, width, now, own.shadow, W, A)
                 if joint:
-                    add_row_to_both(values, indices, starts, i, unit, down, classes, -now, own.shadow, W, A)
+                    add_row_to_both(
+                        values, indices, starts, i, unit, down, classes, width, -now, own.shadow, W, A
+                    )
                 if keep:
                     line = ledger[written]
                     line.row, line.up, line.down = i, up + binary, down
