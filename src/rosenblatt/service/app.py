@@ -27,6 +27,16 @@ log = logging.getLogger("rosenblatt.service")
 WORDS = {404: "not_found", 405: "method_not_allowed"}
 
 
+class Application(FastAPI):
+    """FastAPI behind the front: nothing reaches a route or a page before the front has looked at it."""
+
+    front: Front
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        await self.front(scope, receive, send)
+
+
 def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
     """Return the application; its service is ``app.state.service`` once it has started.
 
@@ -50,7 +60,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
             await service.stop()
             log.info("the store is closed", extra={"models": opened.names})
 
-    app = FastAPI(
+    app = Application(
         title="rosenblatt",
         description="Predict, be corrected, learn at once, lose nothing.",
         version=__version__,
@@ -61,7 +71,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = Metrics()
     app.include_router(router)
-    app.add_middleware(Front, settings=settings, state=app.state, metrics=app.state.metrics)
+    app.front = Front(super(Application, app).__call__, settings, app.state, app.state.metrics)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _no_way)

@@ -1,10 +1,11 @@
-"""Connections that do not get to waste the service's time: few enough, and quick enough with their headers."""
+"""Connections that do not get to waste the service's time: few enough, and quick enough with their requests."""
 
 from typing import Any
 
 from rosenblatt.service.settings import Settings
 
-HEADER_SECONDS = 15.0
+SECONDS = 15.0  # in which headers must come, and so much of a body:
+LEAST_BYTES = 1024
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"content-length: 89\r\n\r\n"
@@ -13,55 +14,66 @@ FULL = (
 
 
 def careful_protocol(settings: Settings) -> Any:
-    """Return uvicorn's protocol with a limit on connections, and on the time that headers may take."""
+    """Return uvicorn's protocol with a limit on connections, and on the time that a request may take to come."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:  # without httptools uvicorn chooses its own, which limits the size of headers
         return "auto"
 
     class Careful(HttpToolsProtocol):
-        """A connection that is closed when its headers do not come, and refused when there are too many."""
+        """A connection that is closed when its request does not come, and refused when there are too many."""
 
         _timer: Any = None
+        _arrived = 0  # bytes, since the timer was set
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             if len(self.connections) >= settings.most_connections:
+                self._refused = True
                 transport.write(FULL)
                 transport.close()
-                self.refused = True
                 return
             super().connection_made(transport)
-            self._wait_for_headers()
+            self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._headers_came()
-            if not getattr(self, "refused", False):
+            self._came()
+            if not self._refused:
                 super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if not getattr(self, "refused", False):
+            if not self._refused:
+                self._arrived += len(data)
                 super().data_received(data)
 
         def on_message_begin(self) -> None:
             if self._timer is None:
-                self._wait_for_headers()
+                self._wait()
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
-            self._headers_came()
+            self._arrived = LEAST_BYTES  # the body's time begins
             super().on_headers_complete()
 
-        def _wait_for_headers(self) -> None:
-            self._timer = self.loop.call_later(HEADER_SECONDS, self._too_slow)
+        def on_message_complete(self) -> None:
+            self._came()
+            super().on_message_complete()
 
-        def _headers_came(self) -> None:
+        def _wait(self) -> None:
+            self._arrived = 0
+            self._timer = self.loop.call_later(SECONDS, self._look)
+
+        def _came(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-        def _too_slow(self) -> None:
+        def _look(self) -> None:
+            """Close a connection whose request comes too slowly, or not at all."""
             self._timer = None
-            if not self.transport.is_closing():
+            if self._arrived >= LEAST_BYTES:
+                self._wait()
+            elif not self.transport.is_closing():
                 self.transport.close()
 
     return Careful

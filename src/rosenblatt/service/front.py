@@ -230,13 +230,13 @@ def need_json(headers: dict[bytes, bytes]) -> None:
 
 async def read_body(receive: Receive, limit: int, seconds: float) -> bytes:
     """Return the whole body of a request, or refuse it where it is too large or too slow."""
+    message = await receive()  # the connection is closed where it does not come
+    body: bytes = message.get("body", b"")
+    parts, size = [body], len(body)
+    if not message.get("more_body") and size <= limit:
+        return body
     try:
         async with asyncio.timeout(seconds):
-            message = await receive()
-            body: bytes = message.get("body", b"")
-            if not message.get("more_body") and len(body) <= limit:
-                return body
-            parts, size = [body], len(body)
             while message.get("more_body"):
                 if size > limit:
                     raise TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")

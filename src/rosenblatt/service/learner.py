@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,32 +13,69 @@ from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
 BIAS = "(bias)"
+SMALL = 4096  # products that are made one by one sooner than an array is
 
 
 class Scored(NamedTuple):
-    """An example's scores, the two classes that are ahead, and what each known feature adds to the lead."""
+    """An example's score, the two classes that are ahead, and the weights that made it."""
 
-    best: int  # -1 before any class is known
+    best: int
     second: int
     score: float
     margin: float  # of the best over the second; zero for a tie
-    names: list[str]
-    weights: NDArray[np.float64]  # (rows of weights, names)
-    values: NDArray[np.float64]
+    names: tuple[str, ...]  # the bias, and the features that are known
+    values: list[float]
+    weights: list[
+        list[float]
+    ]  # of those names, for one class against the other where there are two, else for each
 
-    def pushes(self) -> NDArray[np.float64]:
-        """Return what each name adds to the lead of the best class over the second; they sum to the margin."""
-        return self.values * for_class(self.weights, self.best, self.second)
+    def pushes(self) -> list[float]:
+        """Return what each name adds to the lead of the best class over the second: the parts of the margin."""
+        if len(self.weights) == 1:
+            sign = 1.0 if self.best == 1 else -1.0
+            return [sign * w * v for w, v in zip(self.weights[0], self.values, strict=True)]
+        best, second = self.weights[self.best], self.weights[self.second]
+        return [(w - u) * v for w, u, v in zip(best, second, self.values, strict=True)]
 
 
-def for_class(weights: NDArray[np.float64], best: int, second: int) -> NDArray[np.float64]:
-    """Return the weights that speak for one class against another; for itself where it is given twice."""
-    lead: NDArray[np.float64]
-    if weights.shape[0] == 1:
-        lead = weights[0] if best == 1 else -weights[0]
-    else:
-        lead = weights[best] if best == second else weights[best] - weights[second]
-    return lead
+def speaking_for(names: tuple[str, ...], weights: list[list[float]], code: int) -> dict[str, float]:
+    """Return the weight of each name for a class, against the other where there are two."""
+    if len(weights) == 1:
+        sign = 1.0 if code == 1 else -1.0
+        return {name: sign * w for name, w in zip(names, weights[0], strict=True)}
+    return dict(zip(names, weights[code], strict=True))
+
+
+class Looked(NamedTuple):
+    """What was found when some names were looked up: mostly they come again before anything is learned."""
+
+    asked: tuple[str, ...]
+    names: tuple[str, ...]  # the bias, and those that are known
+    places: NDArray[np.int64]
+    rows: int  # learned from when the weights were read
+    weights: list[list[float]]
+
+
+class Weights(NamedTuple):
+    """The weights of some names at some time, as a learner keeps them."""
+
+    names: tuple[str, ...]
+    W: NDArray[Any]
+    A: NDArray[Any]
+    running: NDArray[Any]
+    clock: float
+
+    def read(self, averaged: bool) -> list[list[float]]:
+        """Return the weights of a hypothesis."""
+        found: NDArray[np.float64]
+        if averaged and self.clock:
+            found = self.running["shadow"][:, None] * self.W
+            found -= self.A
+            found /= self.clock
+        else:
+            found = self.running["scale"][:, None] * self.W
+        weights: list[list[float]] = found.tolist()
+        return weights
 
 
 class ServedLearner(OnlineLearner):
@@ -47,56 +85,83 @@ class ServedLearner(OnlineLearner):
     between or a restart from a file change no bit, so a replay of the journal gives the same :meth:`fingerprint`.
     """
 
-    def score(self, x: Named) -> Scored:
-        """Score an example; features that the model does not know count for nothing."""
-        names, values, weights = self.weights_of(x)
-        n = len(self.labels)
-        scores = weights @ values
-        if scores.size == 1:
-            score = float(scores[0])
-            up = int(score > 0.0)
-            return Scored(min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, weights, values)
-        best = int(scores.argmax())
-        score = float(scores[best])
-        scores[best] = -np.inf
-        second = int(scores.argmax())
-        return Scored(best, second, score, score - float(scores[second]), names, weights, values)
+    _looked: Looked | None = None
 
-    def weights_of(self, x: Named) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the known names of an example, the bias first, their values, and their weights by class."""
-        learner, bits = self.learner, self.hash_bits
-        names, values = [BIAS], [learner.unit]
+    def score(self, x: Named) -> Scored:
+        """Score an example; features that the model does not know count for nothing. At least one class is known."""
+        looked = self._look(tuple(x))
+        names, weights = looked.names, looked.weights
+        if len(names) == 1 + len(x):
+            values = [self.learner.unit, *x.values()]
+        else:
+            values = [self.learner.unit, *map(x.__getitem__, names[1:])]
+        n = len(self.labels)
+        if len(weights) == 1:
+            score = sum(map(mul, weights[0], values))
+            up = int(score > 0.0)
+            return Scored(min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights)
+        if len(values) * n <= SMALL:
+            scores = [sum(map(mul, row, values)) for row in weights]
+        else:
+            scores = (np.array(weights) @ np.array(values)).tolist()
+        best = max(range(n), key=scores.__getitem__)
+        second = max((at for at in range(n) if at != best), key=scores.__getitem__)
+        return Scored(best, second, scores[best], scores[best] - scores[second], names, values, weights)
+
+    def guess(self, x: Named) -> tuple[Any, float, bool]:
+        """Return the label of an example, its score, and whether it is ahead at all; quicker than with reasons."""
+        if not self.simple:
+            scored = self.score(x)
+            return self.labels[scored.best], scored.score, scored.margin > 0.0
+        label = self.predict_one(x)
+        desk: Any = self._desk
+        scores = desk.state.scores.tolist()
+        score = scores[0] if len(scores) == 1 else max(scores)
+        ahead = score != 0.0 if len(scores) == 1 else scores.count(score) == 1
+        clock = self.learner.totals.item(0)[0]
+        return label, score / clock if self.hypothesis == "averaged" and clock else score, ahead
+
+    def weights_before(self, x: Named) -> "Weights":
+        """Return the weights of an example's names as they are now, to be read later if at all."""
+        looked = self._look(tuple(x), read=False)
+        learner = self.learner
+        W, A = learner.W.take(looked.places, axis=1), learner.A.take(looked.places, axis=1)
+        return Weights(looked.names, W, A, learner.running.copy(), learner.totals.item(0)[0])
+
+    def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
+        """Return the weights of names, those that are known; only where they are unless they are to be read."""
+        looked = self._looked
+        if looked is None or looked.asked != asked or len(looked.names) <= len(asked):
+            looked = self._place(asked)
+        elif looked.rows == self.rows:
+            return looked
+        if read:
+            looked = looked._replace(rows=self.rows, weights=self._weights_at(looked.places))
+        self._looked = looked
+        return looked
+
+    def _place(self, asked: tuple[str, ...]) -> Looked:
+        bits = self.hash_bits
         if bits:
-            places = [0]
-            for name, value in x.items():
-                names.append(name)
-                values.append(value)
-                places.append(1 + hashed(name, bits))
+            names, found = asked, [hashed(name, bits) for name in asked]
         else:
             index = self._vocabulary.index
-            places = [0]
-            for name, value in x.items():
-                at = index.get(name)
-                if at is not None:
-                    names.append(name)
-                    values.append(value)
-                    places.append(1 + at)
-        return names, np.array(values), self._weights_at(places)
+            names = tuple(name for name in asked if name in index)
+            found = [index[name] for name in names]
+        places = np.array([-1, *found]) + 1
+        if places.max() >= self.learner.W.shape[1]:
+            self.widen(int(places.max()))
+        return Looked(asked, (BIAS, *names), places, -1, [])
 
-    def _weights_at(self, places: list[int]) -> NDArray[np.float64]:
+    def _weights_at(self, places: NDArray[np.int64]) -> list[list[float]]:
+        """Return the weights in some columns, of the hypothesis that predicts."""
         learner = self.learner
-        if places and max(places) >= learner.W.shape[1]:
-            self.widen(max(places))
         if learner.p != 2.0:
-            return np.asarray(learner.weights(self.hypothesis)[:, places], dtype=np.float64)
-        W, running = learner.W.take(places, axis=1), learner.running
-        clock = float(learner.totals["clock"][0])
-        if self.hypothesis == "averaged" and clock:
-            past = learner.A.take(places, axis=1)
-            mean: NDArray[np.float64] = (running["shadow"][:, None] * W - past) / clock
-            return mean
-        last: NDArray[np.float64] = running["scale"][:, None] * W
-        return last
+            linked: list[list[float]] = learner.weights(self.hypothesis)[:, places].tolist()
+            return linked
+        W, A = learner.W.take(places, axis=1), learner.A.take(places, axis=1)
+        now = Weights((), W, A, learner.running, learner.totals.item(0)[0])
+        return now.read(self.hypothesis == "averaged")
 
     def frozen(self) -> "ServedLearner":
         """Return a twin that stays as this one is now, to be written to a file by another thread."""
@@ -108,6 +173,7 @@ class ServedLearner(OnlineLearner):
         own.S = None if own.S is None else own.S[:, :width].copy()
         own.running, own.totals = own.running.copy(), own.totals.copy()
         twin.learner = own
+        twin._looked = None
         twin._vocabulary = copy.copy(self._vocabulary)
         twin._vocabulary.index = dict(self._vocabulary.index)
         return twin

@@ -81,14 +81,14 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     binary: bool = True
 
 
-class Reason(Struct):
+class Reason(Struct, gc=False):
     """What one feature added to the lead of a label over the next best."""
 
     feature: str
     contribution: float
 
 
-class Prediction(Struct):
+class Prediction(Struct, gc=False):
     """What the model says of one example."""
 
     id: str
@@ -105,7 +105,7 @@ class Predictions(Struct):
     predictions: list[Prediction]
 
 
-class Moved(Struct):
+class Moved(Struct, gc=False):
     """A feature whose weight moved: what it says for the true label, before and after."""
 
     feature: str
@@ -113,7 +113,7 @@ class Moved(Struct):
     after: float
 
 
-class Change(Struct, omit_defaults=True):
+class Change(Struct, omit_defaults=True, gc=False):
     """What a feedback did."""
 
     seq: int  # its place in the journal
@@ -137,7 +137,7 @@ class Learned(Struct):
     last_seq: int
 
 
-class LedgerLine(Struct):
+class LedgerLine(Struct, gc=False):
     """One line of the ledger: an example that was told wrong, or that moved the weights."""
 
     seq: int

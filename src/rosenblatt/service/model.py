@@ -4,7 +4,6 @@ import os
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 from msgspec import UNSET
 
 from rosenblatt import rules
@@ -12,7 +11,7 @@ from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.words import Words
 from rosenblatt.learner.explain import explain_model
-from rosenblatt.service.learner import Named, Scored, ServedLearner, for_class
+from rosenblatt.service.learner import Named, Scored, ServedLearner, Weights, speaking_for
 from rosenblatt.service.messages import (
     LONGEST_NAME,
     MOST_FEATURES,
@@ -134,10 +133,8 @@ class Model:
 
     def reasons(self, scored: Scored, most: int) -> list[Reason]:
         """Return what the weightiest features add to the lead of the best class over the second."""
-        parts = scored.pushes()
-        order = np.argsort(-np.abs(parts), kind="stable")[:most].tolist()
-        found = parts.tolist()
-        return [Reason(scored.names[at], found[at]) for at in order if found[at] != 0.0]
+        found = sorted(zip(scored.pushes(), scored.names, strict=True), key=_weight, reverse=True)[:most]
+        return [Reason(name, push) for push, name in found if push != 0.0]
 
     # Learning
 
@@ -145,13 +142,12 @@ class Model:
         """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due."""
         learner, counts = self.learner, self.counts
         updates, clock = learner.learner.updates, learner.rows
-        old: dict[str, float] = {}
-        predicted, score, right = None, 0.0, False
+        predicted, score, right, before = None, 0.0, False, None
         if learner.labels:
-            before = learner.score(x)
-            predicted, score = learner.labels[before.best], before.score
-            right = predicted == label and before.margin > 0.0
-            old = {} if brief else self._speaking(before, label)
+            predicted, score, ahead = learner.guess(x)
+            right = ahead and predicted == label
+            before = None if brief or not learner.simple else learner.weights_before(x)
+        known = label in learner.labels
         try:
             learner.learn_one(x, label)
         except ValueError as error:  # the same on every replay: weights that outgrew a float
@@ -171,9 +167,7 @@ class Model:
             clock=learner.rows,
         )
         if moved and not brief:
-            after = learner.score(x)
-            change.label = learner.labels[after.best]
-            change.changed = _moved(old, self._speaking(after, label))
+            self._tell_moves(change, x, label, before if known else None)
         if right and not moved:
             return change, None
         line = LedgerLine(
@@ -181,17 +175,19 @@ class Model:
         )
         return change, line
 
+    def _tell_moves(self, change: Change, x: Named, label: Any, before: Weights | None) -> None:
+        """Say what the model thinks of the example now, and which weights moved most for its true label."""
+        learner, code = self.learner, self.learner.labels.index(label)
+        after = learner.score(x)
+        change.label = learner.labels[after.best]
+        old = {}
+        if before is not None:
+            old = speaking_for(before.names, before.read(learner.hypothesis == "averaged"), code)
+        change.changed = _moved(old, speaking_for(after.names, after.weights, code))
+
     def replay(self, seq: int, x: Named, label: Any) -> LedgerLine | None:
         """Learn from a feedback of the journal again."""
         return self.learn(seq, x, label, brief=True)[1]
-
-    def _speaking(self, scored: Scored, label: Any) -> dict[str, float]:
-        """Return what each feature's weight says for a label, against the other where there are two."""
-        labels = self.learner.labels
-        if label not in labels:
-            return {}
-        at = labels.index(label)
-        return dict(zip(scored.names, for_class(scored.weights, at, at).tolist(), strict=True))
 
     # Explaining
 
@@ -299,6 +295,10 @@ def rule_of(settings: ModelSettings) -> Any:
         return rules.from_dict({"name": settings.rule, **settings.parameters})
     except ValueError as error:
         raise BadMessage(str(error)) from error
+
+
+def _weight(pair: tuple[float, str]) -> float:
+    return abs(pair[0])
 
 
 def _joined(name: str, value: str) -> str:

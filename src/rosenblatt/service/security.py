@@ -29,7 +29,7 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     ),
 )
 API_HEADERS: tuple[tuple[bytes, bytes], ...] = (
-    *SECURITY_HEADERS[:3],
+    (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )

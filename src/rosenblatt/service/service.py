@@ -10,6 +10,7 @@ import asyncio
 import collections
 import contextlib
 import logging
+import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +54,9 @@ class Service:
         self.commits = self.committed = 0
         self.waiting = 0  # feedbacks and errands that have not been answered
         self._queue: collections.deque[Waiting] = collections.deque()
-        self._wake = threading.Semaphore(0)
+        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._waking = False  # the thread will be woken before the loop waits for the network again
+        self._idle = True
         self._ledger: collections.deque[list[tuple[int, LedgerLine]]] = collections.deque()
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,7 +77,7 @@ class Service:
         while self.waiting or self._tasks:
             await asyncio.sleep(0.005)
         self._stop = True
-        self._wake.release()
+        self._wake.put(None)
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
         self.models.ledger_due = self._ledger_due() + self.models.ledger_due
@@ -108,7 +111,14 @@ class Service:
     def _put(self, waiting: Waiting) -> None:
         self.waiting += len(waiting.fresh) or 1
         self._queue.append(waiting)
-        self._wake.release()
+        if not self._waking:
+            self._waking = True
+            self._loop.call_soon(self._wake_up)  # once for all requests that are there now
+
+    def _wake_up(self) -> None:
+        self._waking = False
+        if self._idle:
+            self._wake.put(None)
 
     def bulk(self) -> "Bulk":
         """Return a way to learn from many examples, one after the other."""
@@ -186,12 +196,13 @@ class Service:
 
     def _write(self) -> None:
         """Write what waits, all of it in one transaction, until told to stop."""
-        while True:
-            self._wake.acquire()
-            if self._stop:
-                return
+        while not self._stop:
             batch = self._take()
             if not batch:
+                self._idle = True
+                if not self._queue:  # looked at again: it may have filled before we said that we are idle
+                    self._wake.get()
+                self._idle = False
                 continue
             if batch[0].errand is not None:
                 self._run(batch[0])

@@ -1,6 +1,7 @@
 """A server for the application: one process, one loop, drained and snapshotted when it is told to stop."""
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import ipaddress
@@ -113,10 +114,13 @@ def serve(settings: Settings) -> None:
         models.close(snapshot=False)
         raise
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(100_000, 50, 100)  # requests make no cycles; looking for some takes longer than they do
     with sock, contextlib.suppress(KeyboardInterrupt):
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: None)  # the server drains, and then raises it once more
         running = server(settings, models)
+        gc.collect()
+        gc.freeze()
         where = address(settings, sock)
         log.info("listening", extra={"address": where, "data": str(settings.data)})
         print(f"rosenblatt serves {settings.data} at {where}", flush=True)

@@ -1,0 +1,226 @@
+"""The messages of the filter and what was said about each, in a database beside the service's journal.
+
+What is said about a message is written here first, with a key of its own; then it goes into the journal under that key;
+then the place in the journal is noted here. Whatever stops a process in between, the next one finds the answers
+that have no place yet and sends them again: the journal takes a key once, so nothing is lost and nothing learned twice.
+"""
+
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rosenblatt.service.mail.features import features
+from rosenblatt.service.mail.message import LONGEST_SHOWN, Mail
+from rosenblatt.service.store import StoreBroken
+
+FILE = "mail.sqlite3"
+VERSION = 1
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS messages (
+  number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, sent REAL, sender TEXT NOT NULL, name TEXT NOT NULL,
+  subject TEXT NOT NULL, text TEXT NOT NULL, features BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS messages_by_time ON messages (sent);
+CREATE INDEX IF NOT EXISTS messages_by_sender ON messages (sender);
+CREATE TABLE IF NOT EXISTS answers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER NOT NULL, model INTEGER NOT NULL, label TEXT NOT NULL,
+  key TEXT NOT NULL, way TEXT NOT NULL, at REAL NOT NULL, seq INTEGER, undone INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS answers_by_message ON answers (message);
+CREATE INDEX IF NOT EXISTS answers_waiting ON answers (model) WHERE seq IS NULL;
+"""
+TOLD = "SELECT message, label, max(number) FROM answers WHERE model = ? AND undone = 0 GROUP BY message"
+PAGE, FILED = "page", "filed"  # ways in which an answer came
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, float]).decode
+
+
+class Kept(NamedTuple):
+    """A message of the box, without its text."""
+
+    number: int
+    sent: float | None
+    sender: str
+    name: str
+    subject: str
+    features: dict[str, float]
+    told: str | None  # the label that a person gave it
+    opening: str  # how its text begins
+
+
+class Answer(NamedTuple):
+    """What a person said about a message; without a place in the journal it may not have been learned."""
+
+    number: int
+    message: int
+    label: str
+    key: str
+    seq: int | None
+
+
+class Mailbox:
+    """Messages and answers; used by whoever holds the store's lock, from any of its threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            found = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if found not in (0, VERSION):
+                raise StoreBroken(f"{self.path}: mail of version {found}, but this rosenblatt reads {VERSION}")
+            self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise StoreBroken(f"{self.path}: cannot be opened: {error}") from error
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._db.close()
+
+    # Messages
+
+    def add(self, mails: Sequence[Mail], model: int = 0, labels: Sequence[str | None] | None = None) -> int:
+        """Keep messages, with the labels they came with, in one transaction; return how many are new.
+
+        A label that a message has already been given is not given again.
+        """
+        new = 0
+        with self._lock, self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for at, mail in enumerate(mails):
+                made = self._db.execute(
+                    "INSERT OR IGNORE INTO messages (digest, sent, sender, name, subject, text, features) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (mail.digest, mail.sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
+                     _encode(features(mail))),
+                )  # fmt: skip
+                new += made.rowcount
+                label = labels[at] if labels is not None else None
+                if label is not None:
+                    number = self._db.execute(
+                        "SELECT number FROM messages WHERE digest = ?", (mail.digest,)
+                    ).fetchone()[0]
+                    if self.told(number, model) != label:
+                        self._answer(number, model, label, FILED)
+        return new
+
+    def find(self, query: str, model: int, limit: int) -> list[Kept]:
+        """Return the newest messages in which all words of a query occur."""
+        where, values = [], []
+        for word in query.split():
+            pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+            where.append("(subject LIKE ? ESCAPE '\\' OR sender LIKE ? ESCAPE '\\' OR name LIKE ? ESCAPE '\\' "
+                         "OR text LIKE ? ESCAPE '\\')")  # fmt: skip
+            values += [pattern] * 4
+        rows = self._read(
+            f"SELECT number, sent, sender, name, subject, features, told.label, substr(text, 1, 200) FROM messages "
+            f"LEFT JOIN ({TOLD}) told ON told.message = messages.number {'WHERE' if where else ''} "
+            f"{' AND '.join(where)} ORDER BY sent IS NULL DESC, sent DESC, number DESC LIMIT ?",
+            (model, *values, limit),
+        )
+        return [Kept(*row[:5], _decode(row[5]), *row[6:]) for row in rows]
+
+    def text(self, number: int) -> str:
+        """Return the text of a message."""
+        rows = self._read("SELECT text FROM messages WHERE number = ?", (number,))
+        return str(rows[0][0]) if rows else ""
+
+    def features(self, number: int) -> dict[str, float]:
+        """Return the features of a message, as they were when it came."""
+        return _decode(self._read("SELECT features FROM messages WHERE number = ?", (number,))[0][0])
+
+    def count(self) -> int:
+        """Return how many messages there are."""
+        return int(self._read("SELECT count(*) FROM messages", ())[0][0])
+
+    def met_again(self, senders: Iterable[str]) -> set[str]:
+        """Return the senders of whom there is more than one message."""
+        asked = [sender for sender in set(senders) if sender]
+        places = ",".join("?" * len(asked))
+        rows = self._read(
+            f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1", asked
+        )
+        return {row[0] for row in rows}
+
+    # Answers
+
+    def told(self, message: int, model: int) -> str | None:
+        """Return the label that a message was given last."""
+        rows = self._read(
+            "SELECT label FROM answers WHERE message = ? AND model = ? AND undone = 0 ORDER BY number DESC LIMIT 1",
+            (message, model),
+        )
+        return rows[0][0] if rows else None
+
+    def answer(self, message: int, model: int, label: str) -> Answer:
+        """Write down what a person says about a message, before the journal has it."""
+        with self._lock:
+            return self._answer(message, model, label, PAGE)
+
+    def _answer(self, message: int, model: int, label: str, way: str) -> Answer:
+        key = f"mail-{secrets.token_hex(12)}"
+        made = self._db.execute(
+            "INSERT INTO answers (message, model, label, key, way, at) VALUES (?, ?, ?, ?, ?, ?)",
+            (message, model, label, key, way, time.time()),
+        )
+        return Answer(int(made.lastrowid or 0), message, label, key, None)
+
+    def waiting(self, model: int, limit: int) -> list[tuple[Answer, dict[str, float]]]:
+        """Return answers that have no place in the journal, as their messages were sent, with their features."""
+        rows = self._read(
+            "SELECT answers.number, message, label, key, seq, features FROM answers "
+            "JOIN messages ON messages.number = answers.message WHERE model = ? AND seq IS NULL AND undone = 0 "
+            "ORDER BY sent IS NULL, sent, answers.number LIMIT ?",
+            (model, limit),
+        )
+        return [(Answer(*row[:5]), _decode(row[5])) for row in rows]
+
+    def placed(self, places: Iterable[tuple[int, int]]) -> None:
+        """Note where answers are in the journal: pairs of an answer's number and its place."""
+        with self._lock, self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(
+                "UPDATE answers SET seq = ? WHERE number = ?", [(seq, number) for number, seq in places]
+            )
+
+    def last_answer(self, model: int) -> Answer | None:
+        """Return the newest answer given on the page that was not taken back."""
+        rows = self._read(
+            "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = 0 AND way = ? "
+            "ORDER BY number DESC LIMIT 1",
+            (model, PAGE),
+        )
+        return Answer(*rows[0]) if rows else None
+
+    def undone(self, answer: Answer) -> None:
+        """Note that an answer was taken back."""
+        with self._lock:
+            self._db.execute("UPDATE answers SET undone = 1 WHERE number = ?", (answer.number,))
+
+    def subjects(self, model: int, places: Sequence[int]) -> dict[int, str]:
+        """Return the subjects of the messages whose answers are at places of the journal."""
+        marks = ",".join("?" * len(places))
+        rows = self._read(
+            "SELECT seq, subject FROM answers JOIN messages ON messages.number = answers.message "
+            f"WHERE model = ? AND seq IN ({marks})",
+            (model, *places),
+        )
+        return dict(rows)
+
+    def _read(self, statement: str, values: Iterable[Any]) -> list[Any]:
+        with self._lock:
+            return self._db.execute(statement, tuple(values)).fetchall()
+
+
+def there_is_mail(folder: Path) -> bool:
+    """Whether a store has messages."""
+    return (folder / FILE).is_file()
