@@ -207,7 +207,7 @@ def main() -> None:
         passes(ratios)
     folder = data_folder()
     if folder is None:
-        console.print("MNIST and a9a left out: set ROSENBLATT_DATA to the folder of real data sets")
+        ratios.left_out("MNIST and a9a", "set ROSENBLATT_DATA to the folder of real data sets")
     else:
         digits(ratios, folder)
         census(ratios, folder)

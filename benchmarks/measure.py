@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -28,21 +28,55 @@ def best_of(runs: int, *contestants: Callable[[], Any]) -> list[float]:
 
 
 class Ratios:
-    """A table of what was measured against what was asked for."""
+    """A table of what was measured against what was asked for, and of what could not be measured."""
+
+    every: ClassVar[list["Ratios"]] = []  # of this process, for whoever writes them down
 
     def __init__(self, title: str) -> None:
-        self._table = Table(title=title, title_justify="left")
-        for column in ("what", "ours", "theirs", "ratio", "asked", ""):
-            self._table.add_column(column, justify="left" if column == "what" else "right")
+        self.title = title
+        self.rows: list[Row] = []
+        Ratios.every.append(self)
 
     def add(self, what: str, ours: str, theirs: str, ratio: float, asked: float, unit: str = "×") -> None:
         """Add a line; the ratio is better the larger it is."""
-        mark = "[green]reached[/]" if ratio >= asked else "[red]missed[/]"
-        self._table.add_row(what, ours, theirs, f"{ratio:.2f}{unit}", f"{asked:g}{unit}", mark)
+        self.rows.append(Row(what, ours, theirs, ratio, asked, unit))
+
+    def left_out(self, what: str, why: str) -> None:
+        """Add a line for what could not be run here."""
+        self.rows.append(Row(what, why, "", None, None, ""))
 
     def show(self) -> None:
         """Print the table."""
-        console.print(self._table)
+        table = Table(title=self.title, title_justify="left")
+        for column in ("what", "ours", "theirs", "ratio", "asked", ""):
+            table.add_column(column, justify="left" if column == "what" else "right")
+        colours = {"reached": "green", "missed": "red", "not run": "yellow"}
+        for row in self.rows:
+            table.add_row(*row.cells(), f"[{colours[row.verdict]}]{row.verdict}[/]")
+        console.print(table)
+
+
+class Row(NamedTuple):
+    """One line: a ratio against the one asked for, or why there is none (in ``ours``)."""
+
+    what: str
+    ours: str
+    theirs: str
+    ratio: float | None
+    asked: float | None
+    unit: str
+
+    @property
+    def verdict(self) -> str:
+        """Say whether what was asked for was reached."""
+        if self.ratio is None or self.asked is None:
+            return "not run"
+        return "reached" if self.ratio >= self.asked else "missed"
+
+    def cells(self) -> list[str]:
+        """Return the line as it is printed."""
+        told = [f"{value:.3g}{self.unit}" if value is not None else "" for value in (self.ratio, self.asked)]
+        return [self.what, self.ours, self.theirs, *told]
 
 
 def milliseconds(seconds: float) -> str:

@@ -8,8 +8,8 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
+from benchmarks.measure import Ratios
 from rosenblatt.proofs import Inseparable, Separable, separability, solve_cone
 from rosenblatt.proofs.signs import ExactVector, scores
 
@@ -68,41 +68,38 @@ def linprog(A: Any) -> Any:
     )
 
 
-def against_highs(console: Console, name: str, A: Any, wanted: str) -> None:
+def against_highs(ratios: Ratios, name: str, A: Any, asked: float) -> None:
     """Add a row: our cone solver, verified, against HiGHS on the same matrix."""
     ours, answer = seconds(solve_cone, A, repeat=3)
     assert answer.verify(A)
     theirs, _ = seconds(linprog, A)
-    _row(
-        console, (name, type(answer).__name__), ours, f"HiGHS {theirs:.2f} s", f"{theirs / ours:.3g}×", wanted
-    )
+    _row(ratios, f"{name}: {type(answer).__name__}", ours, theirs, asked)
 
 
-def _row(console: Console, what: Any, ours: float, other: str, ratio: str, wanted: str) -> None:
-    name, answer = what
-    console.print(f"{name:<48}{answer:<13}{ours * 1e3:>9.1f} ms {other:>14} {ratio:>7}  wanted {wanted}")
+def _row(ratios: Ratios, what: str, ours: float, theirs: float, asked: float) -> None:
+    stopped = " (stopped)" if theirs >= LIMIT else ""
+    ratios.add(what, f"{ours * 1e3:,.1f} ms", f"HiGHS {theirs:.2f} s{stopped}", theirs / ours, asked)
 
 
-def run(console: Console) -> None:
-    console.print("[bold]proofs against scipy.optimize.linprog (HiGHS), one run[/bold]")
+def run(ratios: Ratios) -> None:
     solve_cone(cone_with_margin(100, 5, 0.01))  # compiled code is loaded once
     solve_cone(cone_with_margin(100, 5, 1e-12))
-    against_highs(console, "cone 20,000×200, margin 0.01", cone_with_margin(20_000, 200, 0.01), "200×")
-    against_highs(console, "cone 20,000×50, margin 0.003", cone_with_margin(20_000, 50, 0.003), "30×")
+    against_highs(ratios, "cone 20,000×200, margin 0.01", cone_with_margin(20_000, 200, 0.01), 200)
+    against_highs(ratios, "cone 20,000×50, margin 0.003", cone_with_margin(20_000, 50, 0.003), 30)
     for gamma in (1e-6, 1e-8):
         for n, d in ((20_000, 50), (100_000, 20)):
             A = cone_with_margin(n, d, gamma, pairs=d // 2)
-            against_highs(console, f"cone {n:,}×{d}, margin {gamma:g}", A, "10×")
-    flipped(console)
+            against_highs(ratios, f"cone {n:,}×{d}, margin {gamma:g}", A, 10)
+    flipped(ratios)
     for n, d in ((100, 5), (300, 10), (900, 20), (900, 60)):
-        against_highs(console, f"cone {n}×{d}, margin 0.01", cone_with_margin(n, d, 0.01), "0.67×")
+        against_highs(ratios, f"cone {n}×{d}, margin 0.01", cone_with_margin(n, d, 0.01), 2 / 3)
         X, y = flipped_labels(n, d, 0.3)
-        against_highs(console, f"contradictory {n}×{d}", signed(X, y), "0.67×")
+        against_highs(ratios, f"contradictory {n}×{d}", signed(X, y), 2 / 3)
     thin = cone_with_margin(20_000, 50, 1e-16, pairs=20)
     ours, answer = seconds(solve_cone, thin)
     assert answer.verify(thin)
-    _row(console, ("cone 20,000×50, margin 1e-16", type(answer).__name__), ours, "", "", "seconds")
-    million(console)
+    ratios.add("cone 20,000×50, margin 1e-16: allowed / taken", f"{ours:.2f} s", "seconds", 10 / ours, 1)
+    million(ratios)
 
 
 def signed(X: Any, y: Any) -> Any:
@@ -110,17 +107,16 @@ def signed(X: Any, y: Any) -> Any:
     return np.column_stack([X, np.ones(len(X))]) * np.where(y > 0, 1.0, -1.0)[:, None]
 
 
-def flipped(console: Console) -> None:
+def flipped(ratios: Ratios) -> None:
     X, y = flipped_labels(100_000, 100, 0.01)
     ours, proof = seconds(separability, X, y, repeat=3)
     assert isinstance(proof, Inseparable)
     assert proof.verify(X, y)
     theirs, _ = seconds(linprog, signed(X, y))
-    name = (f"100,000×100, 1% flipped; {len(proof.culprits)} culprits", type(proof).__name__)
-    _row(console, name, ours, f"HiGHS {theirs:.2f} s", f"{theirs / ours:.0f}×", "20×")
+    _row(ratios, f"100,000×100, 1% flipped: {len(proof.culprits)} culprits", ours, theirs, 20)
 
 
-def million(console: Console) -> None:
+def million(ratios: Ratios) -> None:
     """A million rows: memory beside the data, and verification beside one pass over them."""
     A = cone_with_margin(1_000_000, 50, 0.01)
     y = np.ones(len(A), dtype=np.int64)
@@ -136,15 +132,24 @@ def million(console: Console) -> None:
     assert holds
     one_pass, _ = seconds(scores, A, ExactVector(proof.hyperplanes[0], False), repeat=3)
     product, _ = seconds(lambda: A @ proof.w, repeat=3)
-    console.print(
-        f"separability 1,000,000×50, margin 0.01: {ours:.2f} s, memory {1 + grown / A.nbytes:.2f}× the data (wanted "
-        f"< 2×); verify {check * 1e3:.0f} ms = {check / one_pass:.2f} scoring passes of {one_pass * 1e3:.0f} ms "
-        f"(wanted < 2), {check / product:.2f} of X @ w"
+    name = "1,000,000×50, margin 0.01"
+    memory = 1 + grown / A.nbytes
+    ratios.add(
+        f"{name}: twice the data / memory taken", f"{ours:.2f} s", f"{memory:.2f}× the data", 2 / memory, 1
+    )
+    ratios.add(
+        f"{name}: two scoring passes / verifying",
+        f"{check * 1e3:.0f} ms",
+        f"one pass {one_pass * 1e3:.0f} ms, X @ w {product * 1e3:.0f} ms",
+        2 * one_pass / check,
+        1,
     )
 
 
 def main() -> None:
-    run(Console())
+    ratios = Ratios("Proofs against scipy.optimize.linprog (HiGHS) on the whole problem, one run")
+    run(ratios)
+    ratios.show()
 
 
 if __name__ == "__main__":
