@@ -89,12 +89,14 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     total = np.zeros((n, run.W.shape[0]))
     index, start = ledger.support_index(), ledger.start.astype(np.float64)
     stored = 0 if ledger.support is None else ledger.support.shape[0]
-    block = int(np.clip(VOTE_BLOCK // max(1, stored, width), FEWEST_AT_ONCE, MOST_AT_ONCE))
+    sparse = not isinstance(X, np.ndarray) and not isinstance(ledger.support, np.ndarray)
+    block = VOTE_BLOCK // max(1, stored, 0 if sparse else width)
+    block = int(np.clip(block, FEWEST_AT_ONCE, MOST_AT_ONCE))
     for lo in range(0, n, block):
         part = X[lo : lo + block]
-        columns = np.ascontiguousarray((part if isinstance(part, np.ndarray) else part.toarray()).T)
-        scores = start[:, 1:] @ columns + run.unit * start[:, :1]
-        products = ledger.support @ columns if stored else np.empty((0, columns.shape[1]))
+        columns = part.T if sparse else np.ascontiguousarray(_dense(part).T)
+        scores = np.ascontiguousarray((part @ start[:, 1:].T).T) + run.unit * start[:, :1]
+        products = _dense(ledger.support @ columns) if stored else np.empty((0, columns.shape[1]))
         into = np.zeros_like(scores)
         unit_sq = run.unit * run.unit
         if run.joint:
@@ -104,6 +106,10 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
             vote_each(products, ledger.entries, index, scores, since, run.clock, unit_sq, into)
         total[lo : lo + block] = into.T
     return total / run.clock if run.clock else total
+
+
+def _dense(block: Any) -> NDArray[Any]:
+    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())
 
 
 def _survivals(run: Run) -> list[NDArray[np.float64]]:

@@ -3,9 +3,16 @@
 
 def main() -> None:
     """Run the command line; the entry point of ``rosenblatt``."""
+    import gc
     import signal
     import sys
 
+    from rosenblatt.cli.later import load_later
+
+    gc.set_threshold(
+        200_000, 20, 20
+    )  # what is loaded stays: looking through it again and again takes a tenth
+    load_later()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no file is left half-written
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

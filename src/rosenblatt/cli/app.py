@@ -10,6 +10,7 @@ from rosenblatt.cli.evaluate import evaluate
 from rosenblatt.cli.explain import explain
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
+from rosenblatt.cli.plain import PlainCommand, PlainGroup
 from rosenblatt.cli.predict import predict
 from rosenblatt.cli.prove import prove
 from rosenblatt.cli.serve import serve
@@ -37,13 +38,14 @@ COMMANDS = (
 
 app = typer.Typer(
     name="rosenblatt",
+    cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: it starts in half the time, and reads the same in a pipe
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for _command in COMMANDS:
-    app.command()(guarded(_command))
+    app.command(cls=PlainCommand)(guarded(_command))
 
 
 def _version(asked: bool) -> None:
