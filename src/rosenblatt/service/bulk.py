@@ -50,9 +50,9 @@ async def _lines(pieces: AsyncIterator[bytes], settings: Settings) -> AsyncItera
         except TimeoutError:
             raise TimedOut(f"nothing arrived for {settings.body_seconds:g} s") from None
         *lines, held = (held + piece).split(b"\n")
+        if max(map(len, [*lines, held])) > settings.line_bytes:
+            raise TooLarge(f"a line after this one is longer than {settings.line_bytes:,} bytes")
         for line in lines:
             yield line
-        if len(held) > settings.line_bytes:
-            raise TooLarge(f"a line is longer than {settings.line_bytes:,} bytes")
     if held.strip():
         yield held

@@ -61,7 +61,7 @@ class Model:
 
     def __init__(self, number: int, name: str, settings: ModelSettings) -> None:
         self.number, self.name, self.settings = number, name, settings
-        self.words = Words(settings.ngrams, settings.lowercase, settings.binary)
+        self.words = Words(settings.ngrams, settings.lowercase, settings.binary).check()
         self.counts = Counts()
         self.snapshot_seq = 0
         self.learner = ServedLearner(

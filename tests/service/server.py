@@ -1,0 +1,48 @@
+"""A server on a free port of loopback, in a thread of this process, and a client for it."""
+
+import contextlib
+import threading
+
+import httpx
+
+from rosenblatt.service.models import Models
+from rosenblatt.service.serving import address, listening, server
+from rosenblatt.service.settings import Settings
+
+
+class Served:
+    """A running service: its client, its settings, its store."""
+
+    def __init__(self, settings, models, url):
+        self.settings, self.models, self.url = settings, models, url
+        self.client = httpx.Client(base_url=url, timeout=30)
+
+    def put(self, name, **settings):
+        answer = self.client.put(f"/v1/models/{name}", json=settings)
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()
+
+    def post(self, path, **message):
+        return self.client.post(f"/v1/models/{path}", json=message)
+
+    def get(self, path, **query):
+        return self.client.get(f"/v1/models/{path}", params=query)
+
+
+@contextlib.contextmanager
+def served(folder, **options):
+    """Serve a folder until the end of the block; then drain and close."""
+    settings = Settings(data=folder, port=0, pages=False, **{"recent_bytes": 1 << 18, **options})
+    models = Models(folder, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
+    sock = listening(settings)
+    running = server(settings, models)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
+    thread.start()
+    found = Served(settings, models, address(settings, sock))
+    try:
+        yield found
+    finally:
+        found.client.close()
+        running.should_exit = True
+        thread.join()
+        sock.close()
