@@ -10,6 +10,8 @@ from rosenblatt.cli.evaluate import evaluate
 from rosenblatt.cli.explain import explain
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
+from rosenblatt.cli.lab import lab
+from rosenblatt.cli.mail import mail
 from rosenblatt.cli.plain import PlainCommand, PlainGroup
 from rosenblatt.cli.predict import predict
 from rosenblatt.cli.prove import prove
@@ -34,6 +36,7 @@ COMMANDS = (
     convert,
     serve,
     store,
+    lab,
 )
 
 app = typer.Typer(
@@ -46,6 +49,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command(cls=PlainCommand)(guarded(_command))
+app.add_typer(mail, name="mail", cls=PlainGroup)
 
 
 def _version(asked: bool) -> None:

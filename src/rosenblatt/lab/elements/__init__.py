@@ -1,0 +1,1 @@
+"""The two drawing elements of the lab: the plane and the circuit."""

@@ -1,0 +1,201 @@
+"""What every page has: heading, ways to the other pages, Share, Export, theme; controls that change the state."""
+
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from html import escape
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from rosenblatt.lab.table import column_of, default_of
+from rosenblatt.lab.theme import css
+
+PAGES = (
+    ("/", "Playground"),
+    ("/game", "Game"),
+    ("/gates", "Gates"),
+    ("/networks", "Networks"),
+    ("/lessons", "Lessons"),
+)
+THEMES = {"auto": None, "light": False, "dark": True}
+NEXT_THEME = {"auto": "dark", "dark": "light", "light": "auto"}
+
+
+class LabPage(Protocol):
+    """What the frame asks of a page."""
+
+    path: str
+
+    @property
+    def state(self) -> Any:
+        """The table of the page."""
+
+    @property
+    def link(self) -> str:
+        """The query of the present state."""
+
+    def set(self, **values: Any) -> None:
+        """Change the state and show it."""
+
+    def export(self) -> None:
+        """Show what can be taken away."""
+
+
+def keep_link(page: LabPage) -> None:
+    """Put the present state into the address of the page."""
+    ui.navigate.history.replace(page.path + (f"?{page.link}" if page.link else ""))
+
+
+def head(page: LabPage | None, path: str, theme: str, with_drawer: bool = False) -> Any:
+    """Draw the heading; returns the button that opens the drawer on small screens, where there is one."""
+    ui.add_css(css())
+    ui.colors(primary="#0072B2")
+    dark = ui.dark_mode(THEMES[theme])
+    opener = None
+    with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar"):
+        if with_drawer:
+            opener = ui.button(icon="tune", color=None).props("flat dense aria-label='Controls'")
+            opener.classes("lab-only-narrow lab-quiet").mark("controls")
+        ui.link("rosenblatt lab", "/").classes("lab-brand")
+        with ui.element("nav").classes("lab-nav").props("aria-label=Pages"):
+            for target, name in PAGES:
+                here = "here" if target == path or (target != "/" and path.startswith(target)) else ""
+                carried = f"?{urlencode({'theme': theme})}" if theme != "auto" else ""
+                ui.link(name, target + carried).classes(here).props("aria-current=page" if here else "")
+        if page is not None:
+            _share_and_export(page)
+        _theme_button(page, dark, theme)
+    return opener
+
+
+def _share_and_export(page: LabPage) -> None:
+    def share() -> None:
+        ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
+        ui.notify("The link to this very state is copied, and stands in the address line.", type="positive")
+
+    for text, icon, act in (("Share", "link", share), ("Export", "download", page.export)):
+        made = ui.button(text, icon=icon, on_click=act, color=None)
+        made.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
+
+
+def _theme_button(page: LabPage | None, dark: Any, theme: str) -> None:
+    now = {"theme": theme}
+
+    def turn() -> None:
+        now["theme"] = NEXT_THEME[now["theme"]]
+        dark.value = THEMES[now["theme"]]
+        turner.props(f"aria-label='Theme: {now['theme']}'")
+        if page is not None:
+            page.set(theme=now["theme"])
+
+    turner = ui.button(icon="contrast", on_click=turn, color=None).props(
+        f"flat dense aria-label='Theme: {theme}'"
+    )
+    turner.classes("lab-quiet q-ml-xs")
+    with turner:
+        ui.tooltip("Light, dark, or as the system has it")
+
+
+def tell_problems(problems: list[str]) -> None:
+    """Say what of a link could not be read."""
+    for problem in problems:
+        ui.notify(f"In the link: {problem}. The rest is as it says.", type="warning", timeout=8000)
+
+
+def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
+    """Offer the picture and the Python code that reproduces it."""
+    with ui.dialog() as dialog, ui.element("div").classes("lab-dialog"):
+        ui.html("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>", sanitize=False)
+        with ui.element("div").classes("lab-tools"):
+            if save is not None:
+                for kind in ("svg", "png"):
+                    ui.button(
+                        f"Picture, {kind.upper()}",
+                        icon="image",
+                        on_click=lambda kind=kind: save(kind, name),
+                        color=None,
+                    ).classes("lab-quiet").props("flat")
+            ui.button(
+                "Code, .py",
+                icon="code",
+                on_click=lambda: ui.download.content(code, f"{name}.py", "text/x-python"),
+                color=None,
+            ).classes("lab-quiet").props("flat")
+            ui.button("Close", on_click=dialog.close, color=None).classes("lab-quiet").props("flat")
+        ui.label("Python that reproduces this state with the library:").classes("q-mt-md")
+        ui.html(f'<pre data-part="code">{escape(code)}</pre>', sanitize=False).classes("lab-code")
+    dialog.open()
+
+
+# Controls
+
+
+def choice(page: LabPage, name: str, label: str, names: Mapping[str, str]) -> Any:
+    """A list of names, one of which the state holds."""
+    box = ui.select(dict(names), value=getattr(page.state, name), label=label)
+    box.props("dense outlined options-dense").classes("w-full").mark(name)
+    box.on_value_change(lambda event: page.set(**{name: event.value}) if event.value is not None else None)
+    return box
+
+
+def slider(
+    page: LabPage, name: str, label: str, step: float, words: Mapping[float, str] | None = None
+) -> Any:
+    """A number of the state, in the range of its column; some values may have words."""
+
+    def write(value: float) -> str:
+        return (words or {}).get(value, f"{value:g}".replace("-", "−"))
+
+    kind = column_of(type(page.state), name)
+    whole = isinstance(default_of(type(page.state), name), int)
+    with ui.element("div").classes("lab-slider"):
+        ui.label(label)
+        shown = ui.label(write(getattr(page.state, name)))
+        bar = ui.slider(min=kind.low, max=kind.high, step=step, value=getattr(page.state, name))
+        bar.props(f"aria-label='{label}'").mark(name)
+
+    def moved(event: Any) -> None:
+        value = int(event.value) if whole else float(event.value)
+        shown.text = write(value)
+        if value != getattr(page.state, name):
+            page.set(**{name: value})
+
+    bar.on_value_change(moved)
+    return bar
+
+
+def heading(text: str) -> None:
+    """A heading of a group of controls."""
+    ui.html(text, sanitize=False, tag="h2")
+
+
+@contextmanager
+def card(title: str = "") -> Any:
+    """A box with a title."""
+    with ui.element("section").classes("lab-card") as box:
+        if title:
+            heading(title)
+        yield box
+
+
+def toolbar(label: str, kind: str = "lab-tools") -> Any:
+    """A row of buttons that belong together."""
+    return ui.element("div").classes(f"{kind} q-mb-sm").props(f"role=toolbar aria-label='{label}'")
+
+
+def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
+    """A quiet button; its key is said where there is one."""
+    made = ui.button(text, icon=icon, on_click=act, color=None).props("flat no-wrap").classes("lab-quiet")
+    if key:
+        with made:
+            ui.tooltip(f"Key: {key}")
+    return made
+
+
+def marked(element: Any, on: bool, name: str = "lab-tool-on") -> None:
+    """Give an element a class, or take it away."""
+    if on:
+        element.classes(add=name)
+    else:
+        element.classes(remove=name)

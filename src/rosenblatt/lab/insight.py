@@ -1,0 +1,150 @@
+"""What can be proved about the data of a page, and the quantities of the mistake bound's proof along a run."""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.lab.spaces import Space
+from rosenblatt.lab.training import Training
+from rosenblatt.learner.trace import trace_of
+from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
+
+SECONDS = 4.0  # after which "is it separable" answers with what is known so far
+MOST_DRAWN = 400  # of the points of a curve
+
+
+class Best(NamedTuple):
+    """The best separator in the space in which learning happens: ``u`` of norm one, its margin, and R."""
+
+    u: NDArray[np.float64]
+    gamma: float
+    radius: float
+
+    @property
+    def bound(self) -> float:
+        """``R²/γ²``: no order of these examples makes Rosenblatt's rule err more often from zero weights."""
+        return (self.radius / self.gamma) ** 2
+
+
+class Insight:
+    """Statements about data, each computed when first asked for."""
+
+    def __init__(self, space: str, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        self.space, self.X, self.y = Space.named(space), X, y
+        self._proof: Any = None
+        self._best: Best | bool | None = False
+
+    @property
+    def proof(self) -> Any:
+        """The library's answer to "is it separable?", in this space; None where there is nothing to ask."""
+        if self._proof is None and len(self.y):
+            rows, bias = self.space.told_apart(self.X)
+            self._proof = separability(rows, self.y, bias, time_limit=SECONDS)
+        return self._proof
+
+    @property
+    def best(self) -> Best | None:
+        """The best separator, None where the data are not separable."""
+        if self._best is False:
+            self._best = self._search()
+        return self._best if isinstance(self._best, Best) else None
+
+    @cached_property
+    def embedded(self) -> NDArray[np.float64]:
+        """The examples as plain vectors of the space in which learning happens."""
+        return self.space.embedded(self.X)
+
+    def _search(self) -> Best | None:
+        if np.unique(self.y).size < 2 or not isinstance(self.proof, Separable):
+            return None
+        E = self.embedded
+        try:
+            found = hard_margin(E, self.y, False, time_limit=SECONDS)
+        except ValueError:  # separable by less than floats can tell
+            return None
+        u = found.w / np.linalg.norm(found.w)
+        gamma = float((self.y * (E @ u)).min())
+        return Best(u, gamma, float(np.linalg.norm(E, axis=1).max())) if gamma > 0.0 else None
+
+    def answer(self) -> str:
+        """Answer in one short line."""
+        proof = self.proof
+        if proof is None:
+            return "There are no examples yet."
+        where = "" if self.space.is_plane else " in this space"
+        if isinstance(proof, Separable):
+            rows = len(proof.rows)
+            return f"Yes{where}: margin {proof.margin:.3g}, {rows} row{'s' if rows != 1 else ''} on it."
+        if isinstance(proof, Inseparable):
+            return f"No{where}: {len(proof.culprits)} rows contradict each other."
+        return f"Not decided within {SECONDS:g} s."
+
+
+class Curves(NamedTuple):
+    """The proof's quantities after every update that is drawn."""
+
+    updates: NDArray[np.int64]  # k
+    sqnorm: NDArray[np.float64]  # ‖v_k‖²
+    ceiling: NDArray[np.float64] | None  # R² Σ τ², where the rule moves on mistakes only
+    dot: NDArray[np.float64] | None  # v_k·u
+    floor: NDArray[np.float64] | None  # γ Σ τ
+    criterion: NDArray[np.float64]  # E(w)
+
+
+def mistakes_over_time(training: Training) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return when mistakes were made, and how many there were by then."""
+    entries = training.learner.ledger.entries if training.learner.ledger is not None else None
+    if entries is None:
+        return np.array([0.0, training.clock]), np.array([0.0, training.learner.mistakes])
+    when = entries["clock"][entries["score"] <= 0.0] + 1.0
+    total = np.arange(when.size + 1.0)
+    return np.concatenate([[0.0], when, [training.clock]]), np.append(total, total[-1])
+
+
+def curves(training: Training, insight: Insight) -> Curves | None:
+    """Follow the lemmas and E(w) through the run; None where no ledger is kept."""
+    ledger = training.learner.ledger
+    if ledger is None or not len(ledger):
+        return None
+    total = len(ledger)
+    kept = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
+    entries, best = ledger.entries, insight.best
+    steps = np.abs(entries["tau"])
+    started = any(training.state.start) and not training.space.kernel
+    on_mistakes = bool((entries["score"] <= 0.0).all() and (entries["decay"] == 1.0).all()) and not started
+    ceiling = training.learner.radius**2 * np.cumsum(steps**2) if on_mistakes else None
+    dot = floor = None
+    if best is not None:
+        dot = _dot(training, insight, best)
+        if (entries["decay"] == 1.0).all() and not started:
+            floor = best.gamma * np.cumsum(steps)
+    at = kept - 1
+    return Curves(
+        kept,
+        entries["sqnorm"][at],
+        None if ceiling is None else ceiling[at],
+        None if dot is None else dot[at],
+        None if floor is None else floor[at],
+        _criterion(training, kept),
+    )
+
+
+def _dot(training: Training, insight: Insight, best: Best) -> NDArray[np.float64]:
+    if not training.space.kernel:
+        return trace_of(training.learner, (best.u[1:], best.u[0])).dot
+    entries = training.learner.ledger.entries
+    gain = (insight.embedded @ best.u)[[training.row_at(int(r)) for r in entries["row"]]]
+    return np.asarray(np.cumsum(entries["tau"] * gain))
+
+
+def _criterion(training: Training, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ``E(w) = −Σ y f(x)`` over the misclassified, after each number of updates."""
+    learner = training.learner
+    after = learner.ledger.weights_after(numbers, learner.unit)[:, 0]
+    if training.space.kernel:
+        scores = learner.space.all_times(training.Z, learner.support.all(), after.T)
+    else:
+        scores = training.Z @ after[:, 1:].T + after[:, 0]
+    return np.asarray(np.maximum(0.0, -training.y[:, None] * scores).sum(axis=0))

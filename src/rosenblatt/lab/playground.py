@@ -1,0 +1,381 @@
+"""The playground: data, a learner, and every step of it."""
+
+from collections.abc import Mapping
+from functools import partial
+from html import escape
+from typing import Any
+
+from nicegui import events, ui
+
+from rosenblatt import hypotheses, rules
+from rosenblatt.lab import frame, views
+from rosenblatt.lab.code import playground_code
+from rosenblatt.lab.elements.plane import Plane
+from rosenblatt.lab.legend import legend
+from rosenblatt.lab.playground_session import PlaygroundSession
+from rosenblatt.lab.playground_state import LEARNERS, PlaygroundState
+from rosenblatt.lab.table import from_query
+from rosenblatt.lab.upload import LARGEST, Uploaded
+
+DATA = {
+    "separable": "Separable",
+    "overlapping": "Overlapping",
+    "circles": "Circles",
+    "moons": "Moons",
+    "xor": "XOR",
+    "none": "Empty plane",
+    "own": "Your own points",
+}
+SPACES = {
+    "plane": "None: the plane itself",
+    "squares": "Map: squares",
+    "products": "Map: products",
+    "polynomial-2": "Map: polynomial, degree 2",
+    "polynomial-3": "Map: polynomial, degree 3",
+    "kernel-poly-2": "Kernel: (1 + a·b)²",
+    "kernel-poly-3": "Kernel: (1 + a·b)³",
+    "kernel-poly-4": "Kernel: (1 + a·b)⁴",
+    "kernel-rbf": "Kernel: Gaussian",
+}
+TOOLS = {
+    "move": ("open_with", "Move", "drag points"),
+    "plus": ("circle", "Put +1", "put blue circles, y = +1"),
+    "minus": ("square", "Put −1", "put orange squares, y = −1"),
+    "flip": ("swap_horiz", "Flip", "flip the label of a point"),
+    "erase": ("close", "Erase", "erase a point"),
+}
+PARTS = ("plus", "minus", "wrong", "margin", "halo", "normal", "update")
+KEYS = {"s": "step", "u": "update", "e": "epoch", "b": "back"}
+TICK = 0.09  # seconds between two steps of a run
+BY_UPDATES = 40  # ticks of a run that go update by update; then pass by pass
+
+
+class PlaygroundPage:
+    """One visitor's page."""
+
+    path = "/"
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        state, problems = from_query(PlaygroundState, query)
+        self.session = PlaygroundSession(state)
+        self.first = not query
+        self.ticks = 0
+        opener = frame.head(self, self.path, state.theme, with_drawer=True)
+        with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
+            self._controls()
+        opener.on_click(drawer.toggle)
+        with ui.element("main").classes("lab-main"):
+            with ui.element("div").classes("lab-stack"):
+                self._plane()
+                self._beside()
+            with ui.element("div").classes("lab-stack"):
+                self._numbers()
+        self.timer = ui.timer(TICK, self._tick, active=False)
+        ui.keyboard(self._key, ignore=["input", "select", "textarea"])
+        frame.tell_problems(problems)
+        self.show()
+
+    # State
+
+    @property
+    def state(self) -> PlaygroundState:
+        """The table of the page."""
+        return self.session.state
+
+    @property
+    def link(self) -> str:
+        """The query of the present state."""
+        return self.session.link
+
+    def set(self, **values: Any) -> None:
+        """Change the state and show it."""
+        try:
+            self.session.set(**values)
+        except ValueError as error:
+            ui.notify(str(error), type="warning")
+        self.show()
+
+    def export(self) -> None:
+        """Offer picture and code."""
+        frame.show_export(playground_code(self.session), "playground", self.plane.save)
+
+    # Parts
+
+    def _controls(self) -> None:
+        with ui.element("div").classes("lab-side"):
+            frame.heading("Data")
+            self.data = frame.choice(self, "data", "Examples", DATA)
+            self.made = ui.element("div").classes("w-full")
+            with self.made:
+                self.n = frame.slider(self, "n", "Points", 1)
+                self.margin = frame.slider(self, "margin", "Margin γ", 0.01)
+                self.noise = frame.slider(self, "noise", "Noise", 0.05)
+                frame.button("Draw others", "casino", self._others)
+            frame.button("Upload CSV", "upload_file", self._upload)
+            frame.heading("Learner")
+            self.learner = frame.choice(self, "learner", "Learner", views.NAMES)
+            self.stepped = ui.element("div").classes("lab-stack").style("gap:8px")
+            with self.stepped:
+                frame.choice(self, "rule", "Rule", {name: name.capitalize() for name in rules.BY_NAME})
+                self.eta = frame.slider(self, "eta", "Learning rate η", 0.01)
+                frame.choice(self, "order", "Order", {"given": "As given", "shuffled": "Shuffled every pass"})
+                frame.choice(
+                    self, "hypothesis", "Hypothesis", {name: name.capitalize() for name in hypotheses.NAMES}
+                )
+                self._start()
+            frame.heading("Space")
+            frame.choice(self, "space", "Feature map or kernel", SPACES)
+            frame.heading("Side by side")
+            several = ui.select(
+                {name: views.NAMES[name] for name in LEARNERS},
+                value=list(self.state.beside),
+                multiple=True,
+                label="Learners on the same data",
+            )
+            several.props("dense outlined options-dense use-chips").classes("w-full").mark("beside")
+            several.on_value_change(lambda event: self.set(beside=tuple(event.value)))
+
+    def _start(self) -> None:
+        """Where the weights begin."""
+        with ui.row().classes("w-full no-wrap").style("gap:6px"):
+            for k, name in enumerate(("b", "w₁", "w₂")):
+                box = ui.number(f"Start {name}", value=self.state.start[k], step=0.5, min=-10, max=10)
+                box.props("dense outlined").classes("col").mark(f"start{k}")
+
+                def begun(event: Any, k: int = k) -> None:
+                    start = list(self.state.start)
+                    start[k] = float(event.value or 0.0)
+                    self.set(start=tuple(start))
+
+                box.on_value_change(begun)
+
+    def _plane(self) -> None:
+        with frame.card() as box:
+            box.classes("lab-plane-card")
+            with frame.toolbar("Editing tools"):
+                self.tools = {}
+                for name, (icon, label, hint) in TOOLS.items():
+                    made = frame.button(label, icon, partial(self.set, tool=name))
+                    made.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
+                    with made:
+                        ui.tooltip(hint.capitalize())
+                    self.tools[name] = made
+                clear = frame.button(
+                    "Clear", "delete_sweep", partial(self.set, data="own", points=(), clock=0)
+                )
+                clear.classes("lab-icon-when-narrow").props("aria-label=Clear")
+            self.plane = Plane(
+                self.session.scene(),
+                label="The plane with the examples and the boundary. Arrow keys move a cursor, Enter uses the tool.",
+                tool=self.state.tool,
+                on_edit=self._edited,
+            )
+            with frame.toolbar("Steps", "lab-steps"):
+                self.back_button = frame.button("Back", "skip_previous", lambda: self._act("back"), "b")
+                self.step_button = ui.button("Step", icon="play_arrow", on_click=lambda: self._act("step"))
+                self.step_button.classes("lab-first").props("no-wrap")
+                self.update_button = frame.button("Update", "skip_next", lambda: self._act("update"), "u")
+                self.epoch_button = frame.button("Epoch", "fast_forward", lambda: self._act("epoch"), "e")
+                self.run_button = frame.button("Run", "directions_run", self._run, "r")
+                self.reset_button = frame.button("Restart", "replay", lambda: self._act("reset"))
+                self.ask_button = frame.button("Is it separable?", "help_outline", self._ask)
+            self.status = ui.html("", sanitize=False).classes("lab-status q-mt-sm").props("role=status")
+            self.answer = ui.html("", sanitize=False).classes("q-mt-xs").props("data-part=answer")
+            ui.html(legend(*PARTS), sanitize=False).classes("lab-key")
+
+    def _beside(self) -> None:
+        self.beside_card = ui.element("section").classes("lab-card")
+        with self.beside_card:
+            frame.heading("Side by side")
+            self.small = ui.element("div").classes("lab-small-planes q-mb-md")
+            self.losses = ui.html("", sanitize=False)
+            ui.label("Losses are means over the examples, at ‖w‖ = 1.").classes("lab-faint q-mt-sm")
+        self.small_planes: dict[str, Plane] = {}
+
+    def _numbers(self) -> None:
+        with frame.card("The run"):
+            self.charts = ui.html("", sanitize=False).classes("lab-chart")
+            self.weights = ui.html("", sanitize=False).classes("lab-faint").props("data-part=weights")
+        with frame.card("Ledger"):
+            self.ledger = ui.html("", sanitize=False).classes("lab-scroll")
+
+    # Actions
+
+    def _act(self, what: str) -> None:
+        self.first = False
+        self._stop()
+        getattr(self.session, what)()
+        self.show()
+
+    def _run(self) -> None:
+        self.first = False
+        if self.timer.active:
+            self._stop()
+        elif not self.session.finished:
+            self.ticks = 0
+            self.timer.activate()
+        self.show()
+
+    def _stop(self) -> None:
+        if self.timer.active:
+            self.timer.deactivate()
+
+    def _tick(self) -> None:
+        self.ticks += 1
+        if self.ticks <= BY_UPDATES:
+            self.session.update()
+        else:
+            self.session.epoch()
+        if self.session.finished:
+            self._stop()
+        self.show()
+
+    def _ask(self) -> None:
+        self.set(proof=not self.state.proof)
+
+    def _others(self) -> None:
+        self.set(seed=(self.state.seed + 1) % 10_000, clock=0)
+
+    def _edited(self, told: dict[str, Any]) -> None:
+        what = told.pop("what")
+        done = told.pop("done", True)
+        try:
+            self.session.edit(what, **told)
+        except ValueError as error:
+            ui.notify(str(error), type="warning")
+        self.show(everything=done)
+
+    def _key(self, event: events.KeyEventArguments) -> None:
+        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.meta or event.modifiers.alt:
+            return
+        name = str(event.key.name)
+        if name in KEYS:
+            self._act(KEYS[name])
+        elif name == "r":
+            self._run()
+
+    # Upload
+
+    def _upload(self) -> None:
+        with ui.dialog() as dialog, ui.element("div").classes("lab-dialog").style("width:480px"):
+            ui.html("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>", sanitize=False)
+            ui.label("A header line, columns of numbers, and a column of labels. It stays on this computer.")
+            place = ui.element("div").classes("lab-stack q-mt-md")
+            with place:
+                box = ui.upload(auto_upload=True, max_files=1, max_file_size=LARGEST, label="Choose a file")
+                box.props("accept=.csv,.txt flat bordered").classes("w-full")
+
+            async def arrived(event: events.UploadEventArguments) -> None:
+                try:
+                    table = Uploaded.read(await event.file.read())
+                except ValueError as error:
+                    ui.notify(str(error), type="negative", timeout=8000)
+                    box.reset()
+                    return
+                place.clear()
+                with place:
+                    self._choose_columns(table, dialog)
+
+            box.on_upload(arrived)
+        dialog.open()
+
+    def _choose_columns(self, table: Uploaded, dialog: Any) -> None:
+        label = next((name for name in reversed(table.labels)), table.labels[0])
+        numeric = [name for name in table.numeric if name != label] or table.numeric
+        x = ui.select(table.numeric, value=numeric[0], label="Across").mark("csv-x")
+        y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up").mark("csv-y")
+        truth = ui.select(table.labels, value=label, label="Label").mark("csv-label")
+        values = table.values_of(label)
+        positive = ui.select(values, value=values[-1], label="Counts as +1 (all else −1)").mark(
+            "csv-positive"
+        )
+        for box in (x, y, truth, positive):
+            box.props("dense outlined").classes("w-full")
+
+        def other_label(event: Any) -> None:
+            positive.set_options(table.values_of(event.value), value=table.values_of(event.value)[-1])
+
+        truth.on_value_change(other_label)
+
+        def use() -> None:
+            try:
+                points, left_out = table.points(x.value, y.value, truth.value, positive.value)
+            except ValueError as error:
+                ui.notify(str(error), type="negative")
+                return
+            dialog.close()
+            names = {"x_name": x.value[:40], "y_name": y.value[:40]}
+            self.set(data="own", points=points, clock=0, **names)
+            more = f", {left_out} rows left out" if left_out else ""
+            ui.notify(f"{len(points)} points, scaled to the plane{more}.")
+
+        ui.button("Use these columns", on_click=use).classes("lab-first")
+
+    # Showing
+
+    def show(self, everything: bool = True) -> None:
+        """Bring the page to the state."""
+        session, state = self.session, self.state
+        self.plane.show(session.scene(), state.tool)
+        self.status.content = (
+            f"<b>{escape(session.status())}</b><br><span class='lab-faint'>{session.summary()}</span>"
+        )
+        if not everything:
+            return
+        self.answer.content = self._answer()
+        self.charts.content = "".join(views.charts(session))
+        self.weights.content = views.weights_line(session)
+        self.ledger.content = views.ledger_table(session)
+        self._show_beside()
+        self._show_controls()
+        frame.keep_link(self)
+
+    def _answer(self) -> str:
+        if not self.state.proof:
+            return ""
+        proof = self.session.insight.proof
+        told = (
+            ""
+            if proof is None
+            else f"<details class='lab-faint'><summary>the proof in words</summary>{proof}</details>"
+        )
+        return f"<b>{self.session.insight.answer()}</b>{told}"
+
+    def _show_beside(self) -> None:
+        rows = self.session.beside()
+        self.beside_card.set_visibility(bool(rows))
+        if list(self.small_planes) != [name for name, *_ in rows]:
+            self.small.clear()
+            self.small_planes = {}
+            with self.small:
+                for name, scene, _, _ in rows:
+                    with ui.element("div"):
+                        ui.html(views.NAMES[name], sanitize=False, tag="h3")
+                        self.small_planes[name] = Plane(scene, label=views.NAMES[name], small=True)
+        for name, scene, _, _ in rows:
+            self.small_planes[name].show(scene)
+        self.losses.content = views.losses_table([(name, told, note) for name, _, told, note in rows])
+
+    def _show_controls(self) -> None:
+        state, session = self.state, self.session
+        made = state.data not in ("own", "none")
+        self.made.set_visibility(made)
+        self.margin.parent_slot.parent.set_visibility(state.data == "separable")
+        self.noise.parent_slot.parent.set_visibility(made and state.data != "separable")
+        self.stepped.set_visibility(state.learner == "perceptron")
+        self.eta.parent_slot.parent.set_visibility("eta" in rules.BY_NAME[state.rule]._fields)
+        if self.eta.value != state.eta:
+            self.eta.value = state.eta
+        if self.data.value != state.data:
+            self.data.value = state.data
+        for name, tool in self.tools.items():
+            frame.marked(tool, name == state.tool)
+            tool.props(f"aria-pressed={'true' if name == state.tool else 'false'}")
+        seen = session.training is not None and session.training.clock > 0
+        for each in (self.back_button, self.reset_button):
+            each.set_enabled(seen)
+        for each in (self.step_button, self.update_button, self.epoch_button, self.run_button):
+            each.set_enabled(not session.finished)
+        frame.marked(self.step_button, self.first, "glow")
+        self.run_button.set_text("Pause" if self.timer.active else "Run")
+        frame.marked(self.ask_button, state.proof)

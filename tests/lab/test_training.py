@@ -1,0 +1,188 @@
+"""What the page shows is the library's: the same ledger, the same weights, at every time, forwards and back."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rosenblatt import FeatureMap, KernelPerceptron, Perceptron, rules
+from rosenblatt.lab.insight import Insight, curves
+from rosenblatt.lab.playground_session import PlaygroundSession
+from rosenblatt.lab.playground_state import SPACES, PlaygroundState
+from rosenblatt.lab.points import arrays
+from rosenblatt.lab.training import Training
+from rosenblatt.proofs import Inseparable, Separable
+
+FIELDS = ["tau", "clock", "score", "sqnorm"]
+
+
+def training(**values):
+    state = PlaygroundState(**values)
+    return Training(state, *arrays(state.examples()))
+
+
+def library(run):
+    """The library's own estimator on the same data, as a user would call it."""
+    state = run.state
+    told = {
+        "rule": rules.resolve(state.rule, state.eta),
+        "hypothesis": state.hypothesis,
+        "max_iter": run.epoch,
+        "shuffle": state.order == "shuffled",
+        "random_state": state.seed,
+    }
+    if run.space.kernel:
+        kernel = {"kernel": "rbf", "gamma": 1.0} if run.space.kind == "rbf" else {"degree": run.space.degree}
+        return KernelPerceptron(**kernel, **told).fit(run.X, run.y)
+    Z = (
+        run.X
+        if run.space.is_plane
+        else FeatureMap(run.space.kind, degree=run.space.degree).fit_transform(run.X)
+    )
+    start = [[state.start[1], state.start[2], *[0.0] * (Z.shape[1] - 2)]]
+    return Perceptron(**told).fit(Z, run.y, coef_init=start, intercept_init=[state.start[0]])
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("space", SPACES)
+def test_ledger_and_scores_are_those_of_the_library(space, order):
+    run = training(data="moons", n=50, noise=0.6, space=space, order=order, seed=3, clock=50 * 6)
+    model = library(run)
+    lines, theirs = run.lines(), model.ledger_
+    assert [line.row for line in lines] == theirs["row"].tolist()
+    for name in FIELDS:
+        mine = [getattr(line, name) for line in lines]
+        np.testing.assert_allclose(mine, theirs[name], rtol=1e-9, atol=1e-9)
+    assert run.learner.mistakes == model.n_mistakes_
+    assert run.converged == model.converged_
+    grid = np.random.default_rng(0).uniform(-3, 3, (40, 2))
+    mapped = grid
+    if not run.space.kernel and not run.space.is_plane:
+        mapped = FeatureMap(run.space.kind, degree=run.space.degree).fit(run.X).transform(grid)
+    np.testing.assert_allclose(run.scores(grid), model.decision_function(mapped), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("hypothesis", ["last", "averaged", "survivor", "pocket", "random"])
+def test_every_hypothesis_has_the_weights_of_the_library(hypothesis):
+    run = training(data="overlapping", n=40, noise=0.7, hypothesis=hypothesis, order="shuffled", clock=40 * 5)
+    model = library(run)
+    weights = run.weights()
+    np.testing.assert_allclose(weights[1:], model.coef_[0], rtol=1e-9)
+    np.testing.assert_allclose(weights[0], model.intercept_[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", list(rules.BY_NAME))
+def test_every_rule_runs_as_in_the_library(rule):
+    eta = getattr(rules.BY_NAME[rule](), "eta", 1.0)
+    run = training(data="overlapping", n=30, rule=rule, eta=eta, clock=90, start=(0.5, -1.0, 2.0))
+    if rules.has_matrix(run.learner.rule):
+        assert run.lines() == []
+    model = library(run)
+    np.testing.assert_allclose(run.weights()[1:], model.coef_[0], rtol=1e-9)
+    assert run.learner.mistakes == model.n_mistakes_
+
+
+@given(
+    clocks=st.lists(st.integers(0, 130), min_size=1, max_size=6),
+    space=st.sampled_from(["plane", "products", "kernel-poly-2"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_any_way_to_a_time_shows_the_same(clocks, space):
+    walked = training(data="xor", n=20, noise=0.4, space=space, order="shuffled")
+    for clock in clocks:
+        walked.to(clock)
+    straight = training(data="xor", n=20, noise=0.4, space=space, order="shuffled", clock=clocks[-1])
+    assert walked.clock == straight.clock
+    assert [line[:3] for line in walked.lines()] == [line[:3] for line in straight.lines()]
+    grid = np.random.default_rng(0).uniform(-3, 3, (9, 2))
+    mine, theirs = walked.scores(grid), straight.scores(grid)
+    assert (mine is None and theirs is None) or np.allclose(mine, theirs)
+
+
+@pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "arow"])
+def test_an_update_is_the_next_one(rule):
+    session = PlaygroundSession(PlaygroundState(n=40, margin=0.1, rule=rule, order="shuffled"))
+    seen = 0
+    while not session.finished and seen < 30:
+        before = session.training.learner.updates
+        session.update()
+        after = session.training.learner.updates
+        assert after == before + 1 or session.finished or rule == "arow"
+        if after > before and rule != "arow":
+            assert session.training.last_update is not None
+        seen += 1
+    assert rule == "arow" or session.training.converged or seen == 30
+
+
+def test_back_undoes_steps_of_any_size():
+    session = PlaygroundSession(PlaygroundState(data="overlapping", n=20, noise=0.6))
+    links = [session.link]
+    for act in ("step", "update", "epoch", "step"):
+        getattr(session, act)()
+        links.append(session.link)
+    while links:
+        assert session.link == links.pop()
+        session.back()
+    assert session.training.clock == 0
+
+
+def test_a_state_from_a_link_is_the_state_that_was_left():
+    session = PlaygroundSession(PlaygroundState(n=30, order="shuffled"))
+    session.edit("add", x=1.234, y=-2.0, label=-1)
+    session.edit("flip", i=3)
+    session.edit("move", i=0, x=9.0, y=0.5)
+    session.edit("erase", i=1)
+    session.update()
+    session.update()
+    again = PlaygroundSession(session.state)
+    assert again.points == session.points
+    assert again.training.lines() == session.training.lines()
+    assert again.scene() == session.scene()
+    assert session.points[0].x == 400  # what is dragged out stays inside
+
+
+def test_the_lemmas_hold_along_the_run():
+    for space in ("plane", "squares", "kernel-rbf"):
+        run = training(n=40, margin=0.15, order="shuffled", space=space, clock=8000)
+        insight = Insight(space, run.X, run.y)
+        told = curves(run, insight)
+        assert run.converged
+        assert run.learner.mistakes <= insight.best.bound
+        assert (told.dot >= told.floor - 1e-9).all()
+        assert (told.sqnorm <= told.ceiling + 1e-9).all()
+        assert told.criterion[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_is_it_separable_in_every_space():
+    X, y = arrays(PlaygroundState(data="circles", noise=0.2).examples())
+    assert isinstance(Insight("plane", X, y).proof, Inseparable)
+    for space in ("squares", "kernel-poly-2", "kernel-rbf"):
+        insight = Insight(space, X, y)
+        assert isinstance(insight.proof, Separable)
+        assert insight.answer().startswith("Yes in this space: margin")
+    assert Insight("plane", X[:0], y[:0]).answer() == "There are no examples yet."
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"data": "none"},
+        {"data": "own", "points": arrays},
+        {"n": 1},
+        {"n": 0},
+        {"rule": "widrow-hoff", "eta": 1.0, "n": 60, "clock": 6000},
+        {"rule": "arow", "hypothesis": "voted", "clock": 20},
+        {"learner": "max-margin", "data": "overlapping"},
+        {"learner": "centroid", "n": 1},
+        {"hypothesis": "pocket", "clock": 7},
+    ],
+)
+def test_odd_states_show_something(values):
+    if values.get("points") is arrays:
+        values["points"] = PlaygroundState(n=3).examples()[:1] * 3  # one place, three times
+    session = PlaygroundSession(PlaygroundState(**values, proof=True, beside=("perceptron", "centroid")))
+    for act in ("step", "update", "epoch", "back", "reset"):
+        getattr(session, act)()
+    assert session.scene()["box"]
+    assert session.status()
+    assert len(session.beside()) == 2
