@@ -35,6 +35,7 @@ CREATE INDEX IF NOT EXISTS answers_waiting ON answers (model) WHERE seq IS NULL;
 """
 TOLD = "SELECT message, label, max(number) FROM answers WHERE model = ? AND undone = 0 GROUP BY message"
 PAGE, FILED = "page", "filed"  # ways in which an answer came
+ASKED, DONE = 1, 2  # how far an answer has been taken back
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, float]).decode
@@ -75,7 +76,9 @@ class Mailbox:
             self._db.execute("PRAGMA synchronous=FULL")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             if found not in (0, VERSION):
-                raise StoreBroken(f"{self.path}: mail of version {found}, but this rosenblatt reads {VERSION}")
+                raise StoreBroken(
+                    f"{self.path}: mail of version {found}, but this rosenblatt reads {VERSION}"
+                )
             self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
         except sqlite3.DatabaseError as error:
             self._db.close()
@@ -127,7 +130,10 @@ class Mailbox:
             f"{' AND '.join(where)} ORDER BY sent IS NULL DESC, sent DESC, number DESC LIMIT ?",
             (model, *values, limit),
         )
-        return [Kept(*row[:5], _decode(row[5]), *row[6:]) for row in rows]
+        return [
+            Kept(number, sent, sender, name, subject, _decode(named), told, opening)
+            for number, sent, sender, name, subject, named, told, opening in rows
+        ]
 
     def text(self, number: int) -> str:
         """Return the text of a message."""
@@ -147,7 +153,8 @@ class Mailbox:
         asked = [sender for sender in set(senders) if sender]
         places = ",".join("?" * len(asked))
         rows = self._read(
-            f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1", asked
+            f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1",
+            asked,
         )
         return {row[0] for row in rows}
 
@@ -201,10 +208,25 @@ class Mailbox:
         )
         return Answer(*rows[0]) if rows else None
 
-    def undone(self, answer: Answer) -> None:
-        """Note that an answer was taken back."""
+    def take_back(self, answer: Answer) -> None:
+        """Write down that an answer no longer counts, before the journal is rid of it."""
+        self._set_undone(answer, ASKED)
+
+    def taken_back(self, answer: Answer) -> None:
+        """Note that the journal is rid of an answer."""
+        self._set_undone(answer, DONE)
+
+    def _set_undone(self, answer: Answer, value: int) -> None:
         with self._lock:
-            self._db.execute("UPDATE answers SET undone = 1 WHERE number = ?", (answer.number,))
+            self._db.execute("UPDATE answers SET undone = ? WHERE number = ?", (value, answer.number))
+
+    def half_taken_back(self, model: int) -> list[Answer]:
+        """Return answers that no longer count, but that the journal may still have."""
+        rows = self._read(
+            "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = ?",
+            (model, ASKED),
+        )
+        return [Answer(*row) for row in rows]
 
     def subjects(self, model: int, places: Sequence[int]) -> dict[int, str]:
         """Return the subjects of the messages whose answers are at places of the journal."""

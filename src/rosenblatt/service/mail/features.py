@@ -1,14 +1,15 @@
 """What of a message the model looks at, and how its reasons are said to a person.
 
-Each feature is 0 or 1: every word of the subject (once as a word, once more as a word *of the subject*) and of the text,
-lower-cased, :data:`MOST_WORDS` at most; the sender and its domain; and a few kinds that a person sees at a glance (came
-through a mailing list, is a reply, has links, prices, many recipients …). Numbers, addresses, links, the header lines
-of quoted and forwarded messages, and words that everybody uses all the time are left out: they separate messages
-that were seen, say nothing about the next, and nobody would take them for a reason.
+Each feature is 0 or 1: every word of the subject (once as a word, once more as a word *of the subject*) and of the
+text, lower-cased, :data:`MOST_WORDS` at most; the sender and its domain; and a few kinds that a person sees at a glance
+(came through a mailing list, is a reply, has links, prices, many recipients …). Numbers, addresses, links, the header
+lines of quoted and forwarded messages, and words that everybody uses all the time (``everyday.txt``) are left out: they
+separate messages that were seen, say nothing about the next, and nobody would take them for a reason.
 """
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from rosenblatt.data.words import Words
@@ -33,26 +34,26 @@ KINDS = {
     "short": "very short",
 }
 QUOTED_HEADERS = re.compile(
-    r"^[>\s]*(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*:.*$|^.*\bforwarded by\b.*$|^.*\boriginal message\b.*$",
+    r"^[>\s]*(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*:.*$"
+    r"|^.*\b(?:forwarded by|original message)\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
 LINK = re.compile(r"\bhttps?\s?:\S*|\bwww\s?\.\s?\S+", re.IGNORECASE)
 ADDRESS = re.compile(r"\S+@\S+")
 PRICE = re.compile(r"[$€£¥]\s?\d|\d\s?(?:%|eur\b|usd\b|gbp\b)", re.IGNORECASE)
-REPLY, FORWARD = re.compile(r"(?:re|aw|sv)\s*:", re.IGNORECASE), re.compile(r"(?:fwd?|wg|tr)\s*:", re.IGNORECASE)
+REPLY, FORWARD = (
+    re.compile(r"(?:re|aw|sv)\s*:", re.IGNORECASE),
+    re.compile(r"(?:fwd?|wg|tr)\s*:", re.IGNORECASE),
+)
 NO_WORD = re.compile(r"[\d_]")
 
-# English, and what machines write into mail.
-EVERYDAY = frozenset(
-    """a about after again all also am an and any are as at be because been before being but by can could did do does doing
-    don down each few for from further had has have having he her here hers him his how i if in into is isn it its itself just ll
-    may me might more most must my myself no nor not now of off on once only or other our ours out over own re same shall she should
-    so some such than that the their theirs them then there these they this those through to too until up us ve very was
-    we were what when where which while who whom why will with would you your yours yourself
-    it's i'm i've i'll i'd don't can't won't isn't aren't didn't doesn't that's there's we're we'll we've you're you'll you've
-    am pm fw fwd cc bcc http https www com net org html htm href nbsp mailto gif jpg font px td tr br div""".split()
-)
 WORDS = Words()
+EVERYDAY = frozenset(
+    word
+    for line in (Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+    for word in line.split()
+)
 
 
 class Said(NamedTuple):
@@ -67,7 +68,8 @@ def features(mail: Mail) -> dict[str, float]:
 
     >>> from rosenblatt.service.mail.message import read_mail
     >>> list(features(read_mail(b"From: ann@example.org\\nSubject: Budget\\n\\nThe deadline is near: http://a.b/c")))
-    ['from:ann@example.org', 'domain:example.org', 'subject:budget', 'budget', 'deadline', 'near', 'kind:link', 'kind:short']
+    ['from:ann@example.org', 'domain:example.org', 'subject:budget', 'budget', 'deadline', 'near', 'kind:link',
+     'kind:short']
     """
     found: dict[str, float] = {}
     if mail.sender:

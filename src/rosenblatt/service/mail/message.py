@@ -1,4 +1,4 @@
-"""A message as the filter reads it: who, when, about what, and its text. HTML is stripped, nothing is fetched or run."""
+"""A message as the filter reads it: who, when, about what, and its text. HTML is stripped, nothing fetched or run."""
 
 import email
 import email.policy
@@ -13,7 +13,9 @@ from rosenblatt.data.mail import LABEL_HEADERS, fields_of, is_message, sent_at, 
 
 LONGEST_SHOWN = 20_000  # characters of a text that are kept to be shown
 LONGEST_HEADER = 500
-NOTHING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufffe\uffff\ud800-\udfff]")
+NOTHING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufffe\uffff\ud800-\udfff]"
+)
 SPACES = re.compile(r"[ \t\u00a0\xad]+")
 
 

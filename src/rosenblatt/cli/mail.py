@@ -1,0 +1,185 @@
+"""``rosenblatt mail``: learn from mail that is already sorted, and mark mail that is new."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.plain import PlainCommand
+from rosenblatt.cli.serve import Data, need_service
+from rosenblatt.cli.telling import counted, guarded, refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.service.model import Model
+
+SHOWN = 72  # characters of a subject
+
+mail = typer.Typer(
+    name="mail",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Learn from mail that is already sorted, and mark mail that is new.",
+)
+
+
+def import_(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="An mbox, a Maildir, or a folder with folders of .eml files."),
+    ],
+    important: Annotated[
+        list[str],
+        typer.Option("--important", metavar="FOLDER", help="Where what is important lies; may be repeated."),
+    ],
+    rest: Annotated[
+        list[str],
+        typer.Option("--rest", metavar="FOLDER", help="Where the rest lies; may be repeated."),
+    ],
+    data: Data = None,
+    json: opt.AsJson = False,
+) -> None:
+    """Learn from mail that is already sorted, in the order in which it was sent.
+
+    FOLDER is a folder of a Maildir (Starred for .Starred, INBOX for the Maildir itself), a folder of .eml files or an
+    mbox in PATH; where PATH is an mbox, a label in its messages' headers. Messages that lie elsewhere are left out.
+    The others go into the store that rosenblatt serve --data shows; what was imported before is not learned again.
+
+    \b
+    Examples:
+      rosenblatt mail import ~/Maildir --important Starred --rest INBOX
+      rosenblatt mail import takeout.mbox --important Starred --rest Inbox --data ~/mail-filter
+    """
+    need_service()
+    from rosenblatt.service.mail.box import Mailbox
+    from rosenblatt.service.mail.folders import sorted_mail
+    from rosenblatt.service.mail.marks import MODEL
+    from rosenblatt.service.mail.teaching import import_sorted
+    from rosenblatt.service.models import Models
+
+    path = path.expanduser()
+    if not path.exists():
+        refuse(f"{path}: no such file or folder")
+    models = Models(_folder(data))
+    try:
+        box = Mailbox(models.store.folder)
+        try:
+            told = import_sorted(
+                models, box, (each for each in sorted_mail(path, important, rest) if each.label)
+            )
+        finally:
+            box.close()
+        info = models.info(MODEL)
+    finally:
+        models.close()
+    if json:
+        _print_json({**told._asdict(), "clock": info.clock, "accuracy": info.accuracy})
+        return
+    print(f"{counted(told.messages, 'message')} read, {told.new:,} of them new")
+    right = 100 * (1 - told.mistakes / told.learned) if told.learned else 0.0
+    print(
+        f"learned from {told.learned:,} in time order"
+        + (f", {right:.1f}% marked right before" if told.learned else "")
+    )
+
+
+def sort(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="An mbox, a Maildir, a folder of .eml files, or one .eml file."),
+    ],
+    data: Data = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each message.")] = False,
+) -> None:
+    """Mark messages as important or not, or say that it is not known, each with its reasons; nothing is learned.
+
+    The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
+
+    \b
+    Examples:
+      rosenblatt mail sort new.mbox
+      rosenblatt mail sort ~/Maildir --data ~/mail-filter --json | jq 'select(.mark == "important").subject'
+    """
+    need_service()
+    from rosenblatt.service.mail.features import features
+    from rosenblatt.service.mail.folders import new_mail
+    from rosenblatt.service.mail.marks import WORD_FOR, Marks
+
+    path = path.expanduser()
+    model, again = _model(_folder(data))
+    for at, each in enumerate(new_mail(path), 1):
+        marks = Marks([features(each)])
+        marks.look(model)
+        mark, why = marks.mark(0), marks.reasons(0, lone_sender=each.sender not in again)
+        if json:
+            _print_json(
+                {
+                    "number": at,
+                    "mark": mark.label,
+                    "score": round(mark.score, 6),
+                    "subject": each.subject,
+                    "sender": each.sender,
+                    "reasons": [{"word": word, "push": round(push, 6)} for word, push in why],
+                }
+            )
+            continue
+        subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
+        print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {subject or '(no subject)'}")
+        if why:
+            print("    because: " + "  ".join(f"{word} {_signed(push)}" for word, push in why))
+
+
+def _model(folder: Path) -> "tuple[Model, _Known]":
+    """Return the filter's model as the journal has it now, beside whoever serves it, and the senders it knows."""
+    from rosenblatt.service.mail.features import FROM
+    from rosenblatt.service.mail.marks import MODEL
+    from rosenblatt.service.model import Model
+    from rosenblatt.service.snapshots import restore
+    from rosenblatt.service.store import Store
+
+    if not (folder / "journal.sqlite3").is_file():
+        refuse(f"{folder}: there is no store; make one with rosenblatt mail import, or name it with --data")
+    store = Store(folder, reading=True)
+    try:
+        found = {name: Model(number, name, settings) for number, name, settings in store.models()}
+        if MODEL not in found:
+            refuse(f"{folder}: nothing was learned about mail yet; begin with rosenblatt mail import")
+        model = found[MODEL]
+        restore(store, model)
+        for entry in store.entries(model.number, model.counts.seq):
+            model.replay(*entry)
+    finally:
+        store.close()
+    return model, _Known(FROM, model)
+
+
+class _Known:
+    """The senders that the model has met."""
+
+    def __init__(self, prefix: str, model: "Model") -> None:
+        self._prefix, self._names = prefix, frozenset(model.learner.names)
+
+    def __contains__(self, sender: str) -> bool:
+        return self._prefix + sender in self._names
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def _folder(data: Path | None) -> Path:
+    from rosenblatt.service.settings import usual_folder
+
+    return (data or usual_folder()).expanduser()
+
+
+def _print_json(told: dict[str, Any]) -> None:
+    import json
+
+    print(json.dumps(told, ensure_ascii=False))
+
+
+import_.__name__ = "mail import"
+sort.__name__ = "mail sort"
+mail.command("import", cls=PlainCommand)(guarded(import_))
+mail.command("sort", cls=PlainCommand)(guarded(sort))

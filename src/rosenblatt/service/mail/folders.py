@@ -1,0 +1,125 @@
+"""Mail that is already sorted: which messages of an mbox, a Maildir or folders of ``.eml`` files lie where."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.mail import is_maildir, letters
+from rosenblatt.service.mail.marks import IMPORTANT, NOT
+from rosenblatt.service.mail.message import Mail, read_mail
+
+INBOX = "inbox"
+ENDS = (".mbox", ".mbx")
+MOST_NAMED = 8  # folders or labels, in an error
+
+
+class Sorted(NamedTuple):
+    """A message and where it lies: important, not, or nowhere that was named."""
+
+    mail: Mail
+    label: str | None
+
+
+def sorted_mail(path: Path, important: Sequence[str], rest: Sequence[str]) -> Iterator[Sorted]:
+    """Yield the messages of a mailbox with their labels; one that lies in both places is important.
+
+    In a folder, a name is that of a Maildir folder (``Starred`` for ``.Starred``, ``INBOX`` for the Maildir itself), of
+    a folder of files, or of an mbox. In an mbox it is a label that messages carry in their headers, or the name of
+    the file. Case does not count.
+    """
+    wanted = {_plain(name): IMPORTANT for name in important}
+    for name in map(_plain, rest):
+        if name in wanted:
+            raise ValueError(f"{name!r} cannot hold both what is important and the rest")
+        wanted[name] = NOT
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    if path.is_dir():
+        yield from _in_folders(path, wanted)
+    else:
+        yield from _by_labels(path, wanted)
+
+
+def new_mail(path: Path) -> Iterator[Mail]:
+    """Yield the messages of an mbox, a Maildir, a folder of files or one ``.eml`` file, sorted or not."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    if path.is_dir() and not is_maildir(path):
+        contents: Iterator[bytes] = (file.read_bytes() for file in _files(path))
+    elif path.suffix.lower() == ".eml":
+        contents = iter([path.read_bytes()])
+    else:
+        contents = (letter.content for letter in letters(str(path)))
+    yield from map(read_mail, contents)
+
+
+def _in_folders(path: Path, wanted: dict[str, str]) -> Iterator[Sorted]:
+    """Take the important folders first: their copies elsewhere say nothing new."""
+    important: set[bytes] = set()
+    folders = [
+        (_contents(path, name), label) for name, label in wanted.items()
+    ]  # all are there, or none is read
+    for contents, label in folders:
+        for content in contents:
+            mail = read_mail(content)
+            if label == IMPORTANT:
+                important.add(mail.digest)
+            elif mail.digest in important:
+                continue
+            yield Sorted(mail, label)
+
+
+def _contents(path: Path, name: str) -> Iterator[bytes]:
+    if name == INBOX and is_maildir(path):
+        return _box(path)
+    found = [inner for inner in sorted(path.iterdir()) if _plain(inner.name) == name]
+    if not found:
+        there = [inner.name for inner in sorted(path.iterdir()) if inner.name not in ("cur", "new", "tmp")]
+        told = ", ".join(there[:MOST_NAMED]) + (" …" if len(there) > MOST_NAMED else "")
+        raise BadInput(str(path), None, f"no folder {name!r} in it; there are {told or 'none'}")
+    if found[0].is_file():
+        return (letter.content for letter in letters(str(found[0])))
+    if is_maildir(found[0]):
+        return _box(found[0])
+    return (file.read_bytes() for file in _files(found[0]))
+
+
+def _box(folder: Path) -> Iterator[bytes]:
+    """Yield what lies in a Maildir itself, not in its folders."""
+    return (letter.content for letter in letters(str(folder)) if letter.box.lower() == INBOX)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    found = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+    mails = [file for file in found if file.suffix.lower() == ".eml"]
+    return iter(mails or found)
+
+
+def _by_labels(path: Path, wanted: dict[str, str]) -> Iterator[Sorted]:
+    met: dict[str, None] = {}
+    any_wanted = False
+    for letter in letters(str(path)):
+        mail = read_mail(letter.content)
+        names = [*mail.labels, letter.box]
+        met.update(dict.fromkeys(mail.labels))
+        found = {wanted.get(_plain(name)) for name in names} - {None}
+        any_wanted = any_wanted or bool(found)
+        yield Sorted(mail, IMPORTANT if IMPORTANT in found else NOT if found else None)
+    if not any_wanted:
+        told = ", ".join(list(met)[:MOST_NAMED]) or "none"
+        raise BadInput(
+            str(path), None, f"no message in it is labelled {' or '.join(wanted)}; its labels: {told}"
+        )
+
+
+def _plain(name: str) -> str:
+    """Return a name without what only its kind of mailbox adds.
+
+    >>> _plain(".Starred"), _plain("INBOX.mbox")
+    ('starred', 'inbox')
+    """
+    name = name.lower().lstrip(".")
+    for end in ENDS:
+        name = name.removesuffix(end)
+    return name

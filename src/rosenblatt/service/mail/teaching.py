@@ -1,0 +1,152 @@
+"""What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from rosenblatt.service.mail.box import Answer, Mailbox
+from rosenblatt.service.mail.marks import MODEL, SETTINGS
+from rosenblatt.service.mail.message import Mail
+from rosenblatt.service.messages import Change, Example
+from rosenblatt.service.model import Model
+from rosenblatt.service.models import Models
+from rosenblatt.service.refusals import Refusal, Unknown
+from rosenblatt.service.service import Service
+from rosenblatt.service.store import Fresh
+from rosenblatt.service.undo import undo, undo_served
+
+AT_ONCE = 500
+
+
+class Imported(NamedTuple):
+    """What an import did."""
+
+    messages: int
+    new: int
+    learned: int
+    mistakes: int  # predicted wrongly, or not at all, before they were learned from
+
+
+def in_lots(items: Iterable[tuple[Mail, str | None]]) -> Iterator[tuple[list[Mail], list[str | None]]]:
+    """Yield messages and labels a few hundred at a time."""
+    source = iter(items)
+    while lot := list(islice(source, AT_ONCE)):
+        yield [mail for mail, _ in lot], [label for _, label in lot]
+
+
+# In a command, which has the store for itself
+
+
+def learn_waiting(models: Models, box: Mailbox, name: str = MODEL) -> tuple[int, int]:
+    """Learn from all answers that the journal may not have, as their messages were sent; return (learned, mistakes)."""
+    number, learned, mistakes = models.model(name).number, 0, 0
+    while waiting := box.waiting(number, AT_ONCE):
+        fresh = [_fresh(models, name, answer, named) for answer, named in waiting]
+        kept = models.store.append(fresh, models.take_ledger())
+        for each, where in zip(fresh, kept, strict=True):
+            change = models.learned(each, where, brief=True)
+            learned += not change.repeated
+            mistakes += change.right is False
+        box.placed((answer.number, where.seq) for (answer, _), where in zip(waiting, kept, strict=True))
+    return learned, mistakes
+
+
+def settle(models: Models, box: Mailbox, name: str = MODEL) -> None:
+    """Finish what a stopped process had begun."""
+    for answer in box.half_taken_back(models.model(name).number):
+        if answer.seq is not None:
+            undo(models, name, answer.seq)
+        box.taken_back(answer)
+    learn_waiting(models, box, name)
+
+
+def import_sorted(models: Models, box: Mailbox, items: Iterable[tuple[Mail, str | None]]) -> Imported:
+    """Keep messages, and learn in time order from those with a label."""
+    models.create(MODEL, SETTINGS)
+    number, messages, new = models.model(MODEL).number, 0, 0
+    for mails, labels in in_lots(items):
+        new += box.add(mails, number, labels)
+        messages += len(mails)
+    return Imported(messages, new, *learn_waiting(models, box))
+
+
+# In a running server
+
+
+class Desk:
+    """The filter in a running server: its box, its model, and answers on their way to the journal and back."""
+
+    def __init__(self, service: Service, box: Mailbox) -> None:
+        self.service, self.box = service, box
+        self.imports = 0  # so that pages see when messages have come
+
+    @property
+    def model(self) -> Model | None:
+        """The model, once there is one."""
+        models = self.service.models
+        return models.model(MODEL) if MODEL in models else None
+
+    @property
+    def number(self) -> int:
+        """The number of the model; 0 while there is none."""
+        return 0 if self.model is None else self.model.number
+
+    async def settle(self) -> None:
+        """Finish what a stopped process had begun."""
+        if self.model is None:
+            return
+        for answer in self.box.half_taken_back(self.number):
+            await self._out_of_journal(answer)
+        await self.learn_waiting()
+
+    async def learn_waiting(self) -> tuple[int, int]:
+        """Learn from all answers that the journal may not have; return (learned, mistakes)."""
+        learned = mistakes = 0
+        while waiting := self.box.waiting(self.number, AT_ONCE):
+            fresh = [_fresh(self.service.models, MODEL, answer, named) for answer, named in waiting]
+            changes = await self.service.submit(fresh, brief=True)
+            places = []
+            for (answer, _), change in zip(waiting, changes, strict=True):
+                if isinstance(change, Refusal):
+                    raise change
+                places.append((answer.number, change.seq))
+                learned += not change.repeated
+                mistakes += change.right is False
+            self.box.placed(places)
+        return learned, mistakes
+
+    async def keep(self, mails: list[Mail], labels: list[str | None]) -> int:
+        """Keep messages, with labels where they have some; return how many are new."""
+        import asyncio
+
+        await self.service.create(MODEL, SETTINGS)
+        new = await asyncio.to_thread(self.box.add, mails, self.number, labels)
+        self.imports += 1
+        return new
+
+    async def answer(self, message: int, label: str) -> Change:
+        """Learn what a person says about a message; both the answer and the feedback are on disk when this returns."""
+        await self.service.create(MODEL, SETTINGS)
+        named = self.box.features(message)
+        answer = self.box.answer(message, self.number, label)
+        change = await self.service.feedback(MODEL, label, Example(features=named), key=answer.key)  # type: ignore[arg-type]
+        self.box.placed([(answer.number, change.seq)])
+        return change
+
+    async def undo(self) -> Answer:
+        """Take the newest answer of the page back: the model becomes what it would be had it never been given."""
+        answer = self.box.last_answer(self.number)
+        if answer is None:
+            raise Unknown("there is nothing to undo: no message has been corrected here")
+        self.box.take_back(answer)
+        await self._out_of_journal(answer)
+        return answer
+
+    async def _out_of_journal(self, answer: Answer) -> None:
+        if answer.seq is not None:
+            await undo_served(self.service, MODEL, answer.seq)
+        self.box.taken_back(answer)
+
+
+def _fresh(models: Models, name: str, answer: Answer, named: dict[str, float]) -> Fresh:
+    return models.fresh(name, answer.label, Example(features=named), key=answer.key)  # type: ignore[arg-type]

@@ -1,0 +1,45 @@
+"""Real mail as a stream: each message is marked before it is learned from."""
+
+import gzip
+import json
+
+import pytest
+
+from rosenblatt.service.mail.features import EVERYDAY, features, reasons
+from rosenblatt.service.mail.marks import IMPORTANT, NOT, SETTINGS
+from rosenblatt.service.mail.message import read_mail
+from rosenblatt.service.model import Model
+
+N = 2000
+
+
+@pytest.fixture(scope="module")
+def streams(data_folder):
+    path = data_folder / "text" / "enron_1_3.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"no Enron mail at {path}")
+    boxes = {}
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            boxes.setdefault(row["box"], []).append(row)
+    return {box: rows[: N + 200] for box, rows in boxes.items()}
+
+
+def test_progressive_accuracy_after_2000_messages_and_reasons_a_person_accepts(streams):
+    for box, rows in streams.items():
+        model = Model(1, "mail", SETTINGS)
+        told = []
+        for seq, row in enumerate(rows, 1):
+            named = features(read_mail(row["text"].encode()))
+            if seq > N:
+                scored = model.learner.score(named)
+                told += reasons(zip(scored.names, scored.pushes(), strict=True))
+            else:
+                model.learn(seq, named, IMPORTANT if row["label"] == "ham" else NOT, brief=True)
+        accuracy = 1 - model.counts.mistakes / N
+        print(f"{box}: {accuracy:.4f} right of {N} messages, each marked before it was learned from")
+        assert accuracy >= 0.93
+        assert len(told) > 500
+        for word, _ in told:
+            assert word not in EVERYDAY
+            assert all(part.isalpha() for part in word.replace("'", " ").split()), word

@@ -1,0 +1,193 @@
+"""Answers about messages: each is learned once, whatever stops the process; what is taken back was never said."""
+
+import asyncio
+
+import pytest
+from tests.service.mail.messages import letter
+
+from rosenblatt.service.mail.box import Mailbox
+from rosenblatt.service.mail.features import features
+from rosenblatt.service.mail.marks import IMPORTANT, MODEL, NOT, SETTINGS, Marks
+from rosenblatt.service.mail.message import read_mail
+from rosenblatt.service.mail.teaching import Desk, import_sorted, learn_waiting, settle
+from rosenblatt.service.messages import Example
+from rosenblatt.service.models import Models
+from rosenblatt.service.refusals import Gone, Unknown
+from rosenblatt.service.service import Service
+
+SMALL = {"recent_bytes": 1 << 16}
+
+
+def mails(n, first=0):
+    return [
+        (read_mail(letter(at, at % 2 == 0)), IMPORTANT if at % 2 == 0 else NOT)
+        for at in range(first, first + n)
+    ]
+
+
+def fingerprint(models):
+    return models.info(MODEL, fingerprint=True).fingerprint
+
+
+@pytest.fixture
+def models(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+    yield models
+    models.close(snapshot=False)
+
+
+@pytest.fixture
+def box(models):
+    box = Mailbox(models.store.folder)
+    yield box
+    box.close()
+
+
+def test_sorted_mail_is_learned_in_time_order_and_once(models, box):
+    shuffled = mails(40)[::-1]
+    first = import_sorted(models, box, shuffled)
+    assert (first.messages, first.new, first.learned) == (40, 40, 40)
+    again = import_sorted(models, box, shuffled)
+    assert (again.messages, again.new, again.learned) == (40, 0, 0)
+    twin = Models(models.store.folder.parent / "twin", **SMALL)
+    twin.create(MODEL, SETTINGS)
+    twin.learn(MODEL, [(Example(features=features(mail)), label) for mail, label in mails(40)])
+    assert fingerprint(twin) == fingerprint(models)
+    twin.close()
+
+
+def test_marks_are_what_the_model_predicts(models, box):
+    import_sorted(models, box, mails(30))
+    fresh = [features(read_mail(letter(seed, seed % 3 == 0))) for seed in range(100, 130)]
+    marks = Marks(fresh)
+    marks.look(models.model(MODEL))
+    told = models.predict(MODEL, [Example(features=each) for each in fresh], reasons=100)
+    for at, each in enumerate(told):
+        mark = marks.mark(at)
+        assert abs(mark.score) == pytest.approx(each.margin, abs=1e-12)
+        assert mark.label == ("undecided" if each.undecided else each.label)
+        assert sum(why.push for why in marks.reasons(at, 1000)) == pytest.approx(
+            sum(
+                r.contribution * (1 if each.label == IMPORTANT else -1)
+                for r in each.reasons
+                if r.feature != "(bias)"
+            ),
+            abs=0.1,  # what is too little to be a reason is left out
+        )
+
+
+def test_without_a_model_nothing_is_known():
+    marks = Marks([features(read_mail(letter(1, True)))])
+    marks.look(None)
+    assert marks.mark(0).label == "undecided"
+    assert marks.reasons(0) == []
+
+
+@pytest.mark.parametrize("where", ["before the journal", "before its place is noted"])
+def test_an_answer_that_was_interrupted_is_learned_once(models, box, where):
+    import_sorted(models, box, mails(10))
+    [(mail, _)] = mails(1, first=50)
+    box.add([mail])
+    number = box.find("", models.model(MODEL).number, 1)[0].number
+    answer = box.answer(number, models.model(MODEL).number, NOT)
+    if where == "before its place is noted":
+        models.feedback(MODEL, NOT, Example(features=box.features(number)), key=answer.key)
+    settle(models, box)
+    assert models.info(MODEL).clock == 11
+    assert learn_waiting(models, box) == (0, 0)
+    assert box.told(number, models.model(MODEL).number) == NOT
+
+
+def served(models, work):
+    async def run():
+        service = Service(models)
+        service.start()
+        box = Mailbox(models.store.folder)
+        try:
+            return await work(Desk(service, box))
+        finally:
+            box.close()
+            await service.stop()
+
+    return asyncio.run(run())
+
+
+def test_what_is_taken_back_is_as_if_it_had_never_been_said(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+
+    async def work(desk):
+        await desk.keep([mail for mail, _ in mails(12)], [None] * 12)
+        numbers = [each.number for each in desk.box.find("", desk.number, 20)]
+        for number in numbers[:4]:
+            await desk.answer(number, IMPORTANT)
+        await desk.service.snapshot(MODEL)
+        before = fingerprint(models), models.info(MODEL).mistakes
+        await desk.answer(numbers[5], NOT)
+        await desk.service.snapshot(MODEL)
+        await desk.answer(numbers[6], IMPORTANT)
+        for _ in range(2):
+            taken = await desk.undo()
+        assert taken.message == numbers[5]
+        assert (fingerprint(models), models.info(MODEL).mistakes) == before
+        assert desk.box.told(numbers[5], desk.number) is None
+        change = await desk.answer(numbers[7], NOT)  # and it goes on
+        assert change.seq == 7
+        lines = [line.seq for line in models.ledger(MODEL)]
+        assert 5 not in lines
+        assert 6 not in lines
+        return fingerprint(models), [(each.number, each.told) for each in desk.box.find("", desk.number, 20)]
+
+    after, told = served(models, work)
+    again = Models(tmp_path / "store", **SMALL)
+    assert fingerprint(again) == after
+    box = Mailbox(again.store.folder)
+    assert [(each.number, each.told) for each in box.find("", again.model(MODEL).number, 20)] == told
+    box.close()
+    again.close()
+
+
+def test_taking_back_that_was_interrupted_is_finished_on_the_next_start(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+
+    async def begin(desk):
+        await desk.keep([mail for mail, _ in mails(4)], [IMPORTANT, None, None, None])
+        await desk.learn_waiting()
+        before = fingerprint(models)
+        number = desk.box.find("", desk.number, 1)[0].number
+        await desk.answer(number, NOT)
+        desk.box.take_back(desk.box.last_answer(desk.number))  # and here the process stops
+        return before
+
+    before = served(models, begin)
+
+    async def finish(desk):
+        await desk.settle()
+        return fingerprint(desk.service.models)
+
+    assert served(Models(tmp_path / "store", **SMALL), finish) == before
+
+
+def test_nothing_to_undo_and_too_late_to_undo_are_said(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+
+    async def work(desk):
+        with pytest.raises(Unknown, match="nothing to undo"):
+            await desk.undo()
+        await desk.keep([mail for mail, _ in mails(2)], [None] * 2)
+        await desk.answer(1, NOT)
+        models.write_base(models.model(MODEL))
+        with pytest.raises(Gone, match="compacted"):
+            await desk.undo()
+
+    served(models, work)
+
+
+def test_search_finds_words_in_any_part_and_takes_signs_literally(models, box):
+    import_sorted(models, box, mails(30))
+    number = models.model(MODEL).number
+    assert {
+        "deadline" in (each.subject + box.text(each.number)) for each in box.find("DEADLINE", number, 50)
+    } == {True}
+    assert box.find("deadline work.example", number, 50)
+    assert box.find("%", number, 50) == box.find("_", number, 50) == []
+    assert len(box.find("", number, 7)) == 7
