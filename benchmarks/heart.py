@@ -90,7 +90,7 @@ def passes(ratios: Ratios) -> None:
         size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
         console.print(
             f"{name}: {mistakes:,} mistakes in {X.shape[0]:,} examples; X @ w reads {size / read / 1e9:.1f} GB/s, "
-            f"{theirs / read:.1f}× a scikit-learn epoch: the ceiling of a pass that reads the same bytes once"
+            f"{theirs / read:.1f}× as fast as a scikit-learn epoch"
         )
         ratios.add(
             f"{name}: one more averaged pass / scikit-learn epoch",

@@ -75,9 +75,11 @@ def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
 
 def _told_apart(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Give the copies of one row keys of their own, numbered in any order since they are the same."""
-    position = np.argsort(keys, kind="stable")
+    position = _sorted_places(keys, np.uint64(0))  # by what is mixed of a key: equal ones stand together
     ordered = keys[position]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    if first.size == keys.size:
+        return keys
     number = np.arange(keys.size) - np.repeat(first, np.diff(np.append(first, keys.size)))
     apart = np.empty_like(keys)
     apart[position] = ordered + number.astype(np.uint64) * GOLDEN

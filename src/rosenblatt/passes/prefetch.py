@@ -12,10 +12,9 @@ from numba.extending import intrinsic, overload
 from rosenblatt.passes.compiled import compiled
 from rosenblatt.passes.rows import ONE, is_dense
 
-LINE = np.uint64(64)  # bytes of a cache line
+EIGHT, SIXTEEN = np.uint64(8), np.uint64(16)  # numbers of 64 and of 32 bits in a cache line
 BYTES_AHEAD, MOST_ROWS_AHEAD = 4096, 16
-NEAR, NEXT = 3, 2  # into the first cache, or the second: a long row would push the weights out of the first
-LONG_ROW = np.uint64(1024)  # bytes
+NEAR, NEXT = 3, 2  # into the first cache, or the second
 
 
 @compiled
@@ -58,20 +57,35 @@ def _prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) ->
     return _prefetch_dense if is_dense(indices) else _prefetch_sparse
 
 
+def a_line(values: Any) -> Any:
+    """Return how many of these numbers fill a cache line; known when a pass is compiled."""
+    raise RuntimeError("a_line runs inside compiled passes only")
+
+
+@overload(a_line, strict=False, inline="always")
+def _a_line(values: Any) -> Callable[..., Any]:
+    return (lambda values: SIXTEEN) if values.dtype.bitwidth == 32 else (lambda values: EIGHT)
+
+
 def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
-    stride = LINE // np.uint64(values.itemsize)
-    first = i * width
-    if width * np.uint64(values.itemsize) < LONG_ROW:
-        for at in range(first, first + width, stride):
+    line = a_line(values)
+    at, stop = i * width, i * width + width
+    if width < line * SIXTEEN:
+        while at < stop:
             touch(values, at, NEAR)
-    else:
-        for at in range(first, first + width, stride):
+            at += line
+    else:  # a long row would push the weights out of the first cache
+        while at < stop:
             touch(values, at, NEXT)
+            at += line
 
 
 def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
-    lo, hi = starts[i], starts[i + ONE]
-    for at in range(lo, hi, LINE // np.uint64(values.itemsize)):
+    at, stop = starts[i], starts[i + ONE]
+    while at < stop:
         touch(values, at, NEAR)
-    for at in range(lo, hi, LINE // np.uint64(indices.itemsize)):
+        at += a_line(values)
+    at = starts[i]
+    while at < stop:
         touch(indices, at, NEAR)
+        at += a_line(indices)
