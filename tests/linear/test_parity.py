@@ -9,11 +9,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
+from tests.service.server import served
 
 from rosenblatt import Perceptron
 from rosenblatt.data import open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
+from rosenblatt.service.models import Models
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.training import train_on_stream
 
@@ -119,6 +121,28 @@ def online(X, y, folder, many):
     return trimmed
 
 
+def service(X, y, folder, after):
+    """Over HTTP into the journal; then the model as a restarted server has it."""
+    with served(folder / "store") as running:
+        running.put("m", labels="integer", classes=[-1, 3, 7])
+        lines = [{"vector": row, "label": label} for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+        if after == "bulk":
+            content = "".join(json.dumps(line) + "\n" for line in lines)
+            assert running.client.post("/v1/models/m/learn", content=content.encode()).status_code == 200
+        else:
+            for line in lines:
+                running.post("m/predict", vector=line["vector"])
+                assert running.post("m/feedback", **line).status_code == 200
+    if after == "replay":  # of the journal, from its beginning
+        for file in (folder / "store" / "snapshots").iterdir():
+            file.unlink()
+    models = Models(folder / "store", recent_bytes=1 << 18)
+    learner = models.model("m").learner.learner
+    models.close()
+    learner.W, learner.A = learner.W[:, :5], learner.A[:, :5]
+    return learner
+
+
 WAYS_IN = {
     "csr int32": lambda X, y, folder: fitted(csr_array(X), y),
     "csr int64": lambda X, y, folder: fitted(int64_csr(X), y),
@@ -147,6 +171,9 @@ WAYS_IN = {
     "out of core": streamed,
     "learn_one": lambda X, y, folder: online(X, y, folder, many=False),
     "learn_many": lambda X, y, folder: online(X, y, folder, many=True),
+    "service, then its snapshot": lambda X, y, folder: service(X, y, folder, after="snapshot"),
+    "service, then a replay of its journal": lambda X, y, folder: service(X, y, folder, after="replay"),
+    "service, in bulk": lambda X, y, folder: service(X, y, folder, after="bulk"),
     "whole file": lambda X, y, folder: learned_from([read_all(csv_file(X, y, folder))]),
 }
 
