@@ -108,11 +108,39 @@ def test_where_indices_count_from_is_seen_from_the_first_lines(write):
     assert not open_examples(write(b"1 1:5\n-1 2:7\n")).zero_based
 
 
-def test_an_index_zero_that_comes_late_is_told(write):
-    with pytest.raises(BadInput, match=r":20002:3: index 0 in '0:1': indices count from 1; if this file"):
-        read_all(write(b"# head\n" + b"1 1:1\n" * 20_000 + b"1 0:1 2:1\n"))
+LATE = b"# head 0:1\n" + b"1 1:1 10:0\n" * 40_000 + b"1 0:1 2:1\n" + b"1 1:1\n" * 100
+
+
+def test_an_index_zero_anywhere_in_a_file_is_found(write):
+    path = write(LATE)
+    assert open_examples(path).zero_based
+    found = read_all(path)
+    assert found.schema == LibsvmSchema(11, zero_based=True)
+    assert found.X[40_000].toarray().ravel()[:3].tolist() == [1, 0, 1]
+    assert open_examples([write(b"1 1:1\n", "first.svm"), path]).zero_based
+
+
+def test_a_large_file_is_looked_at_in_samples(write, monkeypatch):
+    monkeypatch.setattr("rosenblatt.data.libsvm.SEARCHED_BYTES", 1000)
+    assert open_examples(write(LATE)).zero_based  # samples that overlap miss nothing
+    monkeypatch.setattr("rosenblatt.data.libsvm.SAMPLES", 1)
+    assert not open_examples(write(LATE)).zero_based
+
+
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_an_index_zero_that_was_missed_stops_the_reading(write, monkeypatch, skip_bad):
+    """All rows before it were misread: it is no bad line to be skipped."""
+    path = write(gzip.compress(LATE), "late.svm.gz")
+    told = r"late.svm.gz:40002:3: index 0 in '0:1': indices count from 1; if this file counts from 0"
+    with pytest.raises(BadInput, match=told):
+        for _ in open_examples(path, skip_bad=skip_bad):
+            pass
+    assert read_all(path, skip_bad=skip_bad).schema.zero_based  # read again from the start
     with pytest.raises(BadInput, match="index 0"):
-        read_all(write(b"1 0:1\n"), zero_based=False)
+        read_all(path, zero_based=False)
+    assert [bad.line for bad in read_all(path, zero_based=False, skip_bad=True).skipped] == [40_002]
+    with pytest.raises(BadInput, match="index 0"):
+        read_all(path, schema=LibsvmSchema(20))
 
 
 def test_features_the_model_does_not_know_are_ignored_and_counted(write):

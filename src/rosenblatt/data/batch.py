@@ -19,6 +19,9 @@ class Batch(NamedTuple):
     lines: NDArray[np.int64]  # (rows,) line of every row in its file, 1-based, the header counted
     weight: NDArray[np.float64] | None = None  # (rows,) importance of every row; None: one each
     files: tuple[tuple[int, str], ...] = ()  # (first row, path) of every file the rows come from
+    tags: NDArray[np.str_] | None = (
+        None  # (rows,) what the file calls every row, "" where it does not; None: no names
+    )
 
     def where(self, row: int) -> str:
         """Return ``path:line`` of a row.
@@ -60,6 +63,7 @@ def concatenate(batches: Sequence[Batch]) -> Batch:
         np.concatenate([batch.lines for batch in batches]),
         _joined_weights(batches),
         _joined_files(batches),
+        _joined_tags(batches),
     )
 
 
@@ -68,6 +72,13 @@ def _joined_weights(batches: Sequence[Batch]) -> NDArray[np.float64] | None:
         return None
     ones = (np.ones(batch.lines.size) if batch.weight is None else batch.weight for batch in batches)
     return np.concatenate(list(ones))
+
+
+def _joined_tags(batches: Sequence[Batch]) -> NDArray[np.str_] | None:
+    if all(batch.tags is None for batch in batches):
+        return None
+    none = (np.zeros(batch.lines.size, "U1") if batch.tags is None else batch.tags for batch in batches)
+    return np.concatenate(list(none))
 
 
 def _joined_files(batches: Sequence[Batch]) -> tuple[tuple[int, str], ...]:
@@ -125,7 +136,8 @@ def _cut(batch: Batch, start: int, stop: int) -> Batch:
     weight = None if batch.weight is None else batch.weight[start:stop]
     files = tuple((max(first - start, 0), path) for first, path in batch.files if first < stop)
     kept = tuple(file for at, file in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > 0)
-    return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept)
+    tags = None if batch.tags is None else batch.tags[start:stop]
+    return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept, tags)
 
 
 def as_written(labels: NDArray[np.float64]) -> NDArray[Any]:

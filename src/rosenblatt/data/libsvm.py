@@ -1,19 +1,27 @@
 """LIBSVM / SVMlight text."""
 
+import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
+from rosenblatt.data.bad_input import BadInput, BadLine, LateZero, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import first_text_line, whole_lines
+from rosenblatt.data.packed import opened
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners import libsvm_loop as wrong
-from rosenblatt.data.scanners.libsvm import Scan, scan
+from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
 from rosenblatt.data.schema import LibsvmSchema
+from rosenblatt.data.standard_input import STANDARD_INPUT
 
-HEAD_BYTES = 1 << 16  # by these it is seen from where indices count
+HEAD_BYTES = 1 << 16
+SEARCHED_BYTES = 1 << 26  # a larger file is searched for an index 0 in samples only
+SAMPLES = 256
 ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
 REASONS = {
     wrong.NO_LABEL: "no label before {token}: write 0 where the label is not known",
@@ -32,7 +40,7 @@ REASONS = {
 class LibsvmExamples(Examples):
     """Examples from LIBSVM text; batches widen as larger indices appear, unless a schema fixes the width.
 
-    Whether indices count from 0 is seen from the first lines unless it is given: ``zero_based`` says what was found.
+    Whether indices count from 0 is looked for unless it is given: ``zero_based`` says what was found.
     """
 
     format = "libsvm"
@@ -51,8 +59,9 @@ class LibsvmExamples(Examples):
         super().__init__(path, batch_rows, skip_bad)
         self._paths = list(paths)
         first_text_line(self._paths[0])  # a missing or empty file is told at once
+        self._found_base = zero_based is None and schema is None
         if zero_based is None:
-            zero_based = schema.zero_based if schema else _counts_from_zero(self._paths[0])
+            zero_based = schema.zero_based if schema else _count_from_zero(self._paths)
         self.zero_based = zero_based
         self._width = schema.n_features if schema and not grow else None
         self._least = schema.n_features if schema else 0
@@ -69,10 +78,17 @@ class LibsvmExamples(Examples):
             line = 1
             for text, found in in_order(self._scanned, whole_lines(path)):
                 if found.bad:
+                    self._check_base(path, line, text, found)
                     self._pass_over(_in_words(path, line, text, *entry) for entry in found.bad)
                 if found.labels.size:
                     yield self._batch(line, found)._replace(files=((0, path),))
                 line += found.n_lines
+
+    def _check_base(self, path: str, first: int, text: bytearray, found: Scan) -> None:
+        """Stop at an index 0 where indices were found, not told, to count from 1: all rows so far were misread."""
+        zeros = [entry for entry in found.bad if entry[1] == wrong.INDEX_ZERO]
+        if zeros and self._found_base:
+            raise LateZero(*_in_words(path, first, text, *zeros[0]))
 
     def _scanned(self, text: bytearray) -> tuple[bytearray, Scan]:
         return text, scan(text, self.zero_based)
@@ -100,11 +116,42 @@ def _in_words(path: str, first: int, text: bytearray, line: int, what: int, star
     return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)
 
 
+def _count_from_zero(paths: Sequence[str]) -> bool:
+    """Whether an index 0 occurs in the first files, or in any where they are small."""
+    left = SEARCHED_BYTES
+    for path in paths:
+        if _counts_from_zero(path):
+            return True
+        left -= Path(path).stat().st_size if path != STANDARD_INPUT else 0
+        if left < 0:
+            break
+    return False
+
+
 def _counts_from_zero(path: str) -> bool:
-    """Whether an index 0 occurs in the first lines."""
-    first = next(whole_lines(path, HEAD_BYTES))
-    found = scan(first, zero_based=True)
-    return bool(found.indices.size) and int(found.indices.min()) == 0
+    """Whether an index 0 occurs: in all of a file of up to 64 MB, in samples from all over a larger one.
+
+    In what is packed, and in standard input, only the head is looked at.
+    """
+    with opened(path) as (file, packing):
+        seekable = path != STANDARD_INPUT and packing is None and file.seekable()
+        size = file.seek(0, os.SEEK_END) if seekable else 0
+        starts = range(0, size, max(size // SAMPLES, 1)) if size > SEARCHED_BYTES else ()
+        samples = (_lines_at(file, start) for start in starts)
+        if any(has_index_zero(text) for text in samples):
+            return True
+    if starts:
+        return False
+    return any(
+        has_index_zero(text) for text in islice(whole_lines(path, HEAD_BYTES), None if seekable else 1)
+    )
+
+
+def _lines_at(file: Any, start: int) -> bytes:
+    """Return the whole lines of a piece of a file."""
+    file.seek(start)
+    text = file.read(HEAD_BYTES)
+    return bytes(text[text.find(b"\n") + 1 if start else 0 : text.rfind(b"\n") + 1])
 
 
 def open_libsvm(

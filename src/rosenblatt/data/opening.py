@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.bad_input import BadInput, BadLine, LateZero
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
@@ -33,6 +33,7 @@ class AllExamples(NamedTuple):
     skipped: list[BadLine]
     unseen: int
     weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
+    tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing
 
 
 def open_examples(
@@ -233,8 +234,15 @@ def read_all(source: Source, **options: Any) -> AllExamples:
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
-    examples = open_examples(source, **{"batch_rows": None, **options})
-    batch = concatenate(list(examples))
+    options = {"batch_rows": None, **options}
+    examples = open_examples(source, **options)
+    try:
+        batch = concatenate(list(examples))
+    except LateZero:
+        if STANDARD_INPUT in paths_of(source):
+            raise
+        examples = open_examples(source, **{**options, "zero_based": True})
+        batch = concatenate(list(examples))
     return AllExamples(
         *batch[:3],
         examples.feature_names,
@@ -242,4 +250,5 @@ def read_all(source: Source, **options: Any) -> AllExamples:
         examples.skipped,
         examples.unseen,
         batch.weight,
+        batch.tags,
     )

@@ -12,8 +12,7 @@ from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners import vw_loop as wrong
-from rosenblatt.data.scanners.vw import NameTable, VwScan, scan_vw
-from rosenblatt.data.scanners.vw_loop import sort_and_sum
+from rosenblatt.data.scanners.vw import NameTable, VwScan, in_order_of_place, scan_vw
 
 REASONS = {
     wrong.NO_BAR: "no | before the features",
@@ -96,17 +95,16 @@ class VwExamples(Examples):
 
     def _batch(self, text: bytearray, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
         if self._bits:
-            places = found.crcs.astype(np.int64) & ((1 << self._bits) - 1)
+            places = (found.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
         else:
             places = self._table.numbers(text, found, self._grow)
             if not self._grow and (places < 0).any():
                 self.unseen_in["features the model does not know"] += int((places < 0).sum())
-        indptr, values = found.indptr, found.values
-        entries = sort_and_sum(indptr, places, values)
-        X = sparse_rows(values[:entries], places[:entries], indptr, self.n_features)
+        entries = in_order_of_place(found, places)
+        X = sparse_rows(found.values[:entries], places[:entries], found.indptr, self.n_features)
         weight = None if (found.weights == 1.0).all() else found.weights
         y = found.labels if self._labelled else None
-        batch = Batch(X, y, first + found.lines, weight)
+        batch = Batch(X, y, first + found.lines, weight, tags=_tags(text, found))
         return batch if keep.all() else _rows(batch, np.flatnonzero(keep))
 
     def _finish(self, batch: Batch) -> Batch:
@@ -115,7 +113,16 @@ class VwExamples(Examples):
 
 def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
     y = None if batch.y is None else batch.y[rows]
-    return Batch(batch.X[rows], y, batch.lines[rows], None if batch.weight is None else batch.weight[rows])
+    weight = None if batch.weight is None else batch.weight[rows]
+    tags = None if batch.tags is None else batch.tags[rows]
+    return Batch(batch.X[rows], y, batch.lines[rows], weight, tags=tags)
+
+
+def _tags(text: bytearray, found: VwScan) -> NDArray[np.str_] | None:
+    """Return the tag of every row, without its quote; None where no row has one."""
+    if not found.tags[:, 1].any():
+        return None
+    return np.array([text[lo:hi].decode() for lo, hi in found.tags.tolist()], dtype=np.str_)
 
 
 def _scanned(text: bytearray) -> tuple[bytearray, VwScan]:

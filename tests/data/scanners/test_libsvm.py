@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.scanners.libsvm import scan
+from rosenblatt.data.scanners.libsvm import has_index_zero, scan
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PAIR = re.compile(rb"(\d+):(\S+)")
@@ -122,6 +122,15 @@ def test_it_accepts_exactly_what_a_plain_reader_accepts(text, zero_based):
     for found in (scan(text, zero_based), scan(text + b"\n" + AFTER, zero_based)):
         assert [line for line, _, _ in found.bad] == bad
         assert scanned_rows(found) == rows
+
+
+@settings(max_examples=500, deadline=None)
+@given(text=MIXED, before=st.integers(0, 90))
+def test_an_index_zero_is_found_wherever_a_good_line_has_one(text, before):
+    text = b"1 3:1\n" * before + text
+    rows, _ = plain_scan(text, zero_based=True)
+    expected = any(0 in indices for _, _, indices, _ in rows)
+    assert has_index_zero(text) == has_index_zero(text + b"\n" + AFTER) == expected
 
 
 @settings(max_examples=500, deadline=None)

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadInput, open_examples, read_all
-from rosenblatt.data.scanners.vw import NameTable, scan_vw
+from rosenblatt.data.scanners.vw import NameTable, in_order_of_place, scan_vw
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 SPACE = rb"[ \t\r\x0b\x0c]"
@@ -60,6 +60,9 @@ def plain_line(line):
                 raise ValueError(token)
             features.append(((space + b"^" if space else b"") + name, number))
     return (numbers[0] if numbers else None), importance, features
+
+
+AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 
 
 def plain_scan(text):
@@ -150,12 +153,60 @@ MIXED = st.lists(st.tuples(TOKENS, SPACES), max_size=40).map(lambda parts: b"".j
 @example(text=b"1 |n:1e308 a:1e308\n1 | a")
 def test_it_accepts_exactly_what_a_plain_reader_accepts(text):
     rows, bad = plain_scan(text)
-    found = scan_vw(text)
-    assert [line for line, _, _ in found.bad] == bad
-    assert scanned_rows(text, found) == rows
-    for spans, crc in zip(found.names, found.crcs, strict=True):
-        space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
-        assert zlib.crc32((space + b"^" if space else b"") + feature) == crc
+    for found in (scan_vw(text), scan_vw(text + b"\n" + AFTER)):
+        assert [line for line, _, _ in found.bad] == bad
+        assert scanned_rows(text, found) == rows
+        for spans, crc in zip(found.names, found.crcs, strict=True):
+            space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
+            assert zlib.crc32((space + b"^" if space else b"") + feature) == crc
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(
+                st.characters(codec="ascii", exclude_characters=" :|\t\n\v\f\r"), min_size=1, max_size=30
+            ),
+            st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-99, 99, places=4),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.sampled_from(["", "n", "name_of_a_space"]),
+)
+def test_names_and_values_of_any_length_are_read(features, space):
+    tokens = [name if value is None else f"{name}:{value}" for name, value in features]
+    text = f"1 |{space} {' '.join(tokens)}\n".encode()
+    prefix = f"{space}^".encode() if space else b""
+    expected = [(prefix + name.encode(), 1.0 if value is None else float(value)) for name, value in features]
+    for end in (b"", AFTER):
+        found = scan_vw(text + end)
+        assert scanned_rows(text, found) == [(0, 1.0, 1.0, expected)]
+        assert found.crcs.tolist() == [zlib.crc32(name) for name, _ in expected]
+
+
+@pytest.mark.parametrize("longest", [3, 20, 100, 400])
+def test_entries_are_put_in_order_and_added_up(longest):
+    """Against a dict: rows short enough for insertion and long enough for a radix sort."""
+    rng = np.random.default_rng(longest)
+    rows = [
+        rng.integers(-1, rng.choice([2, 40, 70_000, 2**31 - 1]), rng.integers(0, longest)) for _ in range(60)
+    ]
+    values = [rng.integers(1, 9, row.size).astype(float) for row in rows]
+    found = scan_vw(b"")._replace(
+        indptr=np.cumsum([0] + [row.size for row in rows]), values=np.concatenate(values)
+    )
+    places = np.concatenate(rows).astype(np.int32)
+    kept = in_order_of_place(found, places)
+    for row, value, lo, hi in zip(rows, values, found.indptr[:-1], found.indptr[1:], strict=True):
+        expected = {}
+        for place, amount in zip(row.tolist(), value.tolist(), strict=True):
+            if place >= 0:
+                expected[place] = expected.get(place, 0.0) + amount
+        assert places[lo:hi].tolist() == sorted(expected)
+        assert found.values[lo:hi].tolist() == [expected[place] for place in sorted(expected)]
+    assert kept == found.indptr[-1]
 
 
 @settings(max_examples=100, deadline=None)
@@ -184,6 +235,20 @@ def test_a_file_of_vowpal_wabbit(tmp_path):
     assert found.weight.tolist() == [1, 0.5]
     assert found.feature_names == ["free", "offer", "from^bob", "from^ann", "x"]
     assert found.X.toarray().tolist() == [[3, 1, 0, 0, 0], [0, 1, 2, 6, 0]]
+    assert found.tags.tolist() == ["", "mail7"]
+
+
+def test_tags_stay_with_their_rows(tmp_path, monkeypatch):
+    path = tmp_path / "a.vw"
+    rows = [(f"row{i}" if i % 3 else "") for i in range(100)]
+    path.write_text(
+        "".join(f"{i % 2} '{tag}| w{i}\n" if tag else f"{i % 2} | w{i}\n" for i, tag in enumerate(rows))
+    )
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 60)
+    assert read_all(path).tags.tolist() == rows
+    assert [tag for batch in open_examples(path, batch_rows=7) for tag in batch.tags.tolist()] == rows
+    path.write_text("1 | a\n0 | b\n")
+    assert read_all(path).tags is None
 
 
 def test_a_file_without_labels_has_none(tmp_path):

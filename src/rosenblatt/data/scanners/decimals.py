@@ -19,7 +19,7 @@ TEN = ULL(10)
 EXACT_BELOW = ULL(2**53)
 POWERS_OF_TEN = 10.0 ** np.arange(23)
 TENS = np.array([10**power for power in range(20)], np.uint64)
-ONE, EIGHT, SIXTEEN = ULL(1), ULL(8), ULL(16)
+ONE, TWO, EIGHT, SIXTEEN = ULL(1), ULL(2), ULL(8), ULL(16)
 WIDEST = 80  # the largest power of ten that is rounded here; no product with it is subnormal or overflows
 
 
@@ -39,7 +39,7 @@ POWERS_OF_FIVE = _powers_of_five()
 
 
 @compiled
-def at(text: Any, p: int) -> int:
+def at(text: Any, p: Any) -> int:
     """Return a byte; numba would test a signed index for being negative."""
     return text[np.uint64(p)]
 

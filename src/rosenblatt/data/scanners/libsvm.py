@@ -18,6 +18,7 @@ from rosenblatt.data.scanners.libsvm_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
     count_rows_and_pairs,
+    find_index_zero,
     scan_lines,
 )
 
@@ -67,6 +68,22 @@ def scan(text: bytes | bytearray, zero_based: bool = False) -> Scan:
         largest,
     )
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
+
+
+def has_index_zero(text: bytes | bytearray) -> bool:
+    r"""Whether a good line of a block has an index 0, several gigabytes a second.
+
+    >>> has_index_zero(b"1 1:1 # not 0:1\n-1 10:0 20:1\n"), has_index_zero(b"1 1:1\n1 0:2\n")
+    (False, True)
+    """
+    data = as_bytes(text)
+    at = find_index_zero(data, 0)
+    while at >= 0:
+        line = text[text.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]
+        if (scan(line, zero_based=True).indices == 0).any():
+            return True
+        at = find_index_zero(data, at + 1)
+    return False
 
 
 def _with_hard_decimals(found: Scan, text: bytes | bytearray, hard: NDArray[np.int64]) -> Scan:

@@ -23,7 +23,7 @@ from rosenblatt.data.scanners.decimals import (
     is_end,
     plain_decimal,
 )
-from rosenblatt.data.scanners.wide import WINDOW, equal_to, first_bit, not_digits, word
+from rosenblatt.data.scanners.wide import MASK, WINDOW, equal_to, first_bit, not_digits, word
 
 # What can be wrong with a line; libsvm.py says it in words.
 NO_LABEL, BAD_LABEL, LABEL_NOT_FINITE = 1, 2, 3
@@ -41,6 +41,27 @@ def count_rows_and_pairs(text: Any) -> tuple[int, int]:
         rows += byte == 10
         pairs += byte == 58
     return rows, pairs
+
+
+@compiled
+def find_index_zero(text: Any, start: int) -> int:
+    """Return where an index 0 may stand from ``start`` on, zeros between white space and a colon; else -1."""
+    p: Any = start + 1
+    while p < text.size:
+        if p + WINDOW < text.size:
+            colons = equal_to(text, p, 58) & equal_to(text, p - 1, 48)
+            if colons == 0:
+                p += MASK
+                continue
+            p += np.int64(first_bit(colons))
+        if at(text, p) == 58 and at(text, p - 1) == 48:
+            first = p - 1
+            while first > 0 and at(text, first - 1) == 48:
+                first -= 1
+            if first > 0 and at(text, first - 1) != 10 and is_end(at(text, first - 1)):
+                return first
+        p += 1
+    return -1
 
 
 @compiled

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import as_bytes
+from rosenblatt.data.scanners.names_loop import find_names, put_in_slots, sort_and_sum
 from rosenblatt.data.scanners.vw_loop import (
     BAD_IMPORTANCE,
     BAD_SCALE,
@@ -19,8 +20,6 @@ from rosenblatt.data.scanners.vw_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
     count_rows_and_names,
-    find_names,
-    put_in_slots,
     scan_vw_lines,
 )
 
@@ -34,12 +33,13 @@ class VwScan(NamedTuple):
     weights: NDArray[np.float64]
     labelled: NDArray[np.bool_]
     indptr: NDArray[np.int64]
-    names: NDArray[np.int64]  # (features, 4): start and end of the namespace, start and end of the feature
+    names: NDArray[np.uint32]  # (features, 4): start and end of the namespace, start and end of the feature
     crcs: NDArray[np.uint32]
     values: NDArray[np.float64]
     lines: NDArray[np.int64]
     bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
     n_lines: int
+    tags: NDArray[np.int64]  # (rows, 2): start and end of the tag; both 0 where there is none
 
 
 def scan_vw(text: bytes | bytearray) -> VwScan:
@@ -57,10 +57,11 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
     rows, bars, pairs = count_rows_and_names(data)
     labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.bool_)
     lines, indptr = np.empty(rows, np.int64), np.zeros(rows + 1, np.int64)
-    names, crcs, values = np.empty((pairs, 4), np.int64), np.empty(pairs, np.uint32), np.empty(pairs)
+    names, crcs, values = np.empty((pairs, 4), np.uint32), np.empty(pairs, np.uint32), np.empty(pairs)
     hard, bad = np.empty((3 * rows + bars + pairs, 6), np.int64), np.empty((rows, 3), np.int64)
+    tags, numbers, spans = np.empty((rows, 2), np.int64), np.empty(3), np.empty((4, 3), np.int64)
     n, n_hard, n_bad = scan_vw_lines(
-        data, labels, weights, labelled, indptr, names, crcs, values, lines, hard, bad
+        data, labels, weights, labelled, indptr, names, crcs, values, lines, tags, hard, bad, numbers, spans
     )
     m = indptr[n]
     found = VwScan(
@@ -74,6 +75,7 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
         lines[:n],
         [tuple(entry) for entry in bad[:n_bad].tolist()],
         rows,
+        tags[:n],
     )
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
 
@@ -112,8 +114,19 @@ def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
         crcs=found.crcs[pairs],
         values=found.values[pairs],
         lines=found.lines[keep],
+        tags=found.tags[keep],
         bad=sorted([*found.bad, *bad.values()]),
     )
+
+
+def in_order_of_place(found: VwScan, places: NDArray[np.int32]) -> int:
+    """Put the entries of every row in order of their places, in place; return how many are left.
+
+    Entries of one place are added up, those of place -1 left out.
+    """
+    longest = int(np.diff(found.indptr).max(initial=0))
+    room, counts = np.empty((3, longest), np.int64), np.empty(256, np.int64)
+    return int(sort_and_sum(found.indptr, places, found.values, room, counts))
 
 
 class NameTable:
@@ -134,7 +147,7 @@ class NameTable:
         self._starts[: self._size + 1] = ends
         self._known = np.zeros(self._size + 1024, np.uint32)
         self._known[: self._size] = [zlib.crc32(name) for name in known]
-        self._slots = np.empty(0, np.int32)
+        self._slots = np.empty(0, np.uint32)
         self._make_slots()
 
     def __len__(self) -> int:
@@ -145,10 +158,10 @@ class NameTable:
         arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
         return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
 
-    def numbers(self, text: bytes | bytearray, found: VwScan, grow: bool = True) -> NDArray[np.int64]:
+    def numbers(self, text: bytes | bytearray, found: VwScan, grow: bool = True) -> NDArray[np.int32]:
         """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
         data = as_bytes(text)
-        out = np.empty(found.names.shape[0], np.int64)
+        out = np.empty(found.names.shape[0], np.int32)
         done = 0
         while done < out.size:
             done, self._size = find_names(
@@ -165,18 +178,20 @@ class NameTable:
                 out,
             )
             if done < out.size:
-                self._make_room(int(found.names[done, 3] - found.names[done, 0]) + 1)
+                self._make_room(int(found.names[done, 3] - found.names[done, 0]) + 16)
         return out
 
     def _make_room(self, bytes_needed: int) -> None:
+        if self._starts[self._size] + bytes_needed >= 2**32:
+            raise MemoryError("more than 4 GB of feature names: hash them (hash_bits, --hash-bits)")
         if self._starts[self._size] + bytes_needed > self._arena.size:
             self._arena = np.concatenate([self._arena, np.zeros(self._arena.size + bytes_needed, np.uint8)])
         if self._size + 2 > self._starts.size:
             self._starts = np.concatenate([self._starts, np.zeros(self._starts.size, np.int64)])
             self._known = np.concatenate([self._known, np.zeros(self._known.size, np.uint32)])
-        if 2 * (self._size + 1) > self._slots.size:
+        if 8 * (self._size + 1) > self._slots.size:
             self._make_slots()
 
     def _make_slots(self) -> None:
-        self._slots = np.full(1 << max(11, (4 * self._size).bit_length()), -1, np.int32)
-        put_in_slots(self._slots, self._known, self._size)
+        self._slots = np.zeros(4 << max(11, (2 * self._size).bit_length()), np.uint32)
+        put_in_slots(self._slots, self._starts, self._known, self._size)

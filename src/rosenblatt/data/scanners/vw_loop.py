@@ -1,4 +1,4 @@
-"""The compiled loops of the Vowpal Wabbit scanner, and the table of names.
+"""The compiled loops of the Vowpal Wabbit scanner.
 
 Bytes are written as numbers: 10 line end, 32 space, 39 ``'``, 58 ``:``, 94 ``^``, 124 ``|``.
 Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
@@ -7,36 +7,25 @@ Every loop stops at a line end, and the text ends in one, so no loop tests for t
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.compiled import compiled, compiled_with_arrays
-from rosenblatt.data.scanners.decimals import HARD, NOT_A_NUMBER, NOT_FINITE, at, decimal
+from rosenblatt.data.scanners.compiled import compiled, inlined
+from rosenblatt.data.scanners.decimals import (
+    HARD,
+    NOT_A_NUMBER,
+    NOT_FINITE,
+    ONE,
+    TWO,
+    ULL,
+    at,
+    decimal,
+    plain_decimal,
+)
+from rosenblatt.data.scanners.names_loop import ALL_ONES, crc_of_name, crc_of_space, crc_over
+from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
 
 # What can be wrong with a line; vowpal_wabbit.py says it in words.
 NO_BAR, BAD_LABEL, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
 BAD_SCALE, NO_NAME, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 7, 8, 9, 10
-
-
-def _crc_table() -> NDArray[np.uint32]:
-    """Return CRC-32 of every byte (reflected polynomial 0xEDB88320), as zlib has it."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, np.uint32(0xEDB88320) ^ (table >> np.uint32(1)), table >> np.uint32(1))
-    return table
-
-
-CRC = _crc_table()
-ALL_ONES = np.uint32(0xFFFFFFFF)
-EIGHT = np.uint32(8)
-BYTE = np.uint32(0xFF)
-
-
-@compiled
-def crc_over(crc: Any, text: Any, lo: int, hi: int) -> Any:
-    """Continue an inverted CRC-32 over some bytes."""
-    for p in range(lo, hi):
-        crc = CRC[(crc ^ np.uint32(at(text, p))) & BYTE] ^ (crc >> EIGHT)
-    return crc
 
 
 @compiled
@@ -64,11 +53,13 @@ def _number(text: Any, p: int) -> tuple[float, int, int]:
 def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, int]:
     """Read what stands before the first bar: (how many numbers, where the bar is, what is wrong, where).
 
-    ``numbers`` gets label, importance and base, ``spans`` where each starts and ends and whether it is hard.
+    ``numbers`` gets label, importance and base, ``spans`` where each starts and ends and whether it is hard; its last
+    row, where the tag does.
     A token that touches the bar, or begins with a quote, is a tag.
     """
     n = 0
     tagged = False
+    spans[3, 0] = spans[3, 1] = 0
     while True:
         while _is_space(at(text, p)):
             p += 1
@@ -84,6 +75,7 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
             return n, p, NOTHING_EXPECTED, p
         if c == 39 or at(text, end) == 124:
             tagged = True
+            spans[3, 0], spans[3, 1] = p + (c == 39), end
             p = end
             continue
         if n == 3:
@@ -98,7 +90,24 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
         p = stop
 
 
-@compiled_with_arrays
+@inlined
+def _plain_feature(text: Any, p: Any) -> tuple[float, Any, Any, bool]:
+    """Read ``name`` or ``name:value`` if short and plain: (value, where the name ends, where all ends, whether it is).
+
+    Places are counted from ``p``. What is not read here is read, or refused, one byte at a time.
+    """
+    colon = first_bit(ends_of_names(text, p))
+    if colon - ONE >= ULL(MASK - 8):
+        return 1.0, colon, colon, False
+    if at(text, p + colon) != 58:
+        return 1.0, colon, colon, True
+    minus = (equal_to(text, p, 45) >> colon) & TWO  # right after the colon
+    stops = (not_digits(text, p) >> colon) & ~(minus | ONE)
+    value, length, plain = plain_decimal(text, p + colon, ONE + (minus >> ONE), stops)
+    return -value if minus else value, colon, colon + length, plain
+
+
+@compiled
 def scan_vw_lines(
     text: Any,
     labels: Any,
@@ -109,18 +118,22 @@ def scan_vw_lines(
     crcs: Any,
     values: Any,
     lines: Any,
+    tags: Any,
     hard: Any,
     bad: Any,
+    numbers: Any,
+    spans: Any,
 ) -> tuple[int, int, int]:
     """Fill the arrays; return how many rows, hard decimals and bad lines there are.
 
     ``names`` gets (namespace start, its end, feature start, its end) of every feature, ``crcs`` CRC-32 of
     ``namespace^feature``. ``hard`` gets (kind, slot, start, end, scale's start, scale's end) of decimals left to
-    Python: kind 0 a label, 1 an importance, 2 a base, 3 a value, 4 a scale. A bad line leaves nothing else.
+    Python: kind 0 a label, 1 an importance, 2 a base, 3 a value, 4 a scale. ``tags`` gets where the tag of every row
+    starts and ends. A bad line leaves nothing else. ``numbers`` (3) and ``spans`` (4, 3) are room to work in.
     """
-    p = line = row = pair = n_hard = n_bad = 0
-    numbers = np.empty(3)
-    spans = np.empty((3, 3), np.int64)
+    p: Any = 0
+    line = row = pair = n_hard = n_bad = 0
+    last_window = text.size - WINDOW
     while p < text.size:
         q = p
         while _is_space(at(text, q)):
@@ -130,6 +143,7 @@ def scan_vw_lines(
         if not blank:
             n, p, wrong, token = _head(text, q, numbers, spans)
             labels[row], weights[row], labelled[row] = numbers[0], 1.0, n > 0
+            tags[row, 0], tags[row, 1] = spans[3, 0], spans[3, 1]
             if wrong == 0 and n > 1:
                 weights[row] = numbers[1]
                 if numbers[1] < 0.0 and not spans[1, 2]:
@@ -163,23 +177,37 @@ def scan_vw_lines(
                     n_hard += 1
             crc_space = ALL_ONES
             if space_end > space:
-                crc_space = crc_over(ALL_ONES, text, space, space_end)
-                crc_space = CRC[(crc_space ^ np.uint32(94)) & BYTE] ^ (crc_space >> EIGHT)
+                crc_space = crc_of_space(text, space, space_end)
             while wrong == 0:
+                while _is_space(at(text, p)):
+                    p += 1
+                while p < last_window and scale_hi == 0 and not _ends_name(at(text, p)):
+                    value, name_end, length, plain = _plain_feature(text, ULL(p))
+                    after = at(text, ULL(p) + length)
+                    value *= scale
+                    if not plain or after not in (10, 32, 124) or not np.isfinite(value):
+                        break
+                    names[ULL(pair), 0], names[ULL(pair), 1] = space, space_end
+                    names[ULL(pair), 2], names[ULL(pair), 3] = p, ULL(p) + name_end
+                    crcs[ULL(pair)] = crc_of_name(crc_space, text, ULL(p), name_end) ^ ALL_ONES
+                    values[ULL(pair)] = value
+                    pair += 1
+                    p += np.int64(length)
+                    if after != 32:
+                        break
+                    p += 1
                 while _is_space(at(text, p)):
                     p += 1
                 if at(text, p) == 10 or at(text, p) == 124:
                     break
                 token = p
-                crc = crc_space
                 while not (at(text, p) == 10 or _ends_name(at(text, p))):
-                    crc = CRC[(crc ^ np.uint32(at(text, p))) & BYTE] ^ (crc >> EIGHT)
                     p += 1
                 if p == token:
                     wrong = NO_NAME
                     break
                 names[pair, 0], names[pair, 1], names[pair, 2], names[pair, 3] = space, space_end, token, p
-                crcs[pair] = crc ^ ALL_ONES
+                crcs[pair] = crc_over(crc_space, text, token, p) ^ ALL_ONES
                 value, state = 1.0, 0
                 start = p
                 if at(text, p) == 58:
@@ -217,123 +245,10 @@ def scan_vw_lines(
 
 @compiled
 def count_rows_and_names(text: Any) -> tuple[int, int, int]:
-    """Return how many line ends and bars there are, and at most how many features: each is after a space or bar."""
-    rows = names = bars = 0
-    before = False
+    """Return how many line ends and bars there are, and at most how many features: each is after a space or a bar."""
+    rows = bars = spaces = 0
     for byte in text:
-        space = byte == 32 or 9 <= byte <= 13 or byte == 124
-        names += before and not space
-        before = space
         rows += byte == 10
         bars += byte == 124
-    return rows, bars, names
-
-
-@compiled
-def _same(text: Any, name: Any, arena: Any, lo: int, hi: int) -> bool:
-    """Whether the name stands at ``arena[lo:hi]``: ``namespace^feature``, or the feature alone."""
-    space, length = name[1] - name[0], name[3] - name[2]
-    prefix = space + 1 if space > 0 else 0
-    same = hi - lo == prefix + length and (space == 0 or arena[lo + space] == 94)
-    k = 0
-    while same and k < space:
-        same = arena[lo + k] == text[name[0] + k]
-        k += 1
-    k = 0
-    while same and k < length:
-        same = arena[lo + prefix + k] == text[name[2] + k]
-        k += 1
-    return same
-
-
-@compiled
-def find_names(
-    text: Any,
-    names: Any,
-    crcs: Any,
-    first: int,
-    slots: Any,
-    arena: Any,
-    starts: Any,
-    known: Any,
-    size: int,
-    grow: bool,
-    out: Any,
-) -> tuple[int, int]:
-    """Give every name from ``first`` on its number; return (how many names are done, how many the table holds).
-
-    It stops early where the table has no room for a new name. A name the table does not know gets -1 unless it grows.
-    """
-    mask = slots.shape[0] - 1
-    for i in range(first, names.shape[0]):
-        slot = np.int64(crcs[i]) & mask
-        found = -1
-        while slots[slot] >= 0:
-            k = slots[slot]
-            if known[k] == crcs[i] and _same(text, names[i], arena, starts[k], starts[k + 1]):
-                found = k
-                break
-            slot = (slot + 1) & mask
-        if found < 0 and grow:
-            space, length = names[i, 1] - names[i, 0], names[i, 3] - names[i, 2]
-            prefix = space + 1 if space > 0 else 0
-            lo = starts[size]
-            full = 2 * (size + 1) > slots.shape[0] or size + 2 > starts.shape[0]
-            if full or lo + prefix + length > arena.shape[0]:
-                return i, size
-            for k in range(space):
-                arena[lo + k] = text[names[i, 0] + k]
-            if space > 0:
-                arena[lo + space] = 94
-            for k in range(length):
-                arena[lo + prefix + k] = text[names[i, 2] + k]
-            starts[size + 1] = lo + prefix + length
-            known[size] = crcs[i]
-            slots[slot] = size
-            found = size
-            size += 1
-        out[i] = found
-    return names.shape[0], size
-
-
-@compiled
-def put_in_slots(slots: Any, known: Any, size: int) -> None:
-    """Put every name into an empty table of slots."""
-    mask = slots.shape[0] - 1
-    for k in range(size):
-        slot = np.int64(known[k]) & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = k
-
-
-@compiled_with_arrays
-def sort_and_sum(indptr: Any, places: Any, values: Any) -> int:
-    """Sort every row by place, adding up what shares one and leaving out -1; return how many entries are left.
-
-    ``indptr``, ``places`` and ``values`` are overwritten.
-    """
-    kept = 0
-    for row in range(indptr.shape[0] - 1):
-        lo, hi = indptr[row], indptr[row + 1]
-        ascending = True
-        for k in range(lo + 1, hi):
-            if places[k] <= places[k - 1]:
-                ascending = False
-                break
-        if not ascending:
-            order = np.argsort(places[lo:hi], kind="mergesort")  # stable: sums in the order of the line
-            places[lo:hi] = places[lo:hi][order]
-            values[lo:hi] = values[lo:hi][order]
-        first = kept
-        for k in range(lo, hi):
-            if places[k] < 0:
-                continue
-            if kept > first and places[kept - 1] == places[k]:
-                values[kept - 1] += values[k]
-            else:
-                places[kept], values[kept] = places[k], values[k]
-                kept += 1
-        indptr[row] = first
-    indptr[indptr.shape[0] - 1] = kept
-    return kept
+        spaces += (byte == 32) | (byte - np.uint8(9) < 5)
+    return rows, bars, bars + spaces

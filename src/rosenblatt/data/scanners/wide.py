@@ -13,7 +13,7 @@ from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
 MASK = 32  # bytes that a mask speaks of
-WINDOW = 80 if sys.byteorder == "little" else sys.maxsize  # elsewhere bytes are read one by one
+WINDOW = 80 if sys.byteorder == "little" else 1 << 62  # elsewhere bytes are read one by one
 
 BYTE, BIT = ir.IntType(8), ir.IntType(1)
 WORD = ir.IntType(64)
@@ -102,3 +102,17 @@ def high_product(typing: Any, a: Any, b: Any) -> Any:
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), WORD)
 
     return types.uint64(types.uint64, types.uint64), emit
+
+
+@intrinsic
+def ends_of_names(typing: Any, text: Any, p: Any) -> Any:
+    """Return the mask of white space, colons and bars: what a name of Vowpal Wabbit ends before."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = _loaded(context, builder, signature, arguments, BYTES)
+        ends = builder.icmp_unsigned("<", builder.sub(found, _splat(9)), _splat(5))
+        for byte in (32, 58, 124):
+            ends = builder.or_(ends, builder.icmp_unsigned("==", found, _splat(byte)))
+        return _as_mask(builder, ends)
+
+    return types.uint64(text, p), emit
