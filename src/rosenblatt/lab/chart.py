@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-WIDTH, HEIGHT = 420, 168
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 36
+WIDTH, HEIGHT = 420, 172
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 28, 38
 FEW = 24  # points that are also drawn as dots
 FAR = 8.0  # a bound this many times the run is drawn on a logarithmic scale
 
@@ -33,7 +33,7 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
     drawn = [c for c in curves if len(c.x)]
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}" '
-        'font-family="system-ui, sans-serif" font-size="15.5">'
+        'font-family="system-ui, sans-serif" font-size="17">'
     ]
     if not drawn:
         parts.append(
@@ -75,7 +75,7 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
             f'<line x1="{place}" x2="{place + 20}" y1="10" y2="10" stroke="{c.colour}" stroke-width="3"{dash}/>'
         )
         parts.append(f'<text x="{place + 26}" y="15" fill="var(--ink)">{escape(c.label)}</text>')
-        place += 26 + 8.2 * len(c.label) + 18
+        place += 26 + 9.0 * len(c.label) + 14
     return "".join([*parts, "</svg>"])
 
 

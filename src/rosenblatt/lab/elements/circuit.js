@@ -3,10 +3,10 @@ export default {
   template: `
   <div class="lab-circuit">
     <svg :viewBox="'0 0 ' + drawing.width + ' ' + drawing.height" role="group" :aria-label="label"
-         :style="{maxWidth: 1.15 * drawing.width + 'px', minWidth: 0.85 * drawing.width + 'px'}" font-family="system-ui, sans-serif">
+         :style="{maxWidth: 1.15 * drawing.width + 'px', minWidth: 0.87 * drawing.width + 'px'}" font-family="system-ui, sans-serif">
       <g v-for="(w, i) in drawing.wires" :key="'w'+i">
         <path :d="curve(w)" fill="none" :stroke="w.less ? '#D55E00' : 'var(--faint)'" stroke-width="2.2" :stroke-dasharray="w.less ? '7 4' : ''" />
-        <text v-if="w.weight && few" :x="middle(w)[0]" :y="middle(w)[1] - 4" text-anchor="middle" font-size="15" fill="var(--ink)"
+        <text v-if="w.weight && few" :x="middle(w)[0]" :y="middle(w)[1] - 4" text-anchor="middle" font-size="16.5" fill="var(--ink)"
               stroke="var(--raised)" stroke-width="5" paint-order="stroke">{{ w.weight }}</text>
       </g>
       <g v-for="(n, i) in drawing.nodes" :key="'n'+i" :tabindex="active ? 0 : -1" :role="active ? 'button' : null"
@@ -17,7 +17,7 @@ export default {
               :stroke="i === drawing.chosen ? '#0072B2' : 'var(--faint)'" :stroke-width="i === drawing.chosen ? 4 : 1.5" />
         <circle v-else :cx="n.x" :cy="n.y" r="30" fill="var(--raised)" :stroke="i === drawing.chosen ? '#0072B2' : 'var(--ink)'"
                 :stroke-width="i === drawing.chosen ? 4 : 2" />
-        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="n.name.length > 4 ? 14 : 16" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
+        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="n.name.length > 4 ? 16.2 : 17" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
       </g>
     </svg>
   </div>`,

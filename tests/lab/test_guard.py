@@ -1,0 +1,51 @@
+"""The lab answers to its own pages only, on loopback."""
+
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from rosenblatt.lab.app import address_of, listening
+
+PAGE = "GET / HTTP/1.1"
+SOCKET = "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1"
+UPGRADE = (
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n"
+)
+
+
+def status(address, request, host, origin=None):
+    parts = urlsplit(address)
+    upgrade = UPGRADE if request is SOCKET else "Connection: close\r\n"
+    lines = f"{request}\r\nHost: {host.format(port=parts.port)}\r\n{upgrade}"
+    if origin is not None:
+        lines += f"Origin: {origin.format(port=parts.port)}\r\n"
+    with socket.create_connection((parts.hostname, parts.port), timeout=20) as line:
+        line.sendall((lines + "\r\n").encode())
+        return int(line.makefile("rb").readline().split()[1])
+
+
+@pytest.mark.parametrize("request_line", [PAGE, SOCKET], ids=["page", "websocket"])
+@pytest.mark.parametrize(
+    ("host", "origin", "good"),
+    [
+        ("127.0.0.1:{port}", None, True),
+        ("localhost:{port}", "http://localhost:{port}", True),
+        ("evil.example", None, False),
+        ("evil.example:{port}", "http://evil.example:{port}", False),
+        ("127.0.0.1:{port}", "http://evil.example", False),
+        ("127.0.0.1:{port}", "null", False),
+    ],
+)
+def test_only_own_pages_are_answered(address, request_line, host, origin, good):
+    told = status(address, request_line, host, origin)
+    assert told == (101 if request_line is SOCKET else 200) if good else told in (403, 421)
+
+
+def test_a_port_that_is_taken_is_named():
+    with listening(0) as own:
+        port = own.getsockname()[1]
+        assert address_of(own) == f"http://127.0.0.1:{port}"
+        with pytest.raises(ValueError, match=f"port {port} is taken"):
+            listening(port)

@@ -1,0 +1,348 @@
+"""Every page in a real browser: by mouse and by keyboard, on a desk and on a phone, light and dark."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.lab.conftest import SIZES
+
+from rosenblatt import Perceptron
+from rosenblatt.lab.playground_state import PlaygroundState
+from rosenblatt.lab.points import arrays
+from rosenblatt.lab.table import from_query
+
+PAGES = [
+    "/?clock=7&proof=yes&beside=perceptron.logistic",
+    "/game?rounds=5",
+    "/gates?gate=XOR&proof=yes",
+    "/networks",
+    "/lessons/04-convergence",
+]
+
+# The smallest text that is seen, and whether anything sticks out of the window.
+SMALLEST = """() => {
+  let least = 99, where = '';
+  const walk = document.createTreeWalker(document.querySelector('#app'), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode, own = text.parentElement, box = own.getBoundingClientRect();
+    if (!text.data.trim() || !box.width || own.closest('.q-icon, .q-tooltip, sub, style, script')) continue;
+    const svg = own.closest('svg'), scale = svg ? svg.getScreenCTM().a : 1;
+    const floats = own.closest('.q-field--float .q-field__label'); // drawn at three quarters
+    const size = parseFloat(getComputedStyle(own).fontSize) * scale * (floats ? 0.75 : 1);
+    if (size > 0.1 && size < least) { least = size; where = text.data.trim().slice(0, 40); }
+  }
+  return [least, where];
+}"""
+
+CUT_OFF = "[...document.querySelectorAll('.lab-card')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+
+
+def at(page, x, y, part="main .lab-plane:not(.small) svg"):
+    """Where a point of the plane is on the screen."""
+    box = page.locator(part).first.bounding_box()
+    return box["x"] + (x + 4) / 8 * box["width"], box["y"] + (3 - y) / 6 * box["height"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_is_whole_and_readable(visit, size, theme):
+    visitor = visit(size=size, theme=theme)
+    for path in PAGES:
+        page = visitor.open(path)
+        page.wait_for_selector(".lab-card")
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+        least, where = page.evaluate(SMALLEST)
+        assert least >= 13.9, (path, where)
+        assert page.evaluate("document.body.classList.contains('body--dark')") == (theme == "dark")
+        assert page.evaluate(CUT_OFF) == 0, path
+
+
+def ledger_on(page):
+    rows = page.locator('[data-part="ledger"] tbody tr').all_inner_texts()
+    return [[cell.strip() for cell in row.split("\t")] for row in reversed(rows)]
+
+
+def test_the_page_and_the_library_agree(visit):
+    """Points put by mouse, stepped by buttons; then the library on the data of the address line."""
+    visitor = visit()
+    page = visitor.open("/?data=none")
+    for tool, places in (
+        ("Put +1", [(1, 1), (2, 0.5), (0.5, 2), (-1, 1.5)]),
+        ("Put −1", [(-2, -1), (0, -1.5), (1, -2)]),
+    ):
+        page.get_by_role("button", name=tool).click()
+        visitor.until(tool="plus" if tool == "Put +1" else "minus")
+        for x, y in places:
+            before = visitor.query.get("points", "")
+            page.mouse.click(*at(page, x, y))
+            page.wait_for_function(
+                "before => new URL(location.href).searchParams.get('points') !== before", arg=before
+            )
+    for name, clock in (("Step", 1), ("Step", 2)):
+        page.get_by_role("button", name=name, exact=True).click()
+        visitor.until(clock=clock)
+    page.get_by_role("button", name="Run").click()
+    page.get_by_text("A clean pass").wait_for()
+    state, problems = from_query(PlaygroundState, visitor.query)
+    assert problems == []
+    assert len(state.points) == 7
+    X, y = arrays(state.points)
+    assert np.abs(X[0] - [1, 1]).max() < 0.03
+    model = Perceptron(hypothesis="last", shuffle=False, max_iter=200).fit(X, y)
+    assert state.clock == model.clock_
+    shown = ledger_on(page)
+    assert len(shown) == len(model.ledger_) <= 60
+    for cells, line in zip(shown, model.ledger_, strict=True):
+        assert int(cells[0]) >= 1
+        assert int(cells[1]) == line["clock"] + 1
+        assert int(cells[2]) == line["row"] % len(y)
+        assert float(cells[4].split()[0].replace("−", "-")) == pytest.approx(line["score"], abs=0.006)
+        assert float(cells[6]) == pytest.approx(line["sqnorm"], rel=1e-3)
+    told = page.locator('[data-part="weights"]').inner_text().replace("−", "-").replace("\n", "")
+    numbers = [float(part) for part in re.findall(r"= (-?\d+\.\d+)", told)]
+    np.testing.assert_allclose(numbers, [model.intercept_[0], *model.coef_[0]], atol=0.006)
+
+
+def test_points_are_dragged_flipped_and_erased(visit):
+    visitor = visit()
+    page = visitor.open("/?data=own&points=a100_100b-100_-100&clock=2")
+    page.mouse.move(*at(page, 1, 1))
+    page.mouse.down()
+    page.mouse.move(*at(page, 2, -1), steps=8)
+    page.mouse.up()
+    page.wait_for_function(
+        "() => /^a(19|20)\\d_-(9|10)/.test(new URL(location.href).searchParams.get('points'))"
+    )
+    page.get_by_role("button", name="Flip").click()
+    visitor.until(tool="flip")
+    page.mouse.click(*at(page, -1, -1))
+    page.wait_for_function("() => /a-100_-100$/.test(new URL(location.href).searchParams.get('points'))")
+    page.get_by_role("button", name="Erase").click()
+    visitor.until(tool="erase")
+    page.mouse.click(*at(page, -1, -1))
+    page.wait_for_function("() => !/-100_-100$/.test(new URL(location.href).searchParams.get('points'))")
+    assert page.locator('[data-part="plus"], [data-part="minus"]').count() == 1
+
+
+def test_the_playground_by_keyboard(visit):
+    visitor = visit()
+    page = visitor.open("/?data=none&tool=plus")
+    page.locator("main .lab-plane svg").first.focus()
+    for key in ("ArrowUp", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    visitor.until(points="a10_10")
+    page.get_by_role("button", name="Put −1").press("Enter")
+    visitor.until(tool="minus")
+    page.locator("main .lab-plane svg").first.focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Enter")
+    visitor.until(points="a10_10b-140_10")
+    page.keyboard.press("Alt+ArrowDown")
+    visitor.until(points="a10_10b-140_0")
+    page.locator("h2").first.click()
+    for key, clock in (("s", 1), ("u", 2), ("e", 4), ("b", 2)):
+        page.keyboard.press(key)
+        visitor.until(clock=clock)
+
+
+def test_touch_puts_points_on_a_phone_and_controls_are_in_a_drawer(visit):
+    visitor = visit(size="phone", has_touch=True, is_mobile=True)
+    page = visitor.open("/?data=none&tool=plus")
+    page.touchscreen.tap(*at(page, 1, 1))
+    page.wait_for_function("() => /^a\\d/.test(new URL(location.href).searchParams.get('points') || '')")
+    assert not page.get_by_text("Upload CSV").is_visible()
+    page.get_by_role("button", name="Controls").click()
+    page.get_by_text("Upload CSV").wait_for(state="visible")
+
+
+def test_the_first_visit_shows_data_and_one_highlighted_button(visit):
+    page = visit().open("/")
+    assert page.locator('[data-part="plus"]').count() > 10
+    assert page.locator(".glow").all_inner_texts()[0].endswith("Step")
+    assert page.locator(".glow").count() == 1
+
+
+def test_is_it_separable_draws_the_proof(visit):
+    visitor = visit()
+    page = visitor.open("/?data=xor&n=8&noise=0.1")
+    page.get_by_role("button", name="Is it separable?").click()
+    page.get_by_text("rows contradict each other", exact=False).first.wait_for()
+    assert page.locator('circle[data-part="culprit"]').count() >= 3
+    assert page.locator('[data-part="meet"]').count() == 1
+    page = visitor.open("/?proof=yes")
+    page.get_by_text("Yes: margin").wait_for()
+    assert page.locator('line[data-part="band"]').count() == 2
+
+
+def test_settings_change_the_state(visit):
+    visitor = visit()
+    page = visitor.open("/?n=20")
+    for label, option, name, value in (
+        ("Rule", "Passive-aggressive", "rule", "passive-aggressive"),
+        ("Order", "Shuffled every pass", "order", "shuffled"),
+        ("Feature map or kernel", "Kernel: Gaussian", "space", "kernel-rbf"),
+        ("Learner", "Closest centroid", "learner", "centroid"),
+    ):
+        page.get_by_role("combobox", name=label, exact=True).click()
+        page.get_by_role("option", name=option, exact=True).click()
+        visitor.until(**{name: value})
+    page.get_by_role("slider", name="Points").locator(".q-slider__track-container").press("ArrowRight")
+    visitor.until(n=21)
+    page.get_by_role("button", name=re.compile("Theme")).click()
+    visitor.until(theme="dark")
+    page.wait_for_function("document.body.classList.contains('body--dark')")
+    page.reload()
+    page.wait_for_function("document.body.classList.contains('body--dark')")
+    assert page.get_by_text("Fitted in one go").is_visible()
+
+
+def test_a_table_is_uploaded(visit, tmp_path):
+    table = tmp_path / "flowers.csv"
+    table.write_text("width,length,kind\n1,2,a\n2,1,a\n5,6,b\n6,5,b\n")
+    visitor = visit()
+    page = visitor.open("/")
+    page.get_by_role("button", name="Upload CSV").click()
+    page.locator('input[type="file"]').set_input_files(table)
+    page.get_by_role("button", name="Use these columns").click()
+    visitor.until(data="own", x_name="width", y_name="length")
+    assert len(from_query(PlaygroundState, visitor.query)[0].points) == 4
+
+
+def test_share_and_export(visit):
+    visitor = visit()
+    visitor.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visitor.open("/?clock=5")
+    page.get_by_role("button", name="Share").click()
+    page.wait_for_function("navigator.clipboard.readText().then(text => text === location.href)")
+    page.get_by_role("button", name="Export").click()
+    code = page.locator('[data-part="code"]').inner_text()
+    compile(code, "shown.py", "exec")
+    for name, begins in (
+        ("Picture, SVG", b"<svg"),
+        ("Picture, PNG", b"\x89PNG"),
+        ("Code, .py", b"# Made by"),
+    ):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=name).click()
+        content = Path(saved.value.path()).read_bytes()
+        assert content.startswith(begins)
+        assert b"var(--" not in content
+
+
+def test_a_bad_link_is_told_and_the_rest_is_used(visit):
+    visitor = visit()
+    page = visitor.open("/?eta=7&n=12")
+    page.get_by_text("eta must be a number from 0.01 to 1").wait_for()
+    visitor.until(n=12, eta=None)
+
+
+def test_the_game_as_a(visit):
+    visitor = visit()
+    page = visitor.open("/game?role=A&angle=90")
+    page.mouse.click(*at(page, 0, -1))
+    page.get_by_text("Refused: u says −1 here").wait_for()
+    page.mouse.click(*at(page, 3.5, 2))
+    page.get_by_text("more than R").wait_for()
+    page.mouse.click(*at(page, 1, 1))
+    page.get_by_text("Round 1: B errs.").wait_for()
+    page.locator("main .lab-plane svg").first.focus()
+    for key in ("Shift+ArrowUp", "Shift+ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("Round 2").wait_for()
+    assert page.locator('[data-part="rounds"] tbody tr').count() == 2
+
+
+def test_the_game_as_b_and_as_a_spectator(visit):
+    visitor = visit()
+    page = visitor.open("/game?role=B")
+    assert page.locator('[data-part="secret"]').count() == 0
+    page.mouse.move(*at(page, 0, 0))
+    page.mouse.down()
+    page.mouse.move(*at(page, 0, 2), steps=4)
+    page.mouse.up()
+    visitor.until(aim=90)
+    page.get_by_role("button", name="Let A present").click()
+    page.get_by_text("Round 1:").wait_for()
+    page.get_by_role("button", name="Show u").click()
+    page.locator('line[data-part="secret"]').wait_for()
+    page = visitor.open("/game")
+    page.keyboard.press("s")
+    visitor.until(rounds=1)
+    page.get_by_role("button", name="To the end").click()
+    page.get_by_text("the game is over").wait_for()
+    assert "19 mistakes in 19 rounds; R²/γ² = 39.06" in page.locator('[data-part="verdict"]').inner_text()
+
+
+def test_gates_are_set_learned_and_wired(visit):
+    visitor = visit()
+    page = visitor.open("/gates?w1=1&w2=1&b=-1.4")
+    page.get_by_text("This unit is AND.").wait_for()
+    for b in ("-1.3", "-1.2", "-1.1", "-1", "-0.9"):
+        page.get_by_role("slider", name="Bias b").locator(".q-slider__track-container").press("ArrowRight")
+        visitor.until(b=b)
+    page.get_by_text("2 of 4 rows wrong.").wait_for()
+    page.get_by_role("button", name="Learn until clean").click()
+    page.get_by_text("This unit is AND.").wait_for()
+    page.get_by_role("combobox", name="Truth table wanted").first.click()
+    page.get_by_role("option", name="XOR").click()
+    visitor.until(gate="XOR")
+    page.get_by_role("button", name="Can one unit do it?").click()
+    page.get_by_text("contradict each other").wait_for()
+    assert page.locator('[data-part="culprit"]').count() == 4
+    assert page.get_by_text("The network is XOR.").is_visible()
+    page.get_by_label("unit OR").click()
+    page.get_by_label("unit AND").click()
+    visitor.until(wiring="NAND.0.1-OR.0.1-AND.2")
+    page.get_by_text("of 4 rows differ from XOR").wait_for()
+    page.get_by_label("unit OR").press("Enter")
+    page.get_by_label("unit AND").press("Enter")
+    visitor.until(wiring=None)
+    page.get_by_text("The network is XOR.").wait_for()
+
+
+def test_networks_are_built_on_what_is_drawn(visit):
+    visitor = visit()
+    page = visitor.open("/networks")
+    page.get_by_text("Zero errors").wait_for()
+    page.get_by_role("button", name="Flip").click()
+    visitor.until(tool="flip")
+    page.mouse.click(*at(page, 1.5, 1.2))
+    visitor.until(data="own")
+    page.get_by_text("1 unit, 0 of 4 wrong").wait_for()
+    page.get_by_role("combobox", name="Examples").click()
+    page.get_by_role("option", name="Parity of 3 inputs").click()
+    page.get_by_text("0 of 8 wrong").wait_for()
+    page.get_by_role("combobox", name="Built by").click()
+    page.get_by_role("option", name="Backpropagation").click()
+    page.get_by_text("Nothing is promised").wait_for()
+
+
+def test_a_lesson_leads_into_the_lab(visit):
+    visitor = visit()
+    page = visitor.open("/lessons")
+    page.get_by_role("link", name="13. Gates and XOR").click()
+    page.get_by_role("link", name="XOR", exact=True).click()
+    page.wait_for_url(re.compile(r"/gates\?gate=XOR&proof=yes"))
+    page.get_by_text("contradict each other").wait_for()
+
+
+def test_twenty_visitors_do_not_see_each_other(visit):
+    visitor = visit()
+    pages = []
+    for number in range(20):
+        page = visitor.page if number == 0 else visitor.context.new_page()
+        page.goto(f"{visitor.address}/?n={20 + number}", wait_until="commit")
+        pages.append(page)
+    for page in pages:
+        page.wait_for_function("window.socket && window.socket.connected")
+    for number, page in enumerate(pages):
+        for _ in range(1 + number % 3):
+            page.get_by_role("button", name="Step", exact=True).click()
+    for number, page in enumerate(pages):
+        page.wait_for_function(
+            "clock => new URL(location.href).searchParams.get('clock') === clock", arg=str(1 + number % 3)
+        )
+        assert page.locator("[data-part=plus], [data-part=minus]").count() == 20 + number
+        assert f"{20 + number} points" in page.locator(".lab-status").inner_text()
