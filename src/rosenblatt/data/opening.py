@@ -1,7 +1,7 @@
 """The door to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,14 @@ from numpy.typing import NDArray
 from rosenblatt.data.bad_input import BadInput, BadLine, LateZero
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
+from rosenblatt.data.openers import OPENERS, Wishes
+from rosenblatt.data.schema import Schema, schema_from_dict
 from rosenblatt.data.sniff import find_format
 from rosenblatt.data.sources import Source, files_in, name_of, paths_of
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.standard_input import STANDARD_INPUT
 from rosenblatt.data.words import Words
 
-if TYPE_CHECKING:
-    from rosenblatt.data.column_sources import ColumnSource
-
-FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "mbox", "maildir", "folders")
+FORMATS = tuple(OPENERS)
 
 
 class AllExamples(NamedTuple):
@@ -64,7 +61,7 @@ def open_examples(
     batch_rows : rows of every batch but the last; None for batches as they are read, without copying
     schema : the schema of a trained model (or its ``to_dict()``), to encode new files as in training
     skip_bad : pass over bad lines and list them in ``skipped``, instead of raising at the first
-    zero_based : whether LIBSVM indices count from 0; seen from the first lines by default, or as the schema says
+    zero_based : whether LIBSVM indices count from 0; looked for by default, or as the schema says
     header : whether the first line of a CSV file names its columns; found from the first lines by default
     text : columns that are text, each to become a bag of words; those that read like prose by default
     words : how text becomes words; single words, lower case, 1 where they occur by default
@@ -88,7 +85,6 @@ def open_examples(
     if format not in (None, *FORMATS):
         raise ValueError(f"format is {format!r}: expected one of {', '.join(FORMATS)}")
     path = name_of(source)
-    fields = [text] if isinstance(text, str) else list(text)
     if path.startswith("sample:"):
         from rosenblatt.data.samples import SampleExamples
 
@@ -100,131 +96,24 @@ def open_examples(
     if format == "folder of files":
         paths = [file for folder in paths for file in files_in(folder)]
         format = find_format(paths[0])
-    cut = (words or Words()).check()
-    if format == "libsvm":
-        from rosenblatt.data.libsvm import open_libsvm
-
-        return open_libsvm(
-            paths,
-            path=path,
-            target=target,
-            schema=known,
-            grow=grow,
-            zero_based=zero_based,
-            batch_rows=batch_rows,
-            skip_bad=skip_bad,
-        )
-    if format == "vw":
-        from rosenblatt.data.vowpal_wabbit import open_vw
-
-        return open_vw(
-            paths,
-            path=path,
-            target=target,
-            schema=known,
-            grow=grow,
-            bits=hash_bits,
-            batch_rows=batch_rows,
-            skip_bad=skip_bad,
-        )
-    if format in ("jsonl", "mbox", "maildir", "folders"):
-        named = _named(known, path)
-        if format == "jsonl":
-            from rosenblatt.data.json_lines import JsonExamples
-
-            return JsonExamples(
-                paths,
-                path=path,
-                target=target,
-                schema=named,
-                grow=grow,
-                text=fields,
-                words=cut,
-                bits=hash_bits,
-                batch_rows=batch_rows,
-                skip_bad=skip_bad,
-            )
-        from rosenblatt.data.mail import MailExamples
-
-        return MailExamples(
-            paths,
-            path=path,
-            format=format,
-            target=target,
-            schema=named,
-            grow=grow,
-            words=cut,
-            bits=hash_bits,
-            batch_rows=batch_rows,
-            skip_bad=skip_bad,
-        )
-    from rosenblatt.data.attributes import Wish
-
-    if format == "arrow":
-        from rosenblatt.data.arrow_batches import BatchFile, holds_batches
-
-        if all(holds_batches(one) for one in paths):
-            if len(paths) > 1:
-                raise BadInput(path, None, "several files of converted batches: open one at a time")
-            return BatchFile(paths[0], known, batch_rows, skip_bad)
-    if isinstance(known, NamedSchema) or (at_once and not isinstance(known, TableSchema)):
-        from rosenblatt.data.open_table import OpenTableExamples
-
-        return OpenTableExamples(
-            _columns(paths, format, header),
-            path=path,
-            format=format,
-            target=target,
-            schema=_named(known, path),
-            grow=grow,
-            text=fields,
-            words=cut,
-            bits=hash_bits,
-            batch_rows=batch_rows,
-            skip_bad=skip_bad,
-        )
-    wish = Wish(text=fields, words=cut, scale=scale)
-    if STANDARD_INPUT in paths:
-        standard_input().keep()  # a table is read twice: for the kinds of its columns, then for its rows
-    if format in ("csv", "tsv") and len(paths) == 1:
-        from rosenblatt.data.table import open_table
-
-        return open_table(
-            paths[0],
-            target=target,
-            schema=known,
-            separator="\t" if format == "tsv" else None,
-            batch_rows=batch_rows,
-            skip_bad=skip_bad,
-            named=header,
-            wish=wish,
-        )
-    from rosenblatt.data.columns import ColumnExamples
-
-    return ColumnExamples(
-        _columns(paths, format, header),
+    asked = Wishes(
         path=path,
+        paths=paths,
         format=format,
         target=target,
         schema=known,
-        wish=wish,
+        grow=grow,
+        zero_based=zero_based,
+        header=header,
+        text=[text] if isinstance(text, str) else list(text),
+        words=(words or Words()).check(),
+        scale=scale,
+        hash_bits=hash_bits,
+        at_once=at_once,
         batch_rows=batch_rows,
         skip_bad=skip_bad,
     )
-
-
-def _named(schema: Schema | None, path: str) -> NamedSchema | None:
-    if schema is not None and not isinstance(schema, NamedSchema):
-        raise BadInput(path, None, "has features by name, but the model was trained on another kind of file")
-    return schema
-
-
-def _columns(paths: list[str], format: str, header: bool | None) -> "list[ColumnSource]":
-    from rosenblatt.data.column_sources import ArrowSource, DelimitedSource, ParquetSource
-
-    if format in ("csv", "tsv"):
-        return [DelimitedSource.open(path, "\t" if format == "tsv" else None, header) for path in paths]
-    return [(ParquetSource if format == "parquet" else ArrowSource)(path) for path in paths]
+    return OPENERS[format](asked)
 
 
 def read_all(source: Source, **options: Any) -> AllExamples:
