@@ -126,7 +126,7 @@ class Store:
         self.last_seq = self._found_last()
 
     def _found_last(self) -> int:
-        tables = ("journal", "keys", "snapshots", "bases")
+        tables = ("journal", "snapshots", "bases")
         last = [self._db.execute(f"SELECT max(seq) FROM {table}").fetchone()[0] for table in tables]
         return max(seq or 0 for seq in last)
 

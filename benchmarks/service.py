@@ -1,0 +1,200 @@
+"""The service under load on loopback: predict, durable feedback, both at once, a restart, and memory.
+
+``python -m benchmarks service``. Server and load tool share this machine's cores; ratios are taken within one run, the
+contestants taking turns. ``ROSENBLATT_JOURNAL`` is how many feedbacks the restart has behind it (1,000,000).
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Ratios, console
+from benchmarks.service_load import as_bodies, load, start, tool
+from rosenblatt.service.messages import Example
+from rosenblatt.service.models import Models
+
+SECONDS, ROUNDS = 3, 4
+FEATURES, BODIES = 20, 64
+JOURNAL = int(os.environ.get("ROSENBLATT_JOURNAL", "1000000"))
+TAIL = 20_000  # at most so many feedbacks come after the newest snapshot, by default
+PREDICTIONS = 1_000_000
+
+
+def examples(n: int, seed: int = 0) -> Iterator[tuple[dict[str, float], str]]:
+    """Yield examples of 20 named numbers, and labels that a plane separates but for a tenth of them."""
+    rng = random.Random(seed)
+    names = [f"feature{at}" for at in range(FEATURES)]
+    for _ in range(n):
+        values = [round(rng.uniform(-1, 1), 4) for _ in names]
+        label = "ab"[(sum(values[:10]) > sum(values[10:])) ^ (rng.random() < 0.1)]
+        yield dict(zip(names, values, strict=True)), label
+
+
+PREDICT = as_bodies([{"features": x} for x, _ in examples(BODIES)])
+FEEDBACK = as_bodies([{"features": x, "label": y} for x, y in examples(BODIES)])
+
+
+class Server:
+    """A process that listens on a port of loopback."""
+
+    def __init__(self, arguments: list[str], port: int) -> None:
+        self.url, self.port = f"http://127.0.0.1:{port}", port
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def ask(self, method: str, path: str, message: Any = None) -> Any:
+        """Send a request, again and again until somebody listens."""
+        for _ in range(6000):
+            wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            with contextlib.closing(wire), contextlib.suppress(ConnectionRefusedError):
+                body = None if message is None else json.dumps(message)
+                wire.request(method, path, body, {"content-type": "application/json"} if body else {})
+                return json.loads(wire.getresponse().read() or b"null")
+            time.sleep(0.01)
+        raise ConnectionError(self.url)
+
+    def resident(self) -> float:
+        """Return the memory that it has, in megabytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    def stop(self) -> None:
+        """Tell it to stop, and wait."""
+        self.process.terminate()
+        self.process.wait()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return int(sock.getsockname()[1])
+
+
+def ours(folder: Path) -> Server:
+    port = free_port()
+    command = "from rosenblatt.cli import main; main()"
+    options = ["serve", "--no-pages", "--data", str(folder), "--port", str(port)]
+    return Server(["-c", command, *options], port)
+
+
+def plain() -> Server:
+    port = free_port()
+    return Server(["-m", "benchmarks.service_plain", str(port)], port)
+
+
+def rates(table: Ratios, folder: Path) -> None:
+    """Predict against plain FastAPI, feedback against predict, and the tail of predict while feedback runs."""
+    service, peer = ours(folder), plain()
+    service.ask("PUT", "/v1/models/m")
+    peer.ask("POST", "/predict", {"features": {"a": 1.0}})
+    model = f"{service.url}/v1/models/m"
+    load(f"{model}/feedback", FEEDBACK, 1)
+    runs = [
+        (
+            load(f"{peer.url}/predict", PREDICT, SECONDS),
+            load(f"{model}/predict", PREDICT, SECONDS),
+            load(f"{model}/feedback", FEEDBACK, SECONDS),
+        )
+        for _ in range(ROUNDS)
+    ]
+    peer.stop()
+    assert not any(each.failed for run in runs for each in run)
+    theirs, predict, feedback = (max(run[at].rate for run in runs) for at in range(3))
+    table.add(
+        "predict, 20 features, 5 reasons, 16 connections, one process",
+        f"{predict:,.0f}/s",
+        f"{theirs:,.0f}/s FastAPI + Pydantic",
+        predict / theirs,
+        1.3,
+    )
+    table.add(
+        "feedback, on disk before it is acknowledged", f"{feedback:,.0f}/s", f"{predict:,.0f}/s predict",
+        feedback / predict, 0.7,
+    )  # fmt: skip
+    tails = []
+    for _ in range(ROUNDS):
+        # Each connection waits after its answer, so that all of them make about half of what they could.
+        pause = max(1, round(16_000 / (feedback / 2) - 16_000 / feedback))
+        beside = start(f"{model}/feedback", FEEDBACK, SECONDS + 1, delay=pause)
+        found = load(f"{model}/predict", PREDICT, SECONDS)
+        tails.append((found.p99 / found.p50, found, beside.result().rate))
+    _, found, rate = min(tails, key=lambda each: each[0])
+    table.add(
+        f"p99 of predict while feedback runs at {rate:,.0f}/s, within 5 times p50",
+        f"p99 {1000 * found.p99:.2f} ms",
+        f"p50 {1000 * found.p50:.2f} ms",
+        5 * found.p50 / found.p99,
+        1.0,
+    )
+    service.stop()
+
+
+def memory(table: Ratios, folder: Path) -> None:
+    """A million predictions, a thousand to a request, and what the process has before and after."""
+    service = ours(folder)
+    many = {"examples": [{"features": x} for x, _ in examples(1000)]}
+    for _ in range(PREDICTIONS // 10_000):
+        service.ask("POST", "/v1/models/m/predict", many)
+    before = service.resident()
+    for _ in range(PREDICTIONS // 1000):
+        service.ask("POST", "/v1/models/m/predict", many)
+    after = service.resident()
+    service.stop()
+    table.add(
+        f"memory after {PREDICTIONS:,} predictions more", f"{after:.1f} MB", f"{before:.1f} MB before",
+        before / after, 0.97,
+    )  # fmt: skip
+
+
+def restart(table: Ratios, folder: Path) -> None:
+    """A store with a million feedbacks; how long until a new process is ready to take the next."""
+    models = Models(folder)
+    models.create("m")
+    for count in (JOURNAL - TAIL, TAIL):
+        models.learn("m", ((Example(features=x), y) for x, y in examples(count, seed=count)))
+        if count != TAIL:
+            models.snapshot("m")
+    models.close(snapshot=False)
+    times = []
+    for _ in range(3):
+        service = ours(folder)
+        answer = service.ask("GET", "/readyz")
+        times.append(time.perf_counter() - service.began)
+        assert answer == {"status": "ready"}
+        assert service.ask("GET", "/v1/models/m")["clock"] == JOURNAL
+        service.process.kill()  # without a snapshot, so that the next one has as much to do
+        service.process.wait()
+    table.add(
+        f"restart with {JOURNAL:,} feedbacks journalled, {TAIL:,} after the snapshot",
+        f"{min(times):.2f} s",
+        "5 s",
+        5 / min(times),
+        1.0,
+    )
+
+
+def main() -> None:
+    table = Ratios(f"the service on loopback; load by {tool()}, which shares {os.cpu_count()} cores with it")
+    with tempfile.TemporaryDirectory() as folder:
+        rates(table, Path(folder) / "rates")
+        memory(table, Path(folder) / "rates")
+        restart(table, Path(folder) / "restart")
+    table.show()
+    if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
+        console.print("the machine was busy with other things: trust the ratios, not the rates")
+
+
+if __name__ == "__main__":
+    main()
