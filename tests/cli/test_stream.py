@@ -121,19 +121,63 @@ def test_out_of_core_is_in_core(tmp_path, through):
     options = ["--out-of-core", "--passes", "3", "--no-shuffle", "--model", model, "--json"]
     told = json.loads(run("fit", source, *options, stdin=stdin).stdout)
     assert told["mistakes"] == [epoch.mistakes for epoch in expected.epochs]
-    if through != "stdin":  # which cannot be read again to be scored
-        assert told["accuracy"]["train"]["averaged"]["accuracy"] == pytest.approx(
-            expected.standings["averaged"].accuracy
-        )
+    for name, standing in expected.standings.items():
+        assert told["accuracy"]["train"][name]["accuracy"] == pytest.approx(standing.accuracy)
+    assert told["margin"] == pytest.approx(expected.standings["averaged"].margin)
+    assert told["bound"] == pytest.approx(expected.standings["averaged"].bound)
+    assert told["radius"] == expected.radius
     stored, _ = load_learner(model)
     assert np.array_equal(stored.weights("averaged"), expected.weights("averaged"))
     assert "out of core" in run("fit", source, "--out-of-core", "--passes", "2", stdin=stdin).stdout
 
 
+@pytest.mark.parametrize("hypothesis", ["last", "averaged", "voted", "survivor", "pocket", "random"])
+def test_every_hypothesis_out_of_core_and_a_test_set(tmp_path, hypothesis):
+    path, X, y = svm(tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    test = tmp_path / "test.svm"
+    test.write_text("".join(lines[:40]) + "7 1:1\n")
+    expected = Learner()
+    expected.train(X, y, max_iter=3, shuffle=False)
+    model = tmp_path / "m.safetensors"
+    options = ["--out-of-core", "--passes", "3", "--no-shuffle", "--hypothesis", hypothesis, "--test", test]
+    answer = run("fit", path, *options, "--model", model, "--json")
+    told = json.loads(answer.stdout)
+    right = (expected.predict(X[:40], hypothesis) == y[:40]).sum()
+    assert told["accuracy"]["test"][hypothesis] == {"accuracy": pytest.approx(right / 41), "rows": 41}
+    assert told["test"]["unseen_labels"] == {"7": 1}
+    assert "unseen in training (7)" in answer.stderr
+    labels = run("predict", model, path).stdout.split()
+    assert labels == [str(label) for label in expected.predict(X, hypothesis)]
+    shown = run("fit", path, *options).stdout
+    assert "margin" in shown
+    assert "predicts" in shown
+
+
+def test_reports_out_of_core_are_a_line_each(tmp_path):
+    path, _, y = svm(tmp_path)
+    for options in (["--passes", "2", "--no-shuffle"], ["--passes", "1", "--no-shuffle"], ["--passes", "2"]):
+        answer = run("fit", path, "--out-of-core", "--every", "100", "--json", *options)
+        *reports, last = [json.loads(line) for line in answer.stdout.splitlines()]
+        passes = int(options[1])
+        assert [r["rows"] for r in reports if r["pass"] == passes][-1] == y.size
+        for report in reports:
+            assert report["progressive_loss"] == pytest.approx(report["mistakes"] / report["rows"], abs=1e-6)
+            assert report["seconds_left"] is None or report["seconds_left"] >= 0
+            assert report["bytes_of"] == path.stat().st_size
+        ends = [r["mistakes"] for r in reports if r["pass"] and r["rows"] == y.size]
+        assert set(last["mistakes"]) == set(ends)
+        assert last["rows"] == y.size
+    shown = run("fit", path, "--out-of-core", "--every", "100", "--passes", "1", "--no-shuffle").stdout
+    assert "pass 1 of 1: 300 rows  loss 0." in shown
+    assert "rows/s" in shown
+    assert "belong to a fit out of core" in run("fit", path, "--every", "100", code=2).stderr
+
+
 def test_memory_decides(tmp_path):
     path, _, _ = svm(tmp_path)
-    assert "out of core" in run("fit", path, "--memory", "170MB", "--out-of-core").stdout
-    assert "out of core" not in run("fit", path, "--memory", "170MB").stdout
+    assert "out of core" in run("fit", path, "--memory", "300MB", "--out-of-core").stdout
+    assert "out of core" not in run("fit", path, "--memory", "300MB").stdout
     result = run("fit", path, "--memory", "1KB", code=2)
     assert "more than the memory asked for" in result.stderr
     run("fit", path, "--memory", "plenty", code=2)

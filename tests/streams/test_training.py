@@ -6,7 +6,8 @@ import pytest
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.learner import Learner
 from rosenblatt.streams import cache
-from rosenblatt.streams.training import standings_on, train_on_stream
+from rosenblatt.streams.stock import take_stock
+from rosenblatt.streams.training import train_on_stream
 
 
 @pytest.fixture(autouse=True)
@@ -42,16 +43,95 @@ def test_it_equals_training_in_memory(tmp_path, passes, classes, sort, keep):
     expected = Learner(keep_ledger=False)
     expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
     got = train_on_stream(
-        Learner(keep_ledger=False), open_examples(path, batch_rows=None), path, passes=passes, keep=keep
+        Learner(keep_ledger=False),
+        open_examples(path, batch_rows=None),
+        path,
+        passes=passes,
+        keep=keep,
+        stock=True,
     )
     assert [e.mistakes for e in got.learner.epochs] == [e.mistakes for e in expected.epochs]
     assert got.learner.converged == expected.converged
     for hypothesis in ("last", "averaged"):
         assert np.array_equal(got.learner.weights(hypothesis), expected.weights(hypothesis))
-    found = standings_on(got.learner, open_examples(path, batch_rows=17))
-    for name in ("last", "averaged"):
-        assert found[name].margin == pytest.approx(expected.standings[name].margin)
-        assert found[name].accuracy == pytest.approx(expected.standings[name].accuracy)
+    found = take_stock(got.learner, open_examples(path, batch_rows=17))
+    assert list(got.standings) == list(found) == ["last", "averaged"]
+    for name, told in expected.standings.items():
+        assert found[name] == pytest.approx(told)
+        assert got.standings[name] == pytest.approx(told)
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("classes", [(0, 1), (2, 5, 9)])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, multi_class):
+    path = written(tmp_path, classes)
+    whole = read_all(path)
+    expected = Learner(multi_class=multi_class)
+    expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
+    learner = Learner(multi_class=multi_class)
+    got = train_on_stream(learner, open_examples(path, batch_rows=23), path, passes=passes, stock=True)
+    assert set(got.standings) == set(expected.standings)
+    for name, told in expected.standings.items():
+        assert got.standings[name] == pytest.approx(told)
+        assert np.array_equal(got.learner.weights(name), expected.weights(name))
+    assert np.array_equal(got.learner.predict(whole.X, "voted"), expected.predict(whole.X, "voted"))
+
+
+@pytest.mark.parametrize("separable", [True, False])
+def test_without_room_for_all_scores_only_the_bound_of_weights_that_err_is_unknown(tmp_path, separable):
+    path = written(tmp_path, separable=separable)
+    got = train_on_stream(
+        Learner(keep_ledger=False), open_examples(path), path, passes=300 if separable else 3
+    )
+    known, unknown = (
+        take_stock(got.learner, open_examples(path, batch_rows=31), room) for room in (1 << 20, 100)
+    )
+    for name, told in known.items():
+        assert unknown[name].margin == pytest.approx(told.margin)
+        assert unknown[name].accuracy == told.accuracy
+        assert unknown[name].bound == pytest.approx(told.bound if told.margin > 0 else np.inf)
+    assert (known["last"].margin > 0) is separable
+
+
+def test_many_passes_over_a_stream_average_exactly(tmp_path):
+    """The average is that of the weights after every single example of every pass."""
+    path = written(tmp_path, n=60)
+    whole = read_all(path)
+    X, y = whole.X.toarray(), 2 * whole.y - 1
+    w, total = np.zeros(6), np.zeros(6)
+    for _ in range(4):
+        for row, label in zip(X, y, strict=True):
+            x = np.concatenate([[1.0], row])
+            if label * (w @ x) <= 0:
+                w = w + label * x
+            total += w
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path, batch_rows=7), path, passes=4)
+    np.testing.assert_allclose(got.learner.weights("averaged")[0], total / 240, rtol=1e-12)
+
+
+def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.setattr("rosenblatt.streams.training.BUFFER_ROWS", 40)
+    seen = []
+    learner = Learner(keep_ledger=False)
+    learn = learner.learn
+    learner.learn = lambda X, *rest, **more: (seen.append(X.shape[0]), learn(X, *rest, **more))[1]
+    monkeypatch.setattr("rosenblatt.streams.gathering.ROWS", 9)
+    examples = open_examples(path, batch_rows=9)
+    from rosenblatt.streams.gathering import gathered
+
+    monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
+    train_on_stream(learner, examples, path, passes=2, shuffle=True)
+    assert max(seen) <= 40 + 9
+    assert sum(seen) == 400
+
+
+def test_a_ledger_that_outgrows_the_memory_is_said(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.setattr("rosenblatt.streams.training.NEEDED", 0)
+    with pytest.raises(ValueError, match="the ledger of"):
+        train_on_stream(Learner(), open_examples(path), path, passes=3, memory=2000)
 
 
 def test_it_stops_at_a_clean_pass(tmp_path):

@@ -115,11 +115,11 @@ def seconds(value: float) -> str:
     return f"{value:.3f} s" if value < 1 else f"{value:.1f} s"
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, indent: int | None = 1) -> None:
     """Print JSON that every parser reads: what is not finite becomes null."""
     import json
 
-    print(json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(finite(value), indent=indent, ensure_ascii=False, allow_nan=False))
 
 
 def finite(value: Any) -> Any:

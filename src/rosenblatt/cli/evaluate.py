@@ -6,6 +6,7 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.learners import Model, load
 from rosenblatt.cli.predict import known_hypothesis
 from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read_for
+from rosenblatt.cli.regression import regression_report, show_regression
 from rosenblatt.cli.telling import counted, refuse
 
 WIDEST = 12  # classes whose confusions are drawn as a square; of more, the commonest are listed
@@ -38,13 +39,14 @@ def evaluate(
     rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad))
     if rows.y is None:
         refuse(f"{source}: has no target column to score against: name it with --target")
-    report = {"model": model, **_report(trained, chosen, rows)}
+    told = _report if trained.classes is not None else regression_report
+    report = {"model": model, **told(trained, chosen, rows)}
     if json:
         from rosenblatt.cli.drawing import print_json
 
         print_json(report)
     else:
-        _show(report)
+        (_show if trained.classes is not None else show_regression)(report)
 
 
 def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:

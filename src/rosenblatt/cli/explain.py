@@ -1,6 +1,6 @@
 """``rosenblatt explain``: why one row got its score, feature by feature."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from rosenblatt.cli.learners import load
 from rosenblatt.cli.predict import known_hypothesis
 from rosenblatt.cli.reading import Reading, Rows, read_for
 from rosenblatt.cli.telling import refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.learner.explain import Explanation
 
 
 def explain(
@@ -80,12 +83,18 @@ def _told(
     from rosenblatt.learner.explain import explain_row
     from rosenblatt.learner.scoring import decided
 
+    x = rows.X[at : at + 1]
+    scores = trained.scores(x, hypothesis)
+    if trained.classes is None:
+        if label is not None or against is not None:
+            refuse("the model predicts a number: it has no classes for --label and --against")
+        told = explain_row(trained.weights(hypothesis), x, None, feature_names(trained))
+        return {**_as_json(told, rows, at, hypothesis, float(scores[0])), "for": None}
     names = {str(name): name for name in trained.classes.tolist()}
     for given in (label, against):
         if given is not None and given not in names:
             refuse(f"{given!r} is not a class of the model: {', '.join(names)}")
-    x = rows.X[at : at + 1]
-    winner = decided(trained.scores(x, hypothesis), trained.classes)[0]
+    winner = decided(scores, trained.classes)[0]
     speaking = names[label] if label is not None else winner
     against_class = names[against] if against is not None else None
     if len(names) == 2 and against_class is None:
@@ -98,12 +107,16 @@ def _told(
         label=speaking,
         against=against_class,
     )
+    return _as_json(told, rows, at, hypothesis, winner)
+
+
+def _as_json(told: "Explanation", rows: Rows, at: int, hypothesis: str, predicted: Any) -> dict[str, Any]:
     return {
         "source": rows.source,
         "row": at + 1,
         "line": rows.where(at),
         "truth": None if rows.y is None else str(rows.y[at]),
-        "predicted": str(winner),
+        "predicted": str(predicted),
         "hypothesis": hypothesis,
         "for": str(told.label),
         "against": None if told.against is None else str(told.against),
@@ -117,11 +130,15 @@ def _show(told: dict[str, Any], top: int) -> None:
 
     from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number, show, title
 
-    wrong = told["truth"] is not None and told["truth"] != told["predicted"]
+    number_told = told["for"] is None
+    wrong = not number_told and told["truth"] is not None and told["truth"] != told["predicted"]
     verdict = Text(told["predicted"], style=MISTAKE if wrong else "bold")
-    if told["truth"] is not None:
+    if told["truth"] is not None and number_told:
+        verdict.append(f", and it is {told['truth']}", style="dim")
+    elif told["truth"] is not None:
         verdict.append(f", but it is {told['truth']}" if wrong else ", and it is", style="dim")
-    side = told["for"] + (f" against {told['against']}" if told["against"] else "")
+    side = "a number" if number_told else told["for"]
+    side += f" against {told['against']}" if told["against"] else ""
     rows = [
         ("row", f"{told['row']:,} (line {told['line']})"),
         ("predicted", verdict),

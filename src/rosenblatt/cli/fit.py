@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from rosenblatt.cli import options as opt
+from rosenblatt.cli.interrupts import Interruptible, end_interrupted
 from rosenblatt.cli.learners import LEARNERS, Model, Options, trainer
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read, refuse_overwriting
@@ -111,6 +112,14 @@ def fit(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Keep nothing for the next run of what was read out of core.")
     ] = False,
+    hash_bits: Annotated[
+        int,
+        typer.Option("--hash-bits", help="Out of core: hash names into 2^N features; 0 keeps every name."),
+    ] = 0,
+    every: Annotated[
+        int | None,
+        typer.Option("--every", metavar="ROWS", help="Out of core: report after so many rows of a pass."),
+    ] = None,
     report_file: opt.Report = None,
     json: opt.AsJson = False,
 ) -> None:
@@ -155,21 +164,17 @@ def fit(
         if written is not None:
             refuse_overwriting(written, source, test)
     reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
-    from rosenblatt.cli.streamed_fit import fit_on_stream, show_streamed, too_large
+    from rosenblatt.cli.streamed_fit import Streaming, fit_on_stream, too_large
 
     if learner == "perceptron" and (out_of_core or too_large(source, memory)):
         if report_file is not None:
             refuse("--report draws the rows it was trained on: it needs them in memory")
-        if test is not None:
-            refuse("--test is held in memory: score with `rosenblatt evaluate` after an out-of-core fit")
-        streamed = fit_on_stream(source, reading, asked, memory, not no_cache, model)
-        if json:
-            from rosenblatt.cli.drawing import print_json
-
-            print_json(streamed)
-        else:
-            show_streamed(streamed)
+        streaming = Streaming(test, memory, not no_cache, every, json, hash_bits)
+        streamed = fit_on_stream(source, reading, asked, streaming, model, save_ledger)
+        _print(streamed, json, lines=every is not None)
         return
+    if every is not None or hash_bits:
+        refuse("--every and --hash-bits belong to a fit out of core: ask for it with --out-of-core")
     with Progress() as progress:
         started = time.perf_counter()
         progress.tell(f"reading {source}")
@@ -181,12 +186,17 @@ def fit(
             held_out = read(test, reading, rows.schema)
         read_at = time.perf_counter()
         progress.tell("learning", 0, passes)
-        trained = train(
-            asked, rows.X, rows.y, rows.weight, lambda done, words: progress.tell(words, done, passes)
-        )
+        with Interruptible() as interrupt:
+
+            def on_pass(done: int, words: str) -> bool:
+                progress.tell(words, done, passes)
+                return not interrupt.asked
+
+            trained = train(asked, rows.X, rows.y, rows.weight, on_pass)
         trained_at = time.perf_counter()
         progress.tell("scoring")
         report = _report(trained, rows, held_out)
+    report["interrupted"] = interrupt.asked
     report["seconds"] = {
         "read": round(read_at - started, 6),
         "learn": round(trained_at - read_at, 6),
@@ -212,14 +222,21 @@ def fit(
             feature_names=rows.schema.feature_names,
         )
         report["report"] = report_file
+    _print(report, json)
+
+
+def _print(report: dict[str, Any], json: bool, lines: bool = False) -> None:
+    """Print a report, as one line of JSON where other lines came before; an interrupted fit has its own exit code."""
     if json:
         from rosenblatt.cli.drawing import print_json
 
-        print_json(report)
+        print_json(report, indent=None if lines else 1)
     else:
         from rosenblatt.cli.fit_report import show
 
         show(report)
+    if report["interrupted"]:
+        end_interrupted(report)
 
 
 def _parameters(flags: dict[str, float | None], more: list[str] | None) -> dict[str, float]:

@@ -11,7 +11,9 @@ MOST_CLASSES = 6
 
 def show(report: dict[str, Any]) -> None:
     """Draw the report of a fit."""
-    parts = [drawing.title(report["source"]), facts(_facts(report)), "", _hypotheses(report)]
+    parts: list[Any] = [drawing.title(report["source"]), facts(_facts(report))]
+    if any(report["accuracy"].values()):
+        parts += ["", _hypotheses(report)]
     written = [(name, report[name]) for name in ("model", "report") if name in report]
     if written:
         parts += ["", facts(written)]
@@ -20,15 +22,17 @@ def show(report: dict[str, Any]) -> None:
 
 def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     counts = report["classes"]
-    shown = listed([f"{name} ({count:,})" for name, count in counts.items()], MOST_CLASSES)
+    each = [name if count is None else f"{name} ({count:,})" for name, count in counts.items()]
+    shown = listed(each, MOST_CLASSES)
     spent = report["seconds"]
+    reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
     skipped = f", {counted(len(report['skipped']), 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     return [
-        ("rows", f"{report['rows']:,}{test}{skipped}"),
+        ("rows", f"{report['rows']:,}{test}{skipped}" + (", out of core" if "out_of_core" in report else "")),
         ("features", f"{report['features']:,}"),
         ("classes", f"{len(counts)}: {shown}"),
-        ("time", f"{seconds(spent['learn'])} learning, {seconds(spent['read'])} reading"),
+        ("time", f"{seconds(spent['learn'])} learning{reading}"),
         *training_facts(report),
     ]
 
@@ -67,7 +71,7 @@ def _converged(report: dict[str, Any]) -> str:
     passes = counted(report["passes"], "pass", "passes")
     if report["converged"]:
         return f"yes, pass {report['passes']} made no update"
-    return f"no, stopped after {passes}"
+    return f"no, {'interrupted' if report.get('interrupted') else 'stopped'} after {passes}"
 
 
 def _margin(report: dict[str, Any]) -> str:
@@ -93,9 +97,9 @@ def _hypotheses(report: dict[str, Any]) -> Any:
     parts = {"train": report["rows"], "test": report.get("test", {}).get("rows", 0)}
     found = {part: told for part, told in report["accuracy"].items() if told}
     table = columns("hypothesis", *found, "")
-    for name in found["train"]:
-        scored = [(found[part][name], parts[part]) for part in found]
-        cells = [share(each["accuracy"], roughly=each["rows"] < total) for each, total in scored]
+    for name in dict.fromkeys(name for told in found.values() for name in told):
+        scored = [(found[part].get(name), parts[part]) for part in found]
+        cells = [share(each["accuracy"], each["rows"] < total) if each else "" for each, total in scored]
         style = "bold" if name == report["hypothesis"] else ""
         remark = Text(_remark(report, name), style="dim")
         table.add_row(*(Text(cell, style=style) for cell in (name, *cells)), remark)

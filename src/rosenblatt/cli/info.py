@@ -35,7 +35,7 @@ def info(
         "model": model,
         "bytes": Path(model).stat().st_size,
         "learner": trained.name,
-        "classes": trained.classes.tolist(),
+        "classes": None if trained.classes is None else trained.classes.tolist(),
         "features": trained.n_features,
         "hypothesis": chosen,
         "hypotheses": list(trained.hypotheses()),
@@ -79,7 +79,12 @@ def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
     if hypothesis == "voted":
         return None
     weights = np.asarray(model.weights(hypothesis), dtype=np.float64)
-    names, classes = feature_names(model), [str(label) for label in model.classes.tolist()]
+    names = feature_names(model)
+    if model.classes is None:
+        order = np.argsort(-np.abs(weights[0, 1:]), kind="stable")[:top]
+        heavy = [[names[at], float(weights[0, 1 + at])] for at in order.tolist() if weights[0, 1 + at] != 0]
+        return {"the number": {"bias": float(weights[0, 0]), "towards": heavy}}
+    classes = [str(label) for label in model.classes.tolist()]
     rows = [-weights[0], weights[0]] if len(weights) == 1 else list(weights)
     told = {}
     for name, row in zip(classes, rows[-len(classes) :], strict=True):
@@ -89,6 +94,12 @@ def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
             "towards": [[names[at], float(row[1 + at])] for at in order.tolist() if row[1 + at] > 0],
         }
     return told
+
+
+def _classes(classes: list[Any] | None) -> str:
+    if classes is None:
+        return "none: it predicts a number"
+    return f"{len(classes)}: {listed(classes, MOST_CLASSES)}"
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -101,15 +112,15 @@ def _show(report: dict[str, Any]) -> None:
     kind = {"libsvm": "LIBSVM text", "table": f"a table with the target {(schema or {}).get('target')!r}"}
     rows = [
         ("size", f"{report['bytes']:,} bytes"),
-        ("trained on", kind.get(str(schema["kind"]), "unknown") if schema else "arrays, by Perceptron"),
+        ("trained on", kind.get(str(schema["kind"]), "unknown") if schema else "arrays, in Python"),
         ("features", f"{report['features']:,}"),
-        ("classes", f"{len(report['classes'])}: {listed(report['classes'], MOST_CLASSES)}"),
+        ("classes", _classes(report["classes"])),
         ("hypotheses", f"{listed(report['hypotheses'])}; predicts by {report['hypothesis']}"),
         *training_facts(report),
     ]
     parts: list[Any] = [Text(report["model"], style="bold"), facts(rows)]
     for name, told in list((report["weights"] or {}).items())[:MOST_CLASSES]:
-        table = columns(f"towards {name}", "weight")
+        table = columns(f"towards {name}" if report["classes"] else "feature", "weight")
         for feature, weight in told["towards"]:
             table.add_row(Text(feature), number(weight))
         table.add_row(Text("bias", style="dim"), Text(number(told["bias"]), style="dim"))

@@ -64,7 +64,7 @@ def _guessed_schema(model: "Model", source: str, reading: Reading) -> TableSchem
     """Match a table with a model that never saw a file: by its names, else by position."""
     names = model.about.get("feature_names")
     by_name = isinstance(names, list) and len(names) == model.n_features
-    kind = KINDS.get(model.classes.dtype.kind, "text")
+    kind = "number" if model.classes is None else KINDS.get(model.classes.dtype.kind, "text")
     headerless, target = None, reading.target
     if source.startswith("sample:"):
         from rosenblatt.data.samples import load_sample

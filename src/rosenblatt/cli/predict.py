@@ -104,9 +104,12 @@ def known_hypothesis(model: Model, path: str, asked: str | None) -> str:
 
 
 def label_texts(model: Model, scores: Any, undecided: str | None) -> list[Any]:
-    """Return the label of every row, a mark where no class is ahead."""
+    """Return the label of every row, a mark where no class is ahead; of a regression, the number."""
     from rosenblatt.cli.scoring import named, torn
 
+    if model.classes is None:
+        numbers: list[Any] = scores.tolist()
+        return numbers
     labels = model.classes.tolist()
     found = [labels[code] for code in named(scores, len(labels)).tolist()]
     if undecided is not None:
@@ -127,7 +130,7 @@ def _rows(
 
 
 def _header(model: Model, with_scores: bool, with_lines: bool) -> list[str]:
-    labels = model.classes.tolist()
+    labels = [] if model.classes is None else model.classes.tolist()
     names = ["score"] if len(labels) <= 2 else [f"score:{label}" for label in labels]
     return [*(["line"] if with_lines else []), "label", *(names if with_scores else [])]
 
@@ -156,7 +159,7 @@ def _write_json(
 ) -> None:
     import json
 
-    labels = [str(label) for label in model.classes.tolist()]
+    labels = [] if model.classes is None else [str(label) for label in model.classes.tolist()]
     for line, label, *rest in _rows(model, scores, undecided, batch, with_scores):
         told: dict[str, Any] = {"line": line, "label": label}
         if rest:

@@ -1,6 +1,8 @@
-"""A progress bar on a terminal's standard error, and nothing anywhere else."""
+"""A progress bar on a terminal's standard error, and nothing anywhere else; how far a stream has come."""
 
 import sys
+import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,7 +36,82 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    @property
+    def shown(self) -> bool:
+        """Whether anybody sees it."""
+        return self._bar is not None
+
     def tell(self, words: str, done: int | None = None, total: int | None = None) -> None:
         """Say what is going on, and how much of it is done where that is known."""
         if self._bar is not None:
             self._bar.update(self._task, description=words, completed=done or 0, total=total)
+
+
+class Meter:
+    """Measures a stream: rows, bytes, how fast, and how long it may take yet."""
+
+    def __init__(self, source: str) -> None:
+        self.bytes_of = _size_of(source)
+        self._before = _bytes_read()
+        self._started = self._last = time.perf_counter()
+        self._rows = 0
+
+    def told(self, rows: int, of: int | None = None, passes_left: int = 0) -> dict[str, Any]:
+        """Say where the stream stands, as JSON holds it; ``of`` is the number of its rows, where it is known.
+
+        The rate is that of the rows since the last time; the time left is that of all passes, at most.
+        """
+        now = time.perf_counter()
+        seen = None if self._before is None else (_bytes_read() or 0) - self._before
+        if seen is not None and self.bytes_of is not None:
+            seen = min(seen, self.bytes_of)
+        rate = (rows - self._rows) / max(now - self._last, 1e-9)
+        self._last, self._rows = now, rows
+        share = rows / of if of else seen / self.bytes_of if seen and self.bytes_of else None
+        spent = now - self._started
+        left = None if not share else round(spent * (1 - share) / share + passes_left * spent / share, 1)
+        return {
+            "rows_per_second": round(max(rate, 0.0)),
+            "bytes": seen,
+            "bytes_of": self.bytes_of,
+            "seconds": round(spent, 3),
+            "seconds_left": left,
+        }
+
+    def again(self) -> None:
+        """Begin another pass."""
+        self._started, self._rows = time.perf_counter(), 0
+
+
+def in_words(told: dict[str, Any]) -> str:
+    """Write what a meter tells for people.
+
+    >>> in_words({"rows_per_second": 210000, "bytes": 3_100_000, "bytes_of": 9_000_000, "seconds_left": 12.2})
+    '210,000 rows/s  3.1 of 9.0 MB  12 s left'
+    """
+    words = [f"{told['rows_per_second']:,} rows/s"]
+    if told["bytes"] is not None:
+        unit, size = ("GB", 1e9) if (told["bytes_of"] or told["bytes"]) >= 1e9 else ("MB", 1e6)
+        of = "" if told["bytes_of"] is None else f" of {told['bytes_of'] / size:.1f}"
+        words.append(f"{told['bytes'] / size:.1f}{of} {unit}")
+    if told["seconds_left"] is not None:
+        words.append(f"{told['seconds_left']:.0f} s left")
+    return "  ".join(words)
+
+
+def _bytes_read() -> int | None:
+    """How many bytes this process has read from files and pipes; None where the system does not say."""
+    try:
+        return int(Path("/proc/self/io").read_text().split("rchar:")[1].split()[0])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _size_of(source: str) -> int | None:
+    """Return the bytes of a source's files; None of standard input, a folder or a sample."""
+    from rosenblatt.data.sources import paths_of
+
+    if source == "-" or source.startswith("sample:"):
+        return None
+    paths = [Path(path) for path in paths_of(source)]
+    return sum(path.stat().st_size for path in paths) if all(path.is_file() for path in paths) else None

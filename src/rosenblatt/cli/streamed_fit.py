@@ -3,22 +3,34 @@
 import os
 import re
 import time
+from collections import Counter
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rosenblatt.cli.learners import Options
-from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, note_oddities
-from rosenblatt.cli.telling import INTERRUPTED, note, refuse
+from rosenblatt.cli.progress import Meter, Progress, in_words
+from rosenblatt.cli.reading import Reading, note_oddities, note_unseen_labels
+from rosenblatt.cli.telling import note_skipped, refuse
 
 if TYPE_CHECKING:
-    from rosenblatt.streams.training import Pass
+    from rosenblatt.cli.learners.perceptron import PerceptronModel
+    from rosenblatt.streams.training import Pass, Trained
 
 SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
 PACKED = 8  # bytes of text in a byte of packed text, about
+
+
+class Streaming(NamedTuple):
+    """What the flags of ``fit`` ask for of a fit out of core."""
+
+    test: str | None = None
+    memory: str | None = None
+    keep: bool = True  # batches in the cache
+    every: int | None = None  # rows between reports
+    json: bool = False
+    hash_bits: int = 0
 
 
 def bytes_of(text: str) -> int:
@@ -50,81 +62,133 @@ def too_large(source: str, memory: str | None) -> bool:
 
 
 def fit_on_stream(
-    source: str, reading: Reading, asked: Options, memory: str | None, keep: bool, model: str | None
+    source: str, reading: Reading, asked: Options, streaming: Streaming, model: str | None, save_ledger: bool
 ) -> dict[str, Any]:
     """Train out of core, write the model, and return what is to be printed."""
     from rosenblatt.cli.learners.perceptron import PerceptronModel, new_learner
     from rosenblatt.data import open_examples
-    from rosenblatt.streams.training import standings_on, train_on_stream
+    from rosenblatt.streams.training import train_on_stream
 
-    if asked.hypothesis not in (None, "last", "averaged"):
-        refuse(
-            f"--hypothesis {asked.hypothesis} is read from the ledger, which holds examples: allow more --memory"
-        )
+    from_ledger = asked.hypothesis not in (None, "last", "averaged") or save_ledger
+    if from_ledger and not asked.keep_ledger:
+        refuse(f"--hypothesis {asked.hypothesis} is read from the ledger: drop --no-ledger")
     options = reading.options()
+    if streaming.hash_bits:
+        options["hash_bits"] = streaming.hash_bits
     examples = open_examples(source, batch_rows=None, **options)
     started = time.perf_counter()
     with Progress() as progress:
-
-        def tell(at: "Pass") -> None:
-            progress.tell(
-                f"pass {at.number}: {at.rows:,} rows, {at.mistakes:,} mistakes", at.number - 1, asked.passes
-            )
-
         trained = train_on_stream(
-            new_learner(asked._replace(keep_ledger=False)),
+            new_learner(asked._replace(keep_ledger=from_ledger)),
             examples,
             source,
             options=options,
             passes=asked.passes,
             shuffle=asked.shuffle,
-            keep=keep,
-            memory=bytes_of(memory) if memory else None,
-            tell=tell,
+            keep=streaming.keep,
+            memory=bytes_of(streaming.memory) if streaming.memory else None,
+            stock=True,
+            tell=Telling(source, asked.passes, progress, streaming.every, streaming.json),
         )
-        learned = time.perf_counter()
+        took = time.perf_counter() - started
         learner = trained.learner
         if learner.classes.size < 2:
             refuse(
                 f"{source}: only one class, {learner.classes.tolist()[0]!r}: a boundary needs two to lie between"
             )
-        if not trained.interrupted and source != "-":  # standard input cannot be read again
-            progress.tell("scoring")
-            learner.standings = standings_on(learner, examples)
-    if trained.interrupted:
-        note(f"interrupted: the model is as {len(learner.epochs)} whole passes left it")
-    note_oddities(examples)
-    fitted = PerceptronModel(learner, asked.hypothesis or "averaged", _about(asked, learner))
-    report = {
-        "source": examples.path,
-        "rows": trained.rows,
-        "out_of_core": True,
-        "interrupted": trained.interrupted,
-        "features": learner.n_features,
-        "classes": {str(label): None for label in learner.classes.tolist()},
-        "learner": fitted.name,
-        "hypothesis": fitted.hypothesis,
-        **fitted.facts(),
-        "accuracy": {
-            "train": {
-                name: {"accuracy": each.accuracy, "rows": trained.rows}
-                for name, each in learner.standings.items()
-            }
-        },
-        "seconds": {
-            "learn": round(learned - started, 6),
-            "score": round(time.perf_counter() - learned, 6),
-        },
-    }
+        fitted = PerceptronModel(learner, asked.hypothesis or "averaged", _about(asked, learner))
+        accuracy = {"train": _accuracies(trained, fitted)}
+        report = {
+            "source": examples.path,
+            "rows": trained.rows,
+            "out_of_core": True,
+            "interrupted": trained.interrupted,
+            "features": learner.n_features,
+            "classes": {str(label): None for label in learner.classes.tolist()},
+            "learner": fitted.name,
+            "hypothesis": fitted.hypothesis,
+            **fitted.facts(),
+            "accuracy": accuracy,
+        }
+        if streaming.test is not None and not trained.interrupted:
+            progress.tell(f"scoring {streaming.test}")
+            report["test"] = _tested(fitted, streaming.test, reading, trained.schema)
+            accuracy["test"] = report["test"].pop("accuracy")
+    if trained.skipped:
+        report["skipped"] = [str(line) for line in trained.skipped]
+        note_skipped(trained.skipped)
+    report["seconds"] = {"learn": round(took, 6), "score": round(time.perf_counter() - started - took, 6)}
     if model is not None:
         about = {
             "learner": "perceptron",
-            "schema": examples.schema.to_dict(),
-            "feature_names": examples.schema.feature_names,
+            "schema": trained.schema.to_dict(),
+            "feature_names": trained.schema.feature_names,
         }
-        fitted.save(model, about, False)
+        fitted.save(model, about, save_ledger)
         report["model"] = model
     return report
+
+
+class Telling:
+    """Says how far a fit has come: on a terminal's bar, and every so many rows where asked for."""
+
+    def __init__(self, source: str, passes: int, progress: Progress, every: int | None, json: bool) -> None:
+        self._passes, self._progress = passes, progress
+        self._every, self._json = every, json
+        self._meter, self._number, self._next = Meter(source), 0, every or 0
+
+    def __call__(self, at: "Pass") -> None:
+        """Take the word of the training."""
+        if at.number != self._number:
+            self._number, self._next = at.number, self._every or 0
+            if at.number > 1 or at.of is not None:
+                self._meter.again()
+        due = self._every is not None and (at.rows >= self._next or at.done)
+        if not due and not self._progress.shown:
+            return
+        told = {
+            "pass": at.number,
+            "rows": at.rows,
+            "mistakes": at.mistakes,
+            "progressive_loss": round(at.mistakes / max(at.rows, 1), 6),
+            **self._meter.told(at.rows, at.of, self._passes - max(at.number, 1)),
+        }
+        words = f"pass {at.number} of {self._passes}" if at.number else "reading"
+        loss = f"  loss {told['progressive_loss']:.4f}" if at.number else ""
+        words = f"{words}: {at.rows:,} rows{loss}  {in_words(told)}"
+        self._progress.tell(words, max(at.number - 1, 0), self._passes)
+        if due:
+            self._next = (at.rows // (self._every or 1) + 1) * (self._every or 1)
+            print(dumps(told) if self._json else words, flush=True)
+
+
+def _accuracies(trained: "Trained", fitted: "PerceptronModel") -> dict[str, Any]:
+    return {
+        name: {"accuracy": each.accuracy, "rows": trained.rows} for name, each in trained.standings.items()
+    }
+
+
+def _tested(fitted: "PerceptronModel", test: str, reading: Reading, schema: Any) -> dict[str, Any]:
+    """Score every hypothesis that has weights, and the one that predicts, on a stream read once."""
+    from rosenblatt.cli.scoring import codes_of, named, unseen_labels
+    from rosenblatt.data import open_examples
+
+    chosen = {fitted.hypothesis} | {name for name in fitted.hypotheses() if name != "voted"}
+    examples = open_examples(test, schema=schema, batch_rows=None, **reading.options())
+    right, rows, unseen = dict.fromkeys(fitted.hypotheses(), 0), 0, Counter[str]()
+    for batch in examples:
+        if batch.y is None:
+            refuse(f"{test}: has no target column to score against")
+        codes = codes_of(batch.y, fitted.classes)
+        unseen.update(unseen_labels(batch.y, codes))
+        rows += codes.size
+        for name in chosen:
+            right[name] += int((named(fitted.scores(batch.X, name), fitted.classes.size) == codes).sum())
+    note_oddities(examples)
+    note_unseen_labels(test, unseen)
+    told = {name: {"accuracy": count / rows, "rows": rows} for name, count in right.items() if name in chosen}
+    found: dict[str, Any] = {"source": test, "rows": rows, "accuracy": told}
+    return {**found, **({"unseen_labels": dict(unseen)} if unseen else {})}
 
 
 def _about(asked: Options, learner: Any) -> dict[str, Any]:
@@ -135,31 +199,7 @@ def _about(asked: Options, learner: Any) -> dict[str, Any]:
             "max_iter": asked.passes,
             "shuffle": asked.shuffle,
             "warm_start": False,
-            "keep_ledger": False,
+            "keep_ledger": learner.ledger is not None,
         },
         "n_iter": len(learner.epochs),
     }
-
-
-def show_streamed(report: dict[str, Any]) -> None:
-    """Print a short table of how it went; an interrupted fit ends with its own exit code."""
-    mistakes = ", ".join(f"{count:,}" for count in report["mistakes"])
-    lines = {
-        "source": f"{report['source']}, out of core",
-        "rows": f"{report['rows']:,}",
-        "features": f"{report['features']:,}",
-        "classes": ", ".join(report["classes"]),
-        "seconds": ", ".join(f"{name} {value:.2f}" for name, value in report["seconds"].items()),
-        "mistakes by pass": mistakes + ("; a clean pass" if report["converged"] else ""),
-        "radius": f"{report['radius']:.6g}",
-    }
-    if report["margin"] is not None:
-        lines["margin"] = f"{report['margin']:.6g}"
-    for name, each in report["accuracy"]["train"].items():
-        lines[f"accuracy, {name}"] = f"{each['accuracy']:.4f}"
-    if "model" in report:
-        lines["model"] = report["model"]
-    for name, value in lines.items():
-        print(f"{name:>18}  {value}")
-    if report["interrupted"]:
-        raise typer.Exit(INTERRUPTED)

@@ -108,9 +108,9 @@ class Learner(LearnerState):
         max_iter: int = 10,
         shuffle: bool = True,
         sample_weight: Any = None,
-        on_epoch: Callable[[Epoch], None] | None = None,
+        on_epoch: Callable[[Epoch], bool | None] | None = None,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, or ``max_iter`` times."""
+        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or until ``on_epoch`` says False."""
         X = checked_matrix(X)
         labels, weight = self._take_in(X, y, sample_weight, None)
         rows = rows_of(X)
@@ -122,12 +122,13 @@ class Learner(LearnerState):
             if shuffled is not None:
                 visits = shuffled.epoch(len(self.epochs))
             epoch = self._pass(X, labels, visits)
-            if on_epoch is not None:
-                on_epoch(epoch)
+            stop = on_epoch is not None and on_epoch(epoch) is False
             if (
                 epoch.updates == 0 and (self.running["decay"] == 1.0).all()
             ):  # nothing moved, not even a shrink
                 self.converged = True
+                break
+            if stop:
                 break
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)

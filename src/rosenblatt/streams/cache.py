@@ -7,17 +7,18 @@ content has another name. It is written beside, flushed and renamed, so it is ne
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rosenblatt import __version__
-from rosenblatt.data import Examples
-from rosenblatt.data.arrow_batches import VERSION, BatchFile, gathered, write_batches
+from rosenblatt.data import Batch, Examples
+from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
 from rosenblatt.storage import replacing
+from rosenblatt.streams.gathering import BYTES, ROWS, gathered
 
 
 def cache_folder() -> Path:
@@ -41,10 +42,16 @@ def can_be_kept(source: Source) -> bool:
     )
 
 
-def kept_batches(examples: Examples, source: Source, options: Mapping[str, Any]) -> BatchFile:
+def kept_batches(
+    examples: Examples,
+    source: Source,
+    options: Mapping[str, Any],
+    told: Callable[[Iterable[Batch]], Iterable[Batch]] = lambda batches: batches,
+) -> BatchFile:
     """Return the batches of a source from the cache, writing them there first where they are not.
 
-    ``options`` are those the examples were opened with: read another way, the batches are others.
+    ``options`` are those the examples were opened with: read another way, the batches are others. What is read passes
+    through ``told``.
     """
     paths = paths_of(source)
     before = _state(paths)
@@ -59,7 +66,7 @@ def kept_batches(examples: Examples, source: Source, options: Mapping[str, Any])
             return found
     kept.parent.mkdir(parents=True, exist_ok=True)
     with replacing(kept) as file:
-        write_batches(file, examples, gathered(examples))
+        write_batches(file, examples, gathered(told(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
     return BatchFile(str(kept))
@@ -71,7 +78,7 @@ def _key(paths: list[str], options: Mapping[str, Any]) -> str:
         for name, value in sorted(options.items())
     }
     content = [(str(Path(path).resolve()), fingerprint(path)) for path in paths]
-    text = json.dumps([__version__, VERSION, content, told], default=str)
+    text = json.dumps([__version__, VERSION, ROWS, BYTES, content, told], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

@@ -1,35 +1,38 @@
 """Training on what does not fit in memory: passes over a stream of batches, equal to passes over all of it at once."""
 
 import copy
-import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rosenblatt.data import Batch, Examples
-from rosenblatt.data.arrow_batches import BatchFile, gathered, write_batches
+from rosenblatt.data import Batch, Examples, Schema
+from rosenblatt.data.arrow_batches import BatchFile, write_batches
+from rosenblatt.data.bad_input import BadLine
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
-from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.proofs.bounds import signed_margins
 from rosenblatt.streams.cache import can_be_kept, kept_batches
+from rosenblatt.streams.gathering import batch_bytes, gathered
+from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 
-BUFFER_ROWS = 1 << 16  # rows that a shuffle holds at a time
-NEEDED = 160 << 20  # bytes beside the weights: the interpreter and the blocks in flight
+BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # that a shuffle holds at a time, at most
+NEEDED = 200 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
 
 
 class Pass(NamedTuple):
-    """How far a pass has come."""
+    """How far a pass has come; number 0 is reading into a file of batches."""
 
     number: int
     rows: int
     mistakes: int
     done: bool
+    of: int | None = None  # rows of a whole pass, where they are known
+
+
+Tell = Callable[[Pass], None]
 
 
 class Trained(NamedTuple):
@@ -38,6 +41,9 @@ class Trained(NamedTuple):
     learner: Learner
     rows: int  # of one pass
     interrupted: bool  # by the user: the learner is as the last whole pass left it
+    standings: dict[str, Standing]  # of its hypotheses on the stream, where it could be read again
+    schema: Schema  # of the features
+    skipped: list[BadLine]
 
 
 def train_on_stream(
@@ -50,40 +56,45 @@ def train_on_stream(
     shuffle: bool = False,
     keep: bool = True,
     memory: int | None = None,
-    tell: Callable[[Pass], None] | None = None,
+    stock: bool = False,
+    tell: Tell | None = None,
 ) -> Trained:
     """Cycle over a stream until a pass makes no update, or ``passes`` times.
 
     One pass in the order of the file reads the file itself. More passes, or a shuffle, read it once into a file of
     batches, in the user's cache folder (``keep``) or a temporary one, and map that into memory. A shuffle visits the
-    batches in an order drawn from the seed and the pass, and the rows of each 65,536 rows so gathered in a drawn order.
+    batches in an order drawn from the seed and the pass, gathers up to 65,536 rows or 32 MB (less where ``memory``
+    is short) at a time, and visits these in a drawn order. With ``stock`` the hypotheses are measured in one more read.
 
     **Guarantee.** Without a shuffle the learner is exactly the one that ``learner.train(X, y, shuffle=False)`` on all
-    rows leaves; its memory is its weights, a few blocks of the file, and nothing that grows with the rows.
+    rows leaves; its memory is its weights, a few blocks of the file, and, but for a ledger, nothing that grows with
+    the rows.
     """
-    fresh = copy.deepcopy(learner)
     if passes < 1:
         raise ValueError(f"passes must be 1 or more, got {passes}")
-    if passes == 1 and not shuffle and not isinstance(examples, BatchFile):
+    run = _Run(learner, passes, shuffle, memory, stock, tell or (lambda _: None))
+    if isinstance(examples, BatchFile):
+        return run.over(examples)
+    again = can_be_kept(source)
+    if passes == 1 and not shuffle:
+        fresh = copy.deepcopy(learner)
         try:
-            return _run(learner, _Direct(examples), 1, False, memory, tell)
+            return run.over(_Direct(examples, again))
         except _NewClass:
-            if not can_be_kept(source):
+            if not again:
                 raise ValueError(
                     "a third class appeared after the first rows, and the stream cannot be read again: "
                     "write it to a file, or learn as it comes with `stream`"
                 ) from None
-            classes = sorted({label for batch in examples for label in np.unique(_labels(batch)).tolist()})
-            return _run(fresh, _Direct(examples, np.array(classes)), 1, False, memory, tell)
-    if isinstance(examples, BatchFile):
-        return _run(learner, examples, passes, shuffle, memory, tell)
-    if keep and can_be_kept(source):
-        return _run(learner, kept_batches(examples, source, options or {}), passes, shuffle, memory, tell)
+            classes = sorted({label for batch in examples for label in np.unique(labels_of(batch)).tolist()})
+            return run.anew(fresh).over(_Direct(examples, again, np.array(classes)))
+    if keep and again:
+        return run.over(kept_batches(examples, source, options or {}, run.told))
     with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
         path = Path(folder, "batches.arrow")
         with path.open("wb") as file:
-            write_batches(file, examples, gathered(examples))
-        return _run(learner, BatchFile(str(path)), passes, shuffle, memory, tell)
+            write_batches(file, examples, gathered(run.told(examples)))
+        return run.over(BatchFile(str(path)))
 
 
 class _NewClass(Exception):
@@ -91,77 +102,151 @@ class _NewClass(Exception):
 
 
 class _Direct:
-    """The file itself, read once; its classes are known, or those of the first batch and at most two."""
+    """The file itself; its classes are known, or those of the first batch and at most two."""
 
-    def __init__(self, examples: Examples, classes: Any = None) -> None:
-        self.examples, self.classes = examples, classes
+    rows: int | None = None
+
+    def __init__(self, examples: Examples, again: bool, classes: Any = None) -> None:
+        self.examples, self.again, self.classes = examples, again, classes
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self.examples)
 
 
-def _run(
-    learner: Learner,
-    batches: "_Direct | BatchFile",
-    passes: int,
-    shuffle: bool,
-    memory: int | None,
-    tell: Callable[[Pass], None] | None,
-) -> Trained:
-    whole = copy.copy(learner)
-    rows = 0
-    epochs: list[Epoch] = []
-    learner.converged = False
-    try:
-        for number in range(1, passes + 1):
-            mistakes, updates, rows = learner.mistakes, learner.updates, 0
-            for batch in _visited(batches, shuffle, learner.seed, number):
-                _check(learner, batch, batches, memory)
-                learner.learn(batch.X, _labels(batch), batch.weight, classes=_classes(batches, batch))
-                rows += batch.lines.size
-                if tell is not None:
-                    tell(Pass(number, rows, learner.mistakes - mistakes, False))
-            epochs.append(Epoch(number, learner.mistakes - mistakes, learner.updates - updates))
-            learner.epochs = list(epochs)
-            if tell is not None:
-                tell(Pass(number, rows, epochs[-1].mistakes, True))
-            if epochs[-1].updates == 0 and (learner.running["decay"] == 1.0).all():
-                learner.converged = True
-                break
-            if number < passes:
-                whole = copy.deepcopy(learner)
-    except KeyboardInterrupt:
-        if not epochs:
-            raise
-        whole.epochs = epochs
-        return Trained(whole, rows, True)
-    return Trained(learner, rows, False)
+class _Run:
+    """Passes of a learner over batches."""
+
+    def __init__(
+        self, learner: Learner, passes: int, shuffle: bool, memory: int | None, stock: bool, tell: Tell
+    ) -> None:
+        self.learner, self.passes, self.shuffle = learner, passes, shuffle
+        self.memory, self.stock, self.tell = memory, stock, tell
+
+    def anew(self, learner: Learner) -> "_Run":
+        return _Run(learner, self.passes, self.shuffle, self.memory, self.stock, self.tell)
+
+    def told(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass batches on, and tell how many rows there were."""
+        rows = 0
+        for batch in batches:
+            yield batch
+            rows += batch.lines.size
+            self.tell(Pass(0, rows, 0, False))
+
+    def over(self, batches: "_Direct | BatchFile") -> Trained:
+        learner, rows, epochs = self.learner, 0, list[Epoch]()
+        whole = copy.copy(learner)
+        learner.converged = False
+        try:
+            for number in range(1, self.passes + 1):
+                epoch, rows = self._pass(number, batches)
+                epochs.append(epoch)
+                learner.epochs = list(epochs)
+                self.tell(Pass(number, rows, epoch.mistakes, True, rows))
+                if epoch.updates == 0 and (learner.running["decay"] == 1.0).all():
+                    learner.converged = True
+                    break
+                if number < self.passes:
+                    whole = copy.deepcopy(learner)
+        except KeyboardInterrupt:
+            if not epochs:
+                raise
+            whole.epochs = epochs
+            return Trained(whole, rows, True, {}, *_about(batches))
+        return Trained(learner, rows, False, self._stock(batches), *_about(batches))
+
+    def _pass(self, number: int, batches: "_Direct | BatchFile") -> tuple[Epoch, int]:
+        learner, rows = self.learner, 0
+        mistakes, updates = learner.mistakes, learner.updates
+        for batch in self._visited(batches, number):
+            self._check(batch, batches)
+            learner.learn(batch.X, labels_of(batch), batch.weight, classes=_classes(batches, batch))
+            rows += batch.lines.size
+            self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
+        return Epoch(number, learner.mistakes - mistakes, learner.updates - updates), rows
+
+    def _stock(self, batches: "_Direct | BatchFile") -> dict[str, Standing]:
+        if not self.stock or (isinstance(batches, _Direct) and not batches.again):
+            return {}
+        room = ROOM if self.memory is None else min(ROOM, self._spare() // 4)
+        in_order = _in_order(batches) if isinstance(batches, BatchFile) else batches
+        self.learner.standings = take_stock(self.learner, in_order, room)
+        return self.learner.standings
+
+    def _visited(self, batches: "_Direct | BatchFile", number: int) -> Iterator[Batch]:
+        if isinstance(batches, _Direct):
+            return iter(batches)
+        if not self.shuffle:
+            return _in_order(batches)
+        room = BUFFER_BYTES if self.memory is None else min(BUFFER_BYTES, max(1 << 20, self._spare() // 4))
+        return _shuffled(batches, np.random.default_rng([self.learner.seed % 2**63, number]), room)
+
+    def _weights(self, width: int) -> int:
+        """How many bytes weights take: two vectors, a copy of them as the last whole pass left them, one on the way."""
+        return int(32 * (1 + max(width, self.learner.n_features)) * max(1, self.learner.W.shape[0]))
+
+    def _spare(self) -> int:
+        return max(0, (self.memory or 0) - NEEDED - self._weights(0))
+
+    def _check(self, batch: Batch, batches: "_Direct | BatchFile") -> None:
+        """Refuse a class that comes too late, and what the memory does not suffice for."""
+        if isinstance(batches, _Direct) and batches.classes is not None:
+            classes = np.union1d(batches.classes, np.unique(labels_of(batch)))
+            if classes.size > 2 and classes.size > len(batches.classes):
+                raise _NewClass
+        if self.memory is None:
+            return
+        needed = NEEDED + self._weights(batch.X.shape[1])
+        if needed > self.memory:
+            raise ValueError(
+                f"{batch.X.shape[1]:,} features need about {needed >> 20:,} MB, more than the memory asked for: "
+                "allow more, or hash the features (--hash-bits)"
+            )
+        ledger = self.learner.ledger
+        lines = 0 if ledger is None else 2 * (ledger.entries.nbytes + _matrix_bytes(ledger.support))
+        if needed + lines > self.memory:
+            raise ValueError(
+                f"the ledger of {self.learner.updates:,} updates needs about {lines >> 20:,} MB, more than the memory "
+                "asked for: allow more, or choose --hypothesis averaged, which needs no ledger"
+            )
 
 
-def _visited(batches: "_Direct | BatchFile", shuffle: bool, seed: int, number: int) -> Iterator[Batch]:
-    """Yield the batches of one pass; what has been read of a mapped file is given back."""
+def _about(batches: "_Direct | BatchFile") -> tuple[Schema, list[BadLine]]:
+    """Return the schema and the skipped lines of what was read: now, or when the batches were kept."""
     if isinstance(batches, _Direct):
-        yield from batches
-        return
+        return batches.examples.schema, batches.examples.skipped
+    return batches.schema, [BadLine(*line) for line in batches.about["skipped"]]
+
+
+def _in_order(batches: BatchFile) -> Iterator[Batch]:
+    """Yield the batches of a mapped file; what has been read is given back."""
+    for at in range(len(batches)):
+        yield batches.batch(at)
+        batches.forget(at)
+
+
+def _shuffled(batches: BatchFile, rng: np.random.Generator, room: int) -> Iterator[Batch]:
+    """Visit batches in a drawn order, gather rows until the room is full, and visit these in a drawn order."""
     order = np.arange(len(batches))
-    if not shuffle:
-        for at in order.tolist():
-            yield batches.batch(at)
-            batches.forget(at)
-        return
-    rng = np.random.default_rng([seed % 2**63, number])
     rng.shuffle(order)
     held: list[Batch] = []
+    places: list[int] = []
+    rows = size = 0
     for at in order.tolist():
-        held.append(batches.batch(at))
-        if sum(batch.lines.size for batch in held) >= BUFFER_ROWS:
-            yield _shuffled(held, rng)
-            held = []
+        batch = batches.batch(at)
+        held.append(batch)
+        places.append(at)
+        rows, size = rows + batch.lines.size, size + batch_bytes(batch)
+        if rows >= BUFFER_ROWS or size >= room:
+            yield _mixed(held, rng)
+            for place in places:
+                batches.forget(place)
+            held, places, rows, size = [], [], 0, 0
     if held:
-        yield _shuffled(held, rng)
+        yield _mixed(held, rng)
 
 
-def _shuffled(held: list[Batch], rng: np.random.Generator) -> Batch:
+def _mixed(held: list[Batch], rng: np.random.Generator) -> Batch:
     whole = concatenate(held)
     order = rng.permutation(whole.lines.size)
     X = whole.X[order]
@@ -172,53 +257,11 @@ def _shuffled(held: list[Batch], rng: np.random.Generator) -> Batch:
 def _classes(batches: "_Direct | BatchFile", batch: Batch) -> Any:
     classes = batches.classes
     if classes is None and isinstance(batches, _Direct):
-        classes = batches.classes = np.unique(_labels(batch))
+        classes = batches.classes = np.unique(labels_of(batch))
     return classes if classes is not None and len(classes) else None
 
 
-def _check(learner: Learner, batch: Batch, batches: "_Direct | BatchFile", memory: int | None) -> None:
-    if isinstance(batches, _Direct) and batches.classes is not None:
-        classes = np.union1d(batches.classes, np.unique(_labels(batch)))
-        if classes.size > 2 and classes.size > len(batches.classes):
-            raise _NewClass
-    if memory is not None:
-        needed = NEEDED + 32 * (1 + max(batch.X.shape[1], learner.n_features)) * max(1, learner.W.shape[0])
-        if needed > memory:
-            raise ValueError(
-                f"{batch.X.shape[1]:,} features need about {needed >> 20:,} MB, more than the memory asked for: "
-                "allow more, or hash the features (--hash-bits)"
-            )
-
-
-def standings_on(learner: Learner, batches: Iterable[Batch]) -> dict[str, Standing]:
-    """Return margin and accuracy of the last and the averaged weights over a stream, read once."""
-    every = {name: learner.weights(name) for name in ("last", "averaged")}
-    margin, right, rows = dict.fromkeys(every, math.inf), dict.fromkeys(every, 0), 0
-    for batch in batches:
-        labels = np.searchsorted(learner.classes, _labels(batch))
-        rows += labels.size
-        for name, weights in every.items():
-            scores = linear_scores(batch.X, weights[:, : 1 + batch.X.shape[1]])
-            margins = signed_margins(scores, labels, learner.joint).min(axis=0)
-            margin[name] = min(margin[name], float((margins / _norms(weights, learner.joint)).min()))
-            right[name] += int(_right(scores, labels).sum())
-    return {name: Standing(margin[name], math.inf, right[name] / max(rows, 1)) for name in every}
-
-
-def _right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where the true class is ahead; between two classes, a score of zero decides for neither."""
-    if scores.shape[1] == 1:
-        return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
-    return np.asarray(np.argmax(scores, axis=1) == labels)
-
-
-def _labels(batch: Batch) -> NDArray[Any]:
-    if batch.y is None:
-        raise ValueError(f"{batch.where(0)}: no labels to learn from")
-    return batch.y
-
-
-def _norms(weights: Any, joint: bool) -> Any:
-    sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
-    sqnorm = np.array([sqnorm.sum()]) if joint else sqnorm
-    return np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
+def _matrix_bytes(X: Any) -> int:
+    if X is None:
+        return 0
+    return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)

@@ -16,6 +16,9 @@ LEARNERS = {
     "kernel": "rosenblatt.cli.learners.kernel",
 }
 
+# Files that only the library writes: what they say they are, and the module that loads them.
+READ_ONLY = {"planes": "rosenblatt.cli.learners.planes", "real": "rosenblatt.cli.learners.real"}
+
 
 class Options(NamedTuple):
     """What the flags of ``fit`` ask for; a learner refuses those that mean nothing to it."""
@@ -38,7 +41,7 @@ class Model(Protocol):
     """A trained model, as the commands see it."""
 
     name: str  # of the learner
-    classes: Any  # sorted labels
+    classes: Any  # sorted labels; None where the score is the prediction, a number
     n_features: int
     hypothesis: str  # what predicts unless another is asked for
     about: dict[str, Any]  # what the file says besides: schema, feature names
@@ -63,8 +66,11 @@ class Model(Protocol):
         """Write the model to a file."""
 
 
-def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str], None]], Model]:
-    """Return the function that trains a learner: ``train(options, X, y, weight, on_pass)``."""
+def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str], bool]], Model]:
+    """Return the function that trains a learner: ``train(options, X, y, weight, on_pass)``.
+
+    ``on_pass(number, words)`` is called after every pass, and says whether there may be another.
+    """
     if name not in LEARNERS:
         raise ValueError(f"--learner is {name!r}: expected one of {', '.join(LEARNERS)}")
     found: Callable[..., Model] = import_module(LEARNERS[name]).train
@@ -76,10 +82,10 @@ def load(path: str) -> Model:
     from rosenblatt.cli.layouts import stored_schema
     from rosenblatt.storage import BadModel, read_about
 
-    name = read_about(path).get("learner", "perceptron")
-    if not isinstance(name, str) or name not in LEARNERS:
-        raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(LEARNERS)}")
-    found: Model = import_module(LEARNERS[name]).load(path)
+    name, known = read_about(path).get("learner", "perceptron"), LEARNERS | READ_ONLY
+    if not isinstance(name, str) or name not in known:
+        raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(known)}")
+    found: Model = import_module(known[name]).load(path)
     try:
         stored_schema(found)
     except ValueError as error:

@@ -9,7 +9,7 @@ from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.storage import BadModel
 
 NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
-NUMBERS = ("degree", "gamma", "coef0", "delta", "budget")  # given by --param NAME=VALUE
+NUMBERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")  # given by --param NAME=VALUE
 WHOLE = ("degree", "budget")
 
 
@@ -71,7 +71,7 @@ class KernelModel:
         save_dual(self.learner, path, about={**self.about, **about})
 
 
-def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]) -> KernelModel:
+def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> KernelModel:
     """Train as ``KernelPerceptron(...).fit(X, y, weight)`` does."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
     learner = DualLearner(

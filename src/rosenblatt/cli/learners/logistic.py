@@ -16,7 +16,7 @@ class LogisticModel(PerceptronModel):
 
 
 def train(
-    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]
+    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
 ) -> LogisticModel:
     """Train as ``LogisticRegression(...).fit(X, y, weight)`` does."""
     if options.rule not in (None, "logistic"):

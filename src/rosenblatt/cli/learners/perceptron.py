@@ -71,7 +71,7 @@ class PerceptronModel:
 
 
 def train(
-    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]
+    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
 ) -> PerceptronModel:
     """Train as ``Perceptron(...).fit(X, y, weight)`` does, and call ``on_pass(pass, words)`` after every pass."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")

@@ -55,7 +55,7 @@ class SummedModel:
         save_model(self.learner, path, about={**self.about, **about})
 
 
-def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], None]) -> SummedModel:
+def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> SummedModel:
     """Add all examples, once."""
     for given, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
         if given is not None:

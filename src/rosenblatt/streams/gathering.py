@@ -1,0 +1,35 @@
+"""Small batches joined to larger ones, never larger than some bytes."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from rosenblatt.data import Batch
+from rosenblatt.data.batch import concatenate
+
+ROWS, BYTES = 16384, 8 << 20
+
+
+def batch_bytes(batch: Batch) -> int:
+    """Return how many bytes the features of a batch take."""
+    X = batch.X
+    return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)
+
+
+def gathered(batches: Iterable[Batch], rows: int = ROWS, size: int = BYTES) -> Iterator[Batch]:
+    """Join batches until they have so many rows, or so many bytes: every batch costs a little when it is read.
+
+    >>> blocks = [Batch(np.ones((n, 2)), np.arange(n), np.arange(n)) for n in (3, 1, 4, 4)]
+    >>> [batch.lines.size for batch in gathered(blocks, rows=4)]
+    [4, 4, 4]
+    >>> [batch.lines.size for batch in gathered(blocks, size=64)]
+    [4, 4, 4]
+    """
+    held: list[Batch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.lines.size for one in held) >= rows or sum(map(batch_bytes, held)) >= size:
+            yield concatenate(held)
+            held = []
+    if held:
+        yield concatenate(held)

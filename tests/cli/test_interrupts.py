@@ -1,0 +1,110 @@
+"""Ctrl-C, as a real signal to a real process: what was learned is kept and said."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.cli.commands import run_well
+
+from rosenblatt.learner import Learner
+from rosenblatt.storage import load_learner
+
+MAIN = "from rosenblatt.cli import main; main()"
+STRUCK = """
+import os, signal, sys
+from rosenblatt.learner import Learner
+from rosenblatt.cli import main
+times, learned = int(sys.argv.pop(1)), Learner._pass
+def struck(self, *arguments):
+    if len(self.epochs) == 2:
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+    return learned(self, *arguments)
+Learner._pass = struck
+main()
+"""
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-4, 5, (300, 5)), rng.integers(0, 2, 300)  # noise: no pass is clean
+    lines = (
+        f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row) if v) + "\n"
+        for row, label in zip(X, y, strict=True)
+    )
+    (tmp_path / "a.svm").write_text("".join(lines))
+    return tmp_path
+
+
+def start(program, *arguments):
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--no-shuffle", "--no-ledger"], ["--json"]])
+def test_a_fit_in_memory_ends_with_the_pass_under_way(files, options):
+    model = files / "m.safetensors"
+    process = start(STRUCK, 1, "fit", files / "a.svm", "--passes", 1000, "-m", model, *options)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert "the pass under way is the last" in err
+    assert f"the model is as 3 whole passes left it; {model} holds it" in err
+    if "--json" in options:
+        assert json.loads(out)["interrupted"] is True
+        options = []
+    else:
+        assert "no, interrupted after 3 passes" in out
+    run_well(["fit", str(files / "a.svm"), "--passes", "3", "-m", str(files / "three"), *options])
+    got, expected = (load_learner(path)[0] for path in (model, files / "three"))
+    assert [epoch.mistakes for epoch in got.epochs] == [epoch.mistakes for epoch in expected.epochs]
+    for hypothesis in ("last", "averaged"):
+        assert np.array_equal(got.weights(hypothesis), expected.weights(hypothesis))
+
+
+def test_a_second_interrupt_gives_up(files):
+    process = start(STRUCK, 2, "fit", files / "a.svm", "--passes", 1000, "-m", files / "m")
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted"
+    assert not (files / "m").exists()
+
+
+def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
+    """It is struck from outside, at a time of no one's choosing."""
+    model = files / "m.safetensors"
+    options = ["--out-of-core", "--no-shuffle", "--every", "300", "--json", "-m", model]
+    process = start(MAIN, "fit", files / "a.svm", "--passes", 10**7, *options)
+    for line in process.stdout:
+        if json.loads(line)["pass"] >= 3:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130, err
+    last = json.loads(out.splitlines()[-1])
+    passes = last["passes"]
+    assert passes >= 3
+    assert f"the model is as {passes} whole passes left it; {model} holds it" in err
+    got = load_learner(model)[0]
+    assert got.clock == 300 * passes
+    assert len(last["mistakes"]) == passes == len(got.epochs)
+
+
+def test_a_stream_that_is_interrupted_has_written_what_it_saw(files):
+    model = files / "m.safetensors"
+    process = start(MAIN, "stream", "-", "--format", "libsvm", "--every", 100, "--json", "-m", model)
+    process.stdin.write((files / "a.svm").read_text())
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["rows"] == 100
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "interrupted after" in err
+    assert isinstance(load_learner(model)[0], Learner)
