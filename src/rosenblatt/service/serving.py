@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from rosenblatt.service.settings import Settings
@@ -29,6 +30,9 @@ def check(settings: Settings) -> list[str]:
         )
     if bool(settings.tls_certificate) != bool(settings.tls_key):
         raise ValueError("--tls-cert and --tls-key belong together: give both")
+    for file in filter(None, (settings.tls_certificate, settings.tls_key)):
+        if not Path(file).is_file():
+            raise ValueError(f"{file}: there is no such file for --tls-cert or --tls-key")
     told = []
     if open_to_others and not settings.tls_certificate:
         told.append(
