@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: ready demo test check bench clean
+.PHONY: ready demo test check bench torture clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ test: check
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+torture: $(READY)  ## kill -9 the service a thousand times under load
+	ROSENBLATT_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/service/test_kill.py
 
 clean:
 	rm -rf $(VENV) build dist
