@@ -14,6 +14,7 @@ from tests.kernel.test_exact import MODES, whole_numbers
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner import Learner
 from rosenblatt.learner.dual import DualLearner
+from rosenblatt.passes.kernel_forget import TOLL
 from rosenblatt.rules import NO_SHRINK, PassiveAggressive, rule
 from rosenblatt.storage import BadModel
 
@@ -136,7 +137,8 @@ def test_a_file_holds_the_whole_model(tmp_path, stored, classes, mode):
     options = {"multi_class": mode, "max_iter": 3, "rule": PassiveAggressive(C=0.5), "degree": 3}
     kernel = {"gram": "precomputed", "function": cubic}.get(stored, "poly")
     if stored in ("budget", "project"):
-        options |= {"budget": 10, "forget": "random" if stored == "budget" else "project"}
+        options |= {"budget": 10, "forget": "project"} if stored == "project" else {"budget": 10}
+        options |= {"rule": "rosenblatt", "tolerance": 0.1 if stored == "project" else 0.0}
     given = {"gram": cubic(X, X), "sparse": sparse.csr_array(X)}.get(stored, X)
     clf = KernelPerceptron(kernel, **options).fit(given, y)
     path = tmp_path / "model"
@@ -179,13 +181,18 @@ def damaged(header, arrays, how):
         told["rule"] = {"name": "exec"}
     elif how == "budget":
         told["budget"], told["keep_ledger"] = 1, False
+    elif how == "slots":
+        told["budget"], told["keep_ledger"] = 1, False
+        arrays |= {"budget.since": np.zeros(1, int), "budget.counts": np.array([1, 0, 0])}
+        arrays |= {f"toll.{name}": np.zeros(1) for name in TOLL.names}
     elif how == "pocket":
         arrays["pocket"] = arrays["pocket"] + 10**6
     return header, arrays
 
 
 @pytest.mark.parametrize(
-    "how", ["class", "row", "shape", "nan", "missing", "kernel", "degree", "rule", "budget", "pocket"]
+    "how",
+    ["class", "row", "shape", "nan", "missing", "kernel", "degree", "rule", "budget", "slots", "pocket"],
 )
 def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
     from rosenblatt.storage import read_file, write_file

@@ -24,6 +24,8 @@ class Block(NamedTuple):
     labels: NDArray[np.int64]  # its truth: a class, or -1 and +1 where there are two
     scores: NDArray[np.float64]  # (classes, rows) before the block, brought up to date as it goes
     gram: NDArray[Any]  # (rows, rows)
+    itself: NDArray[np.float64]  # (rows,) its diagonal: read at every visit, and far apart in the matrix
+    once: bool  # each row is visited once, and in the order the rows stand: only later ones are brought up to date
 
 
 class Space(NamedTuple):
@@ -53,7 +55,7 @@ def visit_block(
     ``state.W[c, slot]`` are the coefficients, to be multiplied by the running scale. An empty ledger records
     nothing.
     """
-    visits, weights, rows, labels, ahead, gram = block
+    visits, weights, rows, labels, ahead, gram, itself, once = block
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
     slots, born, touched, place, moves, counts = log
     unit, slack = space
@@ -68,14 +70,15 @@ def visit_block(
             return t
         p = visits[t]
         i = rows[p]
+        first_row = p + 1 if once else 0
         if weighted:
             weight = weights[t]
         slot = slots[i]
         for c in range(classes):
             scores[c] = unit * ahead[c, p]
-            if slot >= 0:
+            if slot >= 0 and slack != 0.0:
                 scores[c] += slack * W[c, slot]
-        x_sqnorm = unit * float(gram[p, p]) + slack
+        x_sqnorm = unit * float(itself[p]) + slack
         totals.reach = max(totals.reach, x_sqnorm)
         fold = False
         for c in range(hypotheses):
@@ -117,9 +120,9 @@ def visit_block(
                 own.updates += 1
                 totals.updates += 1
                 now = move / own.scale
-                _move(W, A, moves, ahead, gram, p, slot, place[p], up, now, own.shadow)
+                _move(W, A, moves, ahead, gram, p, first_row, slot, place[p], up, now, own.shadow)
                 if joint:
-                    _move(W, A, moves, ahead, gram, p, slot, place[p], down, -now, own.shadow)
+                    _move(W, A, moves, ahead, gram, p, first_row, slot, place[p], down, -now, own.shadow)
                 if keep:
                     line = ledger[totals.written]
                     line.row, line.up, line.down = i, up + binary, down
@@ -142,6 +145,7 @@ def _move(
     ahead: Any,
     gram: Any,
     p: int,
+    first_row: int,
     slot: int,
     at: int,
     c: int,
@@ -153,5 +157,11 @@ def _move(
     A[c, slot] += shadow * now
     moves[at, c] += now
     moves[at, W.shape[0] + c] += shadow * now
-    for r in range(ahead.shape[1]):
-        ahead[c, r] += now * gram[p, r]
+    _add(now, gram[p, first_row:], ahead[c, first_row:])
+
+
+@compiled
+def _add(now: float, near: Any, told: Any) -> None:
+    """Over slices: an index that starts at zero is never negative, and takes no test."""
+    for r in range(near.shape[0]):
+        told[r] += now * near[r]

@@ -5,7 +5,8 @@ are the scores and the Gram matrix of a block.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -64,7 +65,7 @@ class Arrays:
         self._library = "numpy"
         self.device: Any = None
         self.tf32 = tf32
-        self._pinned: dict[Any, Any] = {}
+        self._pinned: dict[str, Any] = {}
         if device is not None:
             self._library = _torch_library()
             self.device = device
@@ -86,6 +87,11 @@ class Arrays:
     def here(self) -> bool:
         """Whether matrices are numpy's."""
         return self._library == "numpy"
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether matrices are PyTorch's, on a CUDA device."""
+        return self.device is not None and str(self.device).startswith("cuda")
 
     @property
     def at_once(self) -> int:
@@ -129,21 +135,53 @@ class Arrays:
             return np.empty(shape, dtype)
         return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)
 
-    def fetch(self, **arrays: Any) -> list[NDArray[Any]]:
-        """Bring arrays to the CPU together; each stays valid until the next of its name is fetched."""
-        if self.here or not any(getattr(A, "is_cuda", False) for A in arrays.values()):
-            return [np.ascontiguousarray(to_numpy(A)) for A in arrays.values()]
+    def ones(self, n: int) -> Any:
+        """Return ones."""
+        if self.here:
+            return np.ones(n, self.dtype)
+        return self.xp.ones(n, dtype=getattr(self.xp, self.dtype), device=self.device)
+
+    def zeros(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """Return an array of zeros."""
+        if self.here:
+            return np.zeros(shape, dtype)
+        return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def send(self, name: str, A: Any) -> "OnItsWay":
+        """Begin to bring an array to the CPU; it stays valid until the next of its name is sent."""
+        if self.here or not getattr(A, "is_cuda", False):
+            return OnItsWay(np.ascontiguousarray(to_numpy(A)))
         import torch
 
         # Pageable memory costs a page fault for every 4 KiB; a pinned buffer, kept, costs nothing.
-        found = []
-        for name, A in arrays.items():
-            size, kept = A.numel(), self._pinned.get((name, A.dtype))
-            if kept is None or kept.numel() < size:
-                kept = self._pinned[name, A.dtype] = torch.empty(2 * size, dtype=A.dtype, pin_memory=True)
-            found.append(kept[:size].view(A.shape).copy_(A, non_blocking=True))
-        torch.cuda.current_stream().synchronize()
-        return [A.numpy() for A in found]
+        kept = self._pinned.get(name)
+        if kept is None or kept[0].shape != A.shape or kept[0].dtype != A.dtype:
+            buffer = torch.empty(A.shape, dtype=A.dtype, pin_memory=True)
+            kept = self._pinned[name] = (buffer, buffer.numpy(), torch.cuda.Event())
+        kept[0].copy_(A, non_blocking=True)
+        kept[2].record(torch.cuda.current_stream(A.device))
+        return OnItsWay(kept[1], kept[2])
+
+    def bring(self, name: str, array: NDArray[Any], dtype: str | None = None) -> Any:
+        """Put an array where matrices live, at once; it stays valid until the next of its name is brought."""
+        if not self.on_gpu:
+            return self.put(array, dtype)
+        import torch
+
+        # From pageable memory the copy would wait for all that the device has been asked for.
+        kept = self._pinned.get(name)
+        if kept is None or kept[0].numel() < array.size:
+            like = torch.empty(2 * array.size, dtype=getattr(torch, dtype or self.dtype), pin_memory=True)
+            kept = self._pinned[name] = (like, like.numpy(), like.to(self.device), torch.cuda.Event())
+        kept[3].synchronize()  # the one before has left
+        kept[1][: array.size] = array.reshape(-1)
+        there = kept[2][: array.size].copy_(kept[0][: array.size], non_blocking=True)
+        kept[3].record(torch.cuda.current_stream(there.device))
+        return there.view(array.shape)
+
+    def fetch(self, name: str, A: Any) -> NDArray[Any]:
+        """Bring an array to the CPU; it stays valid until the next of its name is fetched."""
+        return self.send(name, A).arrived()
 
     def variance(self, X: Any, weight: NDArray[np.float64] | None) -> float:
         """Return the variance of all numbers in a matrix, each row as often as it weighs."""
@@ -158,8 +196,8 @@ class Arrays:
         """Return the rows of those numbers, which lie here or where the matrix lies."""
         if self.here:
             return X[numbers]
-        index = self.put(numbers, "int64") if isinstance(numbers, np.ndarray) else numbers
-        return X[index] if _is_torch(X) else self.xp.take(X, index, axis=0)
+        index = self.bring("numbers", numbers, "int64") if isinstance(numbers, np.ndarray) else numbers
+        return X.index_select(0, index) if _is_torch(X) else self.xp.take(X, index, axis=0)
 
     def columns(self, X: Any, index: Any) -> Any:
         """Return the columns of those numbers, which lie where the matrix lies."""
@@ -172,6 +210,19 @@ class Arrays:
         if self.here or _is_torch(A):
             return A.cumsum(0)
         return self.xp.cumulative_sum(A, axis=0)
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[Callable[..., "Future[Any]"]]:
+        """Give a function that runs others aside: asking a GPU for work takes time in which a loop can decide."""
+        if not self.on_gpu:
+            yield _at_once
+            return
+        with ThreadPoolExecutor(1) as thread:
+            yield lambda function, *arguments: thread.submit(self._exactly, function, *arguments)
+
+    def _exactly(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        with self.exact_products():  # what a thread is told about gradients holds for it alone
+            return function(*arguments)
 
     @contextlib.contextmanager
     def exact_products(self) -> Iterator[None]:
@@ -198,6 +249,25 @@ class Arrays:
             return "float32"
         dtype = getattr(X, "dtype", None)
         return "float64" if dtype is None else str(dtype).rpartition(".")[2]
+
+
+class OnItsWay:
+    """An array on its way to the CPU."""
+
+    def __init__(self, array: NDArray[Any], sent: Any = None) -> None:
+        self._array, self._sent = array, sent
+
+    def arrived(self) -> NDArray[Any]:
+        """Wait for it, and return it."""
+        if self._sent is not None:
+            self._sent.synchronize()
+        return self._array
+
+
+def _at_once(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    done: Future[Any] = Future()
+    done.set_result(function(*arguments))
+    return done
 
 
 def _is_torch(X: Any) -> bool:

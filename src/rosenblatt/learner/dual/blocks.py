@@ -1,13 +1,14 @@
 """Passes over data in blocks: scores by one product, a compiled loop that decides, support rows stored once."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import cut
-from rosenblatt.learner.dual.scorebook import ScoreBook
+from rosenblatt.learner.dual.scorebook import Part, ScoreBook, ScoreBookThere
 from rosenblatt.passes.kernel_block import Block, Log, Space, visit_block
 from rosenblatt.passes.records import ENTRY, State, Visits
 from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
@@ -26,6 +27,7 @@ class Data(NamedTuple):
     X: Any
     labels: NDArray[np.int64]  # class indices
     first_row: int  # the number of the first one among all the learner has seen
+    itself: NDArray[np.float64]  # the kernel of each example with itself, in units
 
 
 def rows_at_once(learner: "DualLearner") -> int:
@@ -42,126 +44,150 @@ def slots_of(learner: "DualLearner", data: Data) -> NDArray[np.int64]:
     return slots
 
 
-def new_book(learner: "DualLearner", data: Data, once: bool) -> ScoreBook:
+def new_book(learner: "DualLearner", data: Data) -> ScoreBook:
     """Return the scores of all examples under the coefficients as they are."""
-    space, support = learner.unstarted(), learner.support.all()
-    both = np.concatenate([learner.W, learner.A])[:, : learner.n_support].T
-    scores = space.all_times(data.X, support, both)
-    scores /= space.unit
-    return ScoreBook(space, data.X, scores, rows_at_once(learner), once)
-
-
-class Part(NamedTuple):
-    """A block as it is brought to a compiled loop."""
-
-    visits: NDArray[np.int64]  # which of the rows, in order
-    weight: NDArray[np.float64]
-    shown: NDArray[np.int64]  # the rows, each once
-    rows: Any  # where matrices live
-    kept: Any  # the same as support rows are remembered
-    gram: Any  # where matrices live
+    space, n = learner.unstarted(), learner.n_support
+    scores = space.arrays.zeros((data.labels.size, 2 * learner.W.shape[0]), "float64")
+    if n:
+        both = np.concatenate([learner.W, learner.A])[:, :n].T
+        told = space.all_times(data.X, learner.support.all(), both)
+        scores = space.arrays.put(told / space.unit, "float64")
+    book = ScoreBook if space.arrays.here else ScoreBookThere
+    return book(space, data.X, data.first_row, scores)
 
 
 def parts(learner: "DualLearner", data: Data, visits: Visits) -> Iterator[Part]:
     """Cut visits into blocks of at most so many rows; few rows shown often are one block."""
     space, size = learner.unstarted(), rows_at_once(learner)
-    repeats = visits.weight.size > 0
+    arrays, repeats = space.arrays, visits.weight.size > 0
     at_once = MOST_VISITS if repeats and data.labels.size <= size else size
     order = visits.order.astype(np.int64)
-    there = None if space.arrays.here else space.arrays.put(order, "int64")
-    for piece in cut(order.size, at_once):
-        shown = order[piece]
+    there = order if repeats or arrays.here else arrays.put(order, "int64")
+    for number, piece in enumerate(cut(order.size, at_once)):
+        shown, index = order[piece], there[piece]
         place = np.arange(shown.size)
         if repeats:
             shown, place = np.unique(shown, return_inverse=True)
-        index = shown if repeats or there is None else there[piece]
-        rows = space.arrays.rows(data.X, index)
-        kept = space.remembered(rows, shown + data.first_row)
-        weight = visits.weight[piece]
-        yield Part(place.reshape(-1), weight, shown, rows, kept, space.values(rows, kept))
+            index = shown if arrays.here else arrays.put(shown, "int64")
+        rows = arrays.rows(data.X, index)
+        kept = space.kept(data.X, shown, data.first_row) if learner.precomputed else rows
+        gram = arrays.send(f"gram{number % 2}", space.values(rows, kept))  # one arrives while one is read
+        yield Part(place.reshape(-1), visits.weight[piece], shown, index, rows, kept, gram)
 
 
 def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None) -> None:
-    """Visit every example in order, exactly as one by one; a book brings the scores, else all support rows do."""
-    space, arrays = learner.unstarted(), learner.unstarted().arrays
-    classes = learner.W.shape[0]
-    truth = data.labels if classes > 1 else 2 * data.labels - 1
-    slots = slots_of(learner, data)
-    in_space, room = Space(space.unit, learner.delta**2), np.empty(classes)
-    for part in parts(learner, data, visits):
-        shown = part.shown
-        gram, ahead = _fetched(learner, book, part)
-        block = Block(
-            part.visits, part.weight, shown, truth[shown], np.array(ahead.T[:classes], order="C"), gram
-        )
-        log = _new_log(slots, shown.size, classes, learner.n_support)
-        learner.reserve(learner.n_support + shown.size)
-        first = 0
-        while first < part.visits.size:
-            state = State(learner.W, learner.A, learner.running, room, learner.totals)
-            lines = _NO_LEDGER
-            if learner.ledger is not None:
-                lines = learner.ledger.room(
-                    min(part.visits.size - first, LINES_AT_ONCE) * learner.running.size
-                )
-            first = visit_block(learner.rule, block, in_space, state, log, lines, first)
-            if learner.ledger is not None:
-                learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
-                learner.totals["written"] = 0
-            _fold(learner, book, block, log)
-        touched = log.touched[: log.counts[2]]
-        if touched.size:
-            moved = arrays.rows(part.kept, touched)
-            _remember(learner, data, shown, moved, log)
-            if book is not None:
-                book.note(shown, gram, touched, moved, log.moves[: touched.size])
+    """Visit every example in order, exactly as one by one; a book brings the scores, else all support rows do.
+
+    While a block is decided, what needs none of its decisions is asked of the device.
+    """
+    arrays, blocks = learner.unstarted().arrays, parts(learner, data, visits)
+    log = _new_log(learner, data)
+
+    def met_after(part: Part) -> Part | None:
+        following = next(blocks, None)
+        if book is not None:
+            book.meet(part, following)
+        return following
+
+    part = next(blocks, None)
+    try:
+        with arrays.aside() as aside:
+            while part is not None:
+                scores = arrays.send("scores", _scores(learner, book, part).T)
+                gram, ahead = part.gram.arrived(), scores.arrived()
+                following = aside(met_after, part)
+                _decide(learner, data, part, np.array(ahead, np.float64), gram, log, book, following)
+                touched = log.touched[: log.counts[2]]
+                after = following.result()
+                if touched.size and book is not None:
+                    book.note(part, touched, log.moves[: touched.size])
+                _take_up(learner, data, part, log)
+                if book is None:
+                    _remember(learner, data)
+                part = after
+    finally:
+        _remember(learner, data)
 
 
-def _fetched(
-    learner: "DualLearner", book: ScoreBook | None, part: Part
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Bring the Gram matrix and the scores of a block to the CPU, together."""
+def _scores(learner: "DualLearner", book: ScoreBook | None, part: Part) -> Any:
+    """Return ``(rows, classes)`` scores of a block, where matrices live."""
     space, n = learner.unstarted(), learner.n_support
     if book is not None:
-        news = book.news(part.rows)
-    elif n:
-        news = space.times(part.rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
-    else:
-        news = None
-    if news is None:
-        gram, told = space.arrays.fetch(gram=part.gram)[0], None
-    else:
-        gram, told = space.arrays.fetch(gram=part.gram, news=news)
-    if book is not None:
-        return gram, book.look(part.shown, told)
-    return gram, np.zeros((part.shown.size, learner.W.shape[0])) if told is None else told.astype(np.float64)
+        return book.look(part)
+    if not n:
+        return space.arrays.put(np.zeros((part.shown.size, learner.W.shape[0])), "float64")
+    return space.times(part.rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
 
 
-def _new_log(slots: NDArray[np.int64], rows: int, classes: int, support: int) -> Log:
+def _decide(
+    learner: "DualLearner",
+    data: Data,
+    part: Part,
+    ahead: NDArray[np.float64],
+    gram: NDArray[Any],
+    log: Log,
+    book: ScoreBook | None,
+    meanwhile: "Future[Any]",
+) -> None:
+    """Run the compiled loop over a block; the ledger is written and scales are folded on the way."""
+    classes, shown = learner.W.shape[0], part.shown
+    labels = data.labels[shown]
+    truth = labels if classes > 1 else 2 * labels - 1
+    once = part.weight.size == 0
+    block = Block(part.visits, part.weight, shown, truth, ahead, gram, data.itself[shown], once)
+    space, room = Space(learner.unstarted().unit, learner.delta**2), np.empty(classes)
+    learner.reserve(learner.n_support + shown.size)
+    first = 0
+    while first < part.visits.size:
+        state = State(learner.W, learner.A, learner.running, room, learner.totals)
+        lines = _NO_LEDGER
+        if learner.ledger is not None:
+            lines = learner.ledger.room(min(part.visits.size - first, LINES_AT_ONCE) * learner.running.size)
+        first = visit_block(learner.rule, block, space, state, log, lines, first)
+        if learner.ledger is not None:
+            learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
+            learner.totals["written"] = 0
+        if not _in_range(learner.running["scale"]).all():
+            meanwhile.result()  # it reads what is folded
+            _fold(learner, book, block, log)
+
+
+def _new_log(learner: "DualLearner", data: Data) -> Log:
+    rows = min(rows_at_once(learner), data.labels.size)
     born, touched, place = np.full((3, rows), -1)
-    return Log(slots, born, touched, place, np.zeros((rows, 2 * classes)), np.array([support, 0, 0]))
+    moves, counts = np.zeros((rows, 2 * learner.W.shape[0])), np.array([learner.n_support, 0, 0])
+    return Log(slots_of(learner, data), born, touched, place, moves, counts)
 
 
-def _remember(learner: "DualLearner", data: Data, shown: NDArray[np.int64], moved: Any, log: Log) -> None:
-    """Store the rows that became support rows, in the order they did; ``moved`` are those that were touched."""
-    born = log.born[: log.counts[1]]
-    if not born.size:
-        return
-    every = born.size == log.counts[2]
-    learner.support.add(moved if every else learner.unstarted().arrays.rows(moved, log.place[born]))
-    learner.support_rows = np.concatenate([learner.support_rows, shown[born] + data.first_row])
-    if learner.ledger is not None:
-        learner.ledger.support_rows = learner.support_rows
+def _take_up(learner: "DualLearner", data: Data, part: Part, log: Log) -> None:
+    """Name the rows that became support rows, in the order they did, and leave the log blank."""
+    born, touched = log.counts[1:]
+    if born:
+        new = part.shown[log.born[:born]] + data.first_row
+        learner.support_rows = np.concatenate([learner.support_rows, new])
+        if learner.ledger is not None:
+            learner.ledger.support_rows = learner.support_rows
+    log.place[log.touched[:touched]] = -1
+    log.moves[:touched] = 0.0
+    log.counts[1:] = 0
+
+
+def _remember(learner: "DualLearner", data: Data) -> None:
+    """Store the support rows that were named and are not there yet."""
+    new = learner.support_rows[len(learner.support) :] - data.first_row
+    if new.size:
+        learner.support.add(learner.unstarted().kept(data.X, new, data.first_row))
+
+
+def _in_range(scale: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray((scale > SMALLEST_SCALE) & (scale < LARGEST_SCALE))
 
 
 def _fold(learner: "DualLearner", book: ScoreBook | None, block: Block, log: Log) -> None:
     scale = learner.running["scale"]
-    if ((scale > SMALLEST_SCALE) & (scale < LARGEST_SCALE)).all():
-        return
-    for h in range(scale.size):  # the scores ahead are of W, and are multiplied as it is
-        if not SMALLEST_SCALE < scale[h] < LARGEST_SCALE:
-            own = slice(None) if learner.joint else slice(h, h + 1)
-            block.scores[own] *= scale[h]
+    for h in np.flatnonzero(~_in_range(scale)):  # the scores ahead are of W, and are multiplied as it is
+        own = slice(None) if learner.joint else slice(h, h + 1)
+        block.scores[own] *= scale[h]
     learner.fold(book, log.moves[: log.counts[2]])
 
 

@@ -1,12 +1,14 @@
 """Passes under a budget: never more support rows than asked for."""
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
+from rosenblatt.learner.standing import Bounded
 from rosenblatt.passes.kernel_block import Space
 from rosenblatt.passes.kernel_budget import (
     OLDEST,
@@ -16,101 +18,153 @@ from rosenblatt.passes.kernel_budget import (
     BudgetBlock,
     visit_block_on_budget,
 )
+from rosenblatt.passes.kernel_forget import TOLL
 from rosenblatt.passes.records import State, Visits
+from rosenblatt.rules import Rosenblatt
+from rosenblatt.storage import checked_array, checked_records
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
 
-# What happens when the budget is full: the oldest row is forgotten (as by the Forgetron), or one drawn by chance
-# (the randomised budget perceptron), or the update is projected onto the rows that are there (the Projectron).
+# What happens when the budget is full: the row corrected the longest ago is forgotten after a shrink that keeps the
+# damage bounded (the self-tuned Forgetron), or one drawn by chance (the randomised budget perceptron), or the update
+# is projected onto the rows that are there (the Projectron).
 FORGET = {"oldest": OLDEST, "random": RANDOM, "project": PROJECT}
 
 
 class BudgetPass:
-    """The slots of a budget and the Gram matrix of the rows in them, kept from pass to pass."""
+    """The slots of a budget and the Gram matrix of the rows in them, kept from pass to pass.
 
-    def __init__(self, budget: int, forget: str) -> None:
+    **Guarantee** (Rosenblatt's rule). For every ``g``, on examples of norm at most ``R`` on which its hinge losses sum
+    to ``L``, the mistakes are at most :meth:`mistakes_at_most`.
+    """
+
+    def __init__(self, budget: int, forget: str, tolerance: float) -> None:
+        self.forget = forget
+        self.tolerance = tolerance
         self.gram = np.zeros((budget, budget))
-        self.inverse: NDArray[np.float64] = np.empty((0, 0))
-        self.forgotten = 0
-        self._strategy = FORGET[forget]
+        self.factor = np.zeros((budget, budget) if forget == "project" else (0, 0))
+        self.since = np.zeros(budget, np.int64)
+        self.counts = np.zeros(3, np.int64)
+        self.toll = np.zeros(1, TOLL)
+        self._bounded = True  # whether every step so far was Rosenblatt's, from zero
 
     def run(self, learner: "DualLearner", data: Data, visits: Visits) -> None:
         """Visit every example in order."""
         space, arrays = learner.unstarted(), learner.unstarted().arrays
-        room, classes, hypotheses = self.gram.shape[0], learner.W.shape[0], learner.running.size
+        room, classes = self.gram.shape[0], learner.W.shape[0]
         learner.reserve(room)
         truth = data.labels if classes > 1 else 2 * data.labels - 1
-        holder = np.full(room, -1)
-        holder[: learner.n_support] = learner.support_rows
-        budget = Budget(
-            holder,
-            np.full(room, -1),
-            slots_of(learner, data),
-            self.gram,
-            self.inverse,
-            np.array([learner.n_support, self.forgotten]),
-            np.empty(hypotheses),
-            np.empty(hypotheses, np.int64),
-            np.zeros(room),
-            np.zeros(room),
-            self._strategy,
-            learner.seed,
-        )
-        in_space = Space(space.unit, learner.delta**2)
-        scores = np.empty(classes)
+        budget = self._slots(learner, data)
+        in_space, scores = Space(space.unit, learner.delta**2), np.empty(classes)
         for part in parts(learner, data, visits):
-            support = learner.support.all()
-            if support is None:
-                gram = arrays.fetch(gram=part.gram)[0]
-                beside = gram[:, :0]
-            else:
-                gram, beside = arrays.fetch(gram=part.gram, beside=space.values(part.rows, support))
-            beside = np.ascontiguousarray(beside)
+            support, gram = learner.support.all(), part.gram.arrived()
+            beside = np.empty((part.shown.size, 0), gram.dtype)
+            if support is not None:
+                beside = arrays.fetch("beside", space.values(part.rows, support))
             block = BudgetBlock(part.visits, part.weight, part.shown, truth[part.shown], beside, gram)
             budget.home[:] = -1
             first = 0
             while first < part.visits.size:
-                W, A = learner.W[:, :room], learner.A[:, :room]
-                state = State(W, A, learner.running, scores, learner.totals)
+                state = State(
+                    learner.W[:, :room], learner.A[:, :room], learner.running, scores, learner.totals
+                )
                 first = visit_block_on_budget(
                     learner.rule, block, in_space, state, budget, data.first_row, first
                 )
                 learner.fold()
-                if self._strategy == PROJECT and budget.counts[0] == room and not self.inverse.size:
-                    self.inverse = _inverse(self.gram)
-                    budget = budget._replace(inverse=self.inverse)
-            self.forgotten = int(budget.counts[1])
-            for slot in range(int(budget.counts[0])):
-                place = int(budget.home[slot])
-                if place >= 0:
-                    row = arrays.rows(part.kept, np.array([place]))
-                    if slot < len(learner.support):
-                        learner.support.replace(slot, row)
-                    else:
-                        learner.support.add(row)
-            learner.support_rows = holder[: budget.counts[0]].copy()
+            self._store(learner, data, part.shown, budget)
+
+    def _slots(self, learner: "DualLearner", data: Data) -> Budget:
+        room, hypotheses, rule = self.gram.shape[0], learner.running.size, learner.rule
+        self._bounded = self._bounded and isinstance(rule, Rosenblatt)
+        holder = np.full(room, -1)
+        holder[: learner.n_support] = learner.support_rows
+        return Budget(
+            holder,
+            np.full(room, -1),
+            slots_of(learner, data),
+            self.since,
+            self.gram,
+            self.factor,
+            self.counts,
+            self.toll,
+            np.empty(hypotheses),
+            np.empty(hypotheses, np.int64),
+            np.zeros(room),
+            np.zeros(room),
+            FORGET[self.forget],
+            float(rule.eta) if isinstance(rule, Rosenblatt) else 0.0,
+            self.tolerance,
+            learner.seed,
+        )
+
+    def _store(self, learner: "DualLearner", data: Data, shown: NDArray[np.int64], budget: Budget) -> None:
+        """Bring the rows that a block put into slots to where support rows are."""
+        used = int(self.counts[0])
+        for slot in np.flatnonzero(budget.home[:used] >= 0).tolist():
+            place = budget.home[slot]
+            row = learner.unstarted().kept(data.X, shown[place : place + 1], data.first_row)
+            if slot < len(learner.support):
+                learner.support.replace(slot, row)
+            else:
+                learner.support.add(row)
+        learner.support_rows = budget.holder[:used].copy()
+
+    def mistakes_at_most(self, learner: "DualLearner", norm: float, hinge: float) -> float:
+        """Return ``G²(1 + S) + 2GD + Q + 2L`` with ``G = R‖g‖``: the bound without a budget, and what forgetting cost.
+
+        ``S`` is what shrinking took, ``D`` what projections fell short of, ``Q`` the damage of removals; tuned
+        shrinking keeps ``Q`` at or below 15/32 of the mistakes. Infinite for other rules.
+        """
+        if not self._bounded:
+            return float("inf")
+        toll, size = self.toll[0], learner.radius * norm
+        reach = float(learner.totals["reach"][0])
+        short = float(toll["short"]) / math.sqrt(reach) if reach else 0.0
+        return float(
+            size**2 * (1.0 + toll["shrunk"]) + 2.0 * size * short + self.damage(learner) + 2.0 * hinge
+        )
+
+    def damage(self, learner: "DualLearner") -> float:
+        """Return ``Q``: what the removed rows took from the progress of the mistakes, in mistakes."""
+        eta, sqradius = float(learner.rule.eta), learner.radius**2
+        return (
+            float(self.toll["squares"][0] / (eta**2 * sqradius) + self.toll["lengths"][0])
+            if sqradius
+            else 0.0
+        )
+
+    def bounded(self, learner: "DualLearner", without: Bounded) -> tuple[Bounded, float]:
+        """Return what the bound of a hypothesis depends on, and how much is added to it: see the guarantee."""
+        if not self._bounded or self.toll["short"][0] > 0.0:
+            return without._replace(whole_visits=False), 0.0  # none is claimed
+        wider = without.radius * math.sqrt(1.0 + float(self.toll["shrunk"][0]))
+        return without._replace(radius=wider), self.damage(learner)
 
     @property
     def lossy(self) -> bool:
-        """Whether anything was forgotten or projected, so that no bound holds."""
-        return self.forgotten > 0 or self.inverse.size > 0
+        """Whether anything was forgotten or projected, so that the bound of a run without a budget does not hold."""
+        return bool(self.counts[1] > 0 or self.toll["short"][0] > 0.0)
 
+    # What a file holds
 
-def restored(learner: "DualLearner", forgotten: int) -> BudgetPass:
-    """Rebuild the slots of a saved learner from its support rows."""
-    assert learner.budget is not None
-    space, again = learner.unstarted(), BudgetPass(learner.budget, learner.forget)
-    again.forgotten = forgotten
-    support, n = learner.support.all(), learner.n_support
-    if support is not None:
-        among: NDArray[np.float64] = space.unit * to_numpy(space.values(support, support)).astype(np.float64)
-        again.gram[:n, :n] = among + learner.delta**2 * np.eye(n)
-        if again._strategy == PROJECT and n == learner.budget:
-            again.inverse = _inverse(again.gram)
-    return again
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what cannot be told from the support rows."""
+        told = {f"toll.{name}": self.toll[name] for name in TOLL.names or ()}
+        return {"budget.since": self.since, "budget.counts": self.counts, **told}
 
-
-def _inverse(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inverse on what the rows span; rows that say the same share the step."""
-    return np.asarray(np.linalg.pinv(gram, hermitian=True), dtype=np.float64)
+    def restore(self, learner: "DualLearner", arrays: dict[str, NDArray[Any]]) -> None:
+        """Take up the numbers of a file, and tell the rest from the support rows."""
+        space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
+        self.since = checked_array(arrays, "budget.since", self.since.shape, (np.int64,))
+        self.counts = checked_array(arrays, "budget.counts", (3,), (np.int64,))
+        self.toll = checked_records(arrays, "toll", TOLL, 1)
+        if self.counts[0] != n or n > self.since.size or self.counts.min() < 0:
+            raise ValueError(f"there are {n} support rows in {self.counts[0]} of {self.since.size} slots")
+        if support is None:
+            return
+        among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
+        self.gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
+        if self.factor.size:
+            self.factor[:n, :n] = np.linalg.cholesky(self.gram[:n, :n])

@@ -10,7 +10,7 @@ from rosenblatt import rules
 from rosenblatt.learner import Epoch, Standing
 from rosenblatt.learner.dual import kernels
 from rosenblatt.learner.dual.arrays import Arrays, to_numpy
-from rosenblatt.learner.dual.budget import restored
+from rosenblatt.learner.dual.budget import BudgetPass
 from rosenblatt.learner.dual.learner import DualLearner
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
@@ -50,6 +50,8 @@ def save_dual(
         arrays |= {f"support.{part}": getattr(support, part) for part in PARTS}
     elif support is not None:
         arrays["support"] = to_numpy(support)
+    if learner.on_budget is not None:
+        arrays |= learner.on_budget.arrays()
     if ledger and learner.ledger is not None:
         arrays |= {f"ledger.{name}": learner.ledger.entries[name] for name in ENTRY.names or ()}
         if learner.pocket is not None:
@@ -64,7 +66,7 @@ def save_dual(
             "delta": learner.delta,
             "budget": None if learner.budget is None else int(learner.budget),
             "forget": learner.forget,
-            "forgotten": learner.on_budget.forgotten if learner.on_budget else 0,
+            "tolerance": learner.tolerance,
             "multi_class": learner.multi_class,
             "fit_intercept": bool(learner.unit),
             "keep_ledger": learner.ledger is not None and ledger,
@@ -114,6 +116,7 @@ def _dual_from(
         delta=float(told["delta"]),
         budget=told["budget"],
         forget=told["forget"],
+        tolerance=float(told["tolerance"]),
         multi_class=told["multi_class"],
         fit_intercept=bool(told["fit_intercept"]),
         keep_ledger=bool(told["keep_ledger"]),
@@ -146,9 +149,8 @@ def _dual_from(
     if learner.ledger is not None:
         _fill_ledger(learner, learner.ledger, arrays)
     if learner.budget is not None:
-        if n > learner.budget:
-            raise ValueError(f"there are {n} support rows in a budget of {learner.budget}")
-        learner.on_budget = restored(learner, int(told["forgotten"]))
+        learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
+        learner.on_budget.restore(learner, arrays)
     return learner
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from rosenblatt.learner.dual.arrays import Arrays
 
@@ -45,16 +46,17 @@ class Poly(NamedTuple):
             base += self.coef0 * down
         return power(base, self.degree)
 
+    def diagonal(self, arrays: Arrays, A: Any) -> Any:
+        """Return the kernel of every row of ``A`` with itself, in units."""
+        down = 2.0**-self.halvings
+        return power(sqnorms(arrays, A) * (self.gamma * down) + self.coef0 * down, self.degree)
+
 
 class RBF(NamedTuple):
     """``K(a, b) = exp(−γ‖a − b‖²)``."""
 
     gamma: float
     unit: float = 1.0
-
-    def sized(self, largest_sqnorm: float, dtype: str) -> "RBF":
-        """Never larger than one."""
-        return self
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the kernel of every row of ``A`` with every row of ``B``."""
@@ -66,19 +68,23 @@ class RBF(NamedTuple):
         exponent *= self.gamma
         return arrays.xp.exp(arrays.xp.clip(exponent, None, 0.0))
 
+    def diagonal(self, arrays: Arrays, A: Any) -> Any:
+        """Return ones."""
+        return arrays.ones(int(A.shape[0]))
+
 
 class Linear(NamedTuple):
     """``K(a, b) = a·b``."""
 
     unit: float = 1.0
 
-    def sized(self, largest_sqnorm: float, dtype: str) -> "Linear":
-        """Nothing to choose."""
-        return self
-
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the product of every row of ``A`` with every row of ``B``."""
         return products(A, B)
+
+    def diagonal(self, arrays: Arrays, A: Any) -> Any:
+        """Return the squared norm of every row."""
+        return sqnorms(arrays, A)
 
 
 class Function(NamedTuple):
@@ -86,10 +92,6 @@ class Function(NamedTuple):
 
     function: Callable[[Any, Any], Any]
     unit: float = 1.0
-
-    def sized(self, largest_sqnorm: float, dtype: str) -> "Function":
-        """Nothing to choose."""
-        return self
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return what the function says, or why it cannot be a kernel."""
@@ -110,10 +112,6 @@ class Precomputed(NamedTuple):
     """Rows are rows of a Gram matrix; a support row is remembered by its column."""
 
     unit: float = 1.0
-
-    def sized(self, largest_sqnorm: float, dtype: str) -> "Precomputed":
-        """Nothing to choose."""
-        return self
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the columns ``B`` of the Gram rows ``A``."""
@@ -182,8 +180,8 @@ def from_dict(described: dict[str, Any], function: Any = None) -> Kernel:
 
 def products(A: Any, B: Any) -> Any:
     """Return ``A·Bᵀ`` as a dense matrix."""
-    told = A @ B.T
-    return told.toarray() if hasattr(told, "toarray") else told
+    told, dense = A @ B.T, not issparse(A)
+    return told if dense or isinstance(told, np.ndarray) else told.toarray()
 
 
 def power(base: Any, degree: int) -> Any:

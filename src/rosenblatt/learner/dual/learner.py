@@ -39,11 +39,12 @@ class DualLearner(DualState):
     delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
     budget : the most rows to remember, or None
     forget : what happens when the budget is full: ``"oldest"``, ``"random"`` or ``"project"``
+    tolerance : with ``"project"``, an example nearer than this to what the rows span, for its length, takes no place
     multi_class : ``"joint"`` or ``"ovr"``
     fit_intercept : learn a bias, as the weight of an always-one coordinate: ``K + 1``
     keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
     seed : of the shuffle, of ``random`` and of forgetting by chance
-    block_size : rows decided together; changes the speed only; None is 512, or 1024 on a device
+    block_size : rows decided together; changes the speed only; None is 512, or 2048 on a device
     device, dtype, tf32 : where and how exactly products are computed; see :mod:`rosenblatt.learner.dual.arrays`
 
     Examples
@@ -65,6 +66,7 @@ class DualLearner(DualState):
         delta: float = 0.0,
         budget: int | None = None,
         forget: str = "oldest",
+        tolerance: float = 0.0,
         multi_class: str = "joint",
         fit_intercept: bool = False,
         keep_ledger: bool = True,
@@ -82,6 +84,10 @@ class DualLearner(DualState):
             raise ValueError(f"budget must be 1 or more rows, or None, got {budget!r}")
         if forget not in FORGET:
             raise ValueError(f"forget must be one of {', '.join(FORGET)}, got {forget!r}")
+        if not 0.0 <= tolerance < 1.0:
+            raise ValueError(f"tolerance must be in [0, 1), got {tolerance!r}")
+        if tolerance and (budget is None or forget != "project"):
+            raise ValueError("tolerance is of projections: give budget= and forget='project' with it")
         if block_size is not None and (not isinstance(block_size, int | np.integer) or block_size < 1):
             raise ValueError(f"block_size must be 1 or more, or None, got {block_size!r}")
         super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
@@ -99,13 +105,18 @@ class DualLearner(DualState):
         )  # says at once what is wrong
         self.kernel_parameters = (kernel, degree, gamma, coef0)
         self.delta, self.seed, self.block_size = float(delta), seed, block_size
-        self.budget, self.forget = budget, forget
+        self.budget, self.forget, self.tolerance = budget, forget, float(tolerance)
         self._place = (device, dtype, tf32)
         self.epochs: list[Epoch] = []
         self.converged = False
         self.standings: dict[str, Standing] = {}
         self.pocket: NDArray[np.int64] | None = None  # how many updates the pocket had, for each hypothesis
         self.on_budget: BudgetPass | None = None
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether rows are rows of a Gram matrix."""
+        return isinstance(self.kernel_parameters[0], str) and self.kernel_parameters[0] == "precomputed"
 
     # Learning
 
@@ -125,10 +136,10 @@ class DualLearner(DualState):
         max_iter: int = 10,
         shuffle: bool = True,
         sample_weight: Any = None,
-        on_epoch: Callable[[Epoch], None] | None = None,
+        on_epoch: Callable[[Epoch], bool | None] | None = None,
         stock: bool | None = None,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, or ``max_iter`` times.
+        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or until ``on_epoch`` says False.
 
         ``stock`` measures all hypotheses on the data afterwards and chooses the pocket, at the cost of one more
         look at every row; by default only where that is quick. ``last`` and ``averaged`` are always measured.
@@ -139,19 +150,20 @@ class DualLearner(DualState):
         visits = in_given_order(n, weight)
         book = None
         if self.budget is None:
-            book = new_book(self, data, once=visits.order.size == np.unique(visits.order).size)
+            book = new_book(self, data)
         self.converged = False
         for _ in range(max_iter):
             if shuffle_of is not None:
                 visits = shuffle_of.epoch(len(self.epochs))
             epoch = self._pass(data, visits, book)
-            if on_epoch is not None:
-                on_epoch(epoch)
+            stop = on_epoch is not None and on_epoch(epoch) is False
             if epoch.updates == 0:
                 self.converged = True
                 break
-            if book is not None:
-                book.catch_up()
+            if stop:
+                break
+        if book is not None:
+            book.settle()
         self.rows_seen = max(self.rows_seen, data.first_row + n)
         take_stock(self, data, book, weight, stock)
 
@@ -229,7 +241,7 @@ class DualLearner(DualState):
             raise ValueError("X has no rows: there is nothing to learn from")
         weight = checked_weight(sample_weight, n)
         first_row = self.rows_seen
-        if self.kernel_parameters[0] == "precomputed":
+        if self.precomputed:
             again = X.shape[1] == n < first_row + n  # the whole matrix once more
             first_row = first_row if stream and not again else 0
             if X.shape[1] < first_row + n:
@@ -246,7 +258,7 @@ class DualLearner(DualState):
             self.space.sized_for(X)
             self.support, self._n_features = RowStore(arrays), int(X.shape[1])
         labels = np.searchsorted(self.classes, met)[index]
-        return Data(X, labels, first_row), weight
+        return Data(X, labels, first_row, self.space.itself(X, first_row)), weight
 
     def _pass(self, data: Data, visits: Visits, book: Any) -> Epoch:
         """Run the rule over the visits and note what it did."""
@@ -256,7 +268,7 @@ class DualLearner(DualState):
                 exact_pass(self, data, visits, book)
             else:
                 if self.on_budget is None:
-                    self.on_budget = BudgetPass(self.budget, self.forget)
+                    self.on_budget = BudgetPass(self.budget, self.forget, self.tolerance)
                 self.on_budget.run(self, data, visits)
         if not np.isfinite(self.running["sqnorm"]).all():
             raise ValueError(

@@ -1,137 +1,120 @@
 """The scores of all training rows, kept up to date from pass to pass.
 
-A row's score changes only by what was updated since it was last looked at. So a pass needs the kernel of every row
-with the rows updated in that pass, not with all support rows: work falls with the mistakes.
+A row's score changes only by what was updated since it was last brought up to date. So a pass needs the kernel of
+every row with the rows updated in that pass, not with all support rows: work falls with the mistakes.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import cut
-from rosenblatt.learner.dual.rowstore import RowStore
+from rosenblatt.learner.dual.arrays import OnItsWay, cut
 from rosenblatt.learner.dual.space import FeatureSpace
+
+# Every block looks at the updates that wait; telling all rows of a few would read all rows for little.
+MOST_WAITING = 384
+
+
+class Part(NamedTuple):
+    """A block of visits to a few rows."""
+
+    visits: NDArray[np.int64]  # which of the rows, in order
+    weight: NDArray[np.float64]
+    shown: NDArray[np.int64]  # the rows, each once
+    index: Any  # the same, where matrices live
+    rows: Any  # where matrices live
+    kept: Any  # the same as support rows are kept
+    gram: OnItsWay  # among them
 
 
 class ScoreBook:
     """Scores of rows under the coefficients ``W`` and ``A`` of a run, ``(rows, 2·classes)``, in kernel units."""
 
-    def __init__(
-        self, space: FeatureSpace, X: Any, scores: NDArray[np.float64], block: int, once: bool
-    ) -> None:
-        self._space = space
-        self._X = X
-        self.scores = scores
-        self._block = block
-        self._classes = scores.shape[1] // 2
-        self._once = once  # every pass visits a row once
-        # Then what a visit computed can be kept. A device rather computes more, in fewer and larger steps.
-        self._keep = once and space.arrays.here
-        self._known = np.zeros(
-            X.shape[0], np.int64
-        )  # how many of the recent updates each row's scores include
-        self._entry = np.full(X.shape[0], -1)  # which recent update a row's steps are summed in, unless once
-        self._rows = RowStore(space.arrays)  # the rows of recent updates
-        self._there = RowStore(space.arrays)  # their steps, beside the rows
-        self._moves = np.empty((0, scores.shape[1]))  # their steps, here
+    def __init__(self, space: FeatureSpace, X: Any, first_row: int, scores: Any) -> None:
+        self.scores = scores  # where matrices live; without the updates that wait
+        self.space, self._X, self._first_row = space, X, first_row
+        self.classes = int(scores.shape[1]) // 2
+        self.numbers = np.empty(0, np.int64)  # the rows of the updates that wait
+        self.steps = np.empty((0, 2 * self.classes))  # what they added to W, and to A
 
-    def news(self, rows: Any) -> Any:
-        """Return what recent updates add to the scores of a block of rows, where matrices live; None if nothing."""
-        if not len(self._rows):
-            return None
-        steps = self._there.all()
-        return self._space.times(rows, self._rows.all(), steps if self._keep else steps[:, : self._classes])
+    def look(self, part: Part) -> Any:
+        """Return ``(rows, classes)`` scores of a block under the weights as they are, where matrices live."""
+        now = self.space.arrays.rows(self.scores, part.index)[:, : self.classes]
+        if not self.numbers.size:
+            return now
+        waiting = self.space.kept(self._X, self.numbers, self._first_row)
+        return now + self.space.times(
+            part.rows, waiting, self.space.arrays.put(self.steps[:, : self.classes])
+        )
 
-    def look(self, numbers: NDArray[np.int64], news: NDArray[Any] | None) -> NDArray[np.float64]:
-        """Return the scores of a block of rows under the weights as they are now, those of ``W`` first."""
-        now = self.scores[numbers] if self._keep else self.scores[numbers, : self._classes]
-        if news is not None:
-            now += news
-        if self._keep:
-            self.scores[numbers] = now
-            self._known[numbers] = len(self._rows)
-        return now
+    def note(self, part: Part, touched: NDArray[np.int64], steps: NDArray[np.float64]) -> None:
+        """Take in the updates that a block made: which of its rows, and their steps."""
+        self.numbers = np.concatenate([self.numbers, part.shown[touched]])
+        self.steps = np.concatenate([self.steps, steps])
 
-    def note(
-        self,
-        numbers: NDArray[np.int64],
-        gram: NDArray[Any],
-        touched: NDArray[np.int64],
-        rows: Any,
-        moves: Any,
-    ) -> None:
-        """Take in the updates that a block made: which of its rows, as remembered, and their steps."""
-        if not touched.size:
+    def meet(self, part: Part, following: Part | None) -> None:
+        """Prepare for the block that follows while one is decided."""
+        if self.numbers.size > MOST_WAITING:
+            self.settle()
+
+    def settle(self) -> None:
+        """Tell every row of the updates that wait."""
+        if not self.numbers.size:
             return
-        if self._once:
-            self._append(rows, moves)
-            if self._keep:
-                self.scores[numbers] += gram[:, touched] @ moves
-                self._known[numbers] = len(self._rows)
-            return
-        # A row that is shown many times in a pass is kept once, with the sum of its steps.
-        met, first = np.unique(touched, return_index=True)
-        new = first[self._entry[numbers[met]] < 0]
-        self._entry[numbers[touched[new]]] = len(self._rows) + np.arange(new.size)
-        if new.size:
-            self._append(self._space.arrays.rows(rows, new), np.zeros((new.size, moves.shape[1])))
-        np.add.at(self._moves, self._entry[numbers[touched]], moves)
-        self._there.clear()
-        self._there.add(self._space.arrays.put(self._moves))
-
-    def _append(self, rows: Any, moves: NDArray[np.float64]) -> None:
-        self._rows.add(rows)
-        self._there.add(self._space.arrays.put(moves))
-        self._moves = np.concatenate([self._moves, moves])
-
-    def catch_up(self) -> None:
-        """Bring every row's scores up to date, and forget the recent updates."""
-        if len(self._rows):
-            if self._keep:
-                self._catch_up_each()
-            else:
-                self._catch_up_all()
-        self._rows.clear()
-        self._there.clear()
-        self._moves = self._moves[:0]
-        self._known[:] = 0
-        self._entry[:] = -1
-
-    def _catch_up_each(self) -> None:
-        """Add what each row has not seen, the rows that were looked at together together."""
-        behind = np.argsort(self._known, kind="stable")
-        edges = np.flatnonzero(np.diff(self._known[behind])) + 1
-        every, steps = self._rows.all(), self._there.all()
-        for group in np.split(behind, edges):
-            since = int(self._known[group[0]])
-            if since == len(self._rows):
-                continue
-            for piece in cut(group.size, self._block):
-                part = group[piece]
-                rows = self._space.arrays.rows(self._X, part)
-                self.scores[part] += self._space.times(rows, every[since:, ...], steps[since:, ...])
-
-    def _catch_up_all(self) -> None:
-        """Add all recent updates to all rows, in large steps."""
-        arrays, every, steps = self._space.arrays, self._rows.all(), self._there.all()
-        at_once = self._block if arrays.here else max(self._block, arrays.at_once // len(self._rows))
-        for piece in cut(int(self._X.shape[0]), at_once):
-            news = self._space.times(self._X[piece, ...], every, steps)
-            self.scores[piece] += arrays.fetch(caught=news)[0]
+        arrays, n = self.space.arrays, int(self._X.shape[0])
+        waiting = self.space.kept(self._X, self.numbers, self._first_row)
+        steps = arrays.bring("steps", self.steps)
+        for piece in cut(n, max(1, arrays.at_once // self.numbers.size)):
+            self.scores[piece, ...] += self.space.times(self._X[piece, ...], waiting, steps)
+        self.numbers, self.steps = self.numbers[:0], self.steps[:0]
 
     def fold(self, c: int, scale: float, shadow: float) -> None:
         """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
-        for told in (self.scores, self._moves):
-            fold_columns(told, c, scale, shadow)
-        if len(self._there):
-            self._there.clear()
-            self._there.add(self._space.arrays.put(self._moves))
+        fold_columns(self.scores, c, scale, shadow)
+        fold_columns(self.steps, c, scale, shadow)
 
 
-def fold_columns(told: NDArray[np.float64], c: int, scale: float, shadow: float) -> None:
+class ScoreBookThere(ScoreBook):
+    """The same where a device computes for nothing while this side decides, and every call to it is dear.
+
+    Whatever needs no decision is computed ahead: the kernel of the next block with this one, of which the steps are
+    still to be told. All other rows are told of a block while the next one is decided.
+    """
+
+    _beside: Any = None  # kernel of a block's rows with those of the block before
+    _before: Any = None  # the steps of the block before
+
+    def look(self, part: Part) -> Any:
+        """Return the scores of a block: what all rows were told, and the steps of the block before."""
+        if self._beside is None:
+            self.settle()
+        now = self.space.arrays.rows(self.scores, part.index)[:, : self.classes]
+        return now if self._before is None else now + self._beside @ self._before
+
+    def note(self, part: Part, touched: NDArray[np.int64], steps: NDArray[np.float64]) -> None:
+        """Take in the updates that a block made, as steps of all its rows."""
+        super().note(part, touched, steps)
+        self._before = None
+        if self._beside is not None and touched.size:
+            every = np.zeros((part.shown.size, self.classes), self.space.arrays.dtype)
+            every[touched] = steps[:, : self.classes]
+            self._before = self.space.arrays.bring("before", every)
+
+    def meet(self, part: Part, following: Part | None) -> None:
+        """Tell all rows of the block before, and compute the kernel of the next block with this one."""
+        self.settle()
+        self._beside = None if following is None else self.space.values(following.rows, part.kept)
+
+    def settle(self) -> None:
+        """Tell every row of the updates that wait."""
+        super().settle()
+        self._before = None
+
+
+def fold_columns(told: Any, c: int, scale: float, shadow: float) -> None:
     """Fold a scale into columns that hold ``W`` in their first half and ``A`` in their second."""
-    classes = told.shape[1] // 2
+    classes = int(told.shape[1]) // 2
     own = slice(0, classes) if c < 0 else slice(c, c + 1)
     beside = slice(classes, 2 * classes) if c < 0 else slice(classes + c, classes + c + 1)
     told[:, beside] -= shadow * told[:, own]

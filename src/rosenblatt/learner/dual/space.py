@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import Arrays, cut
-from rosenblatt.learner.dual.kernels import Kernel, Precomputed, sqnorms
+from rosenblatt.learner.dual.arrays import Arrays, cut, to_numpy
+from rosenblatt.learner.dual.kernels import RBF, Kernel, Linear, Poly, Precomputed, sqnorms
 
 
 class FeatureSpace:
@@ -27,13 +27,26 @@ class FeatureSpace:
 
     def sized_for(self, X: Any) -> None:
         """Choose units in which nothing overflows on rows like these."""
-        if not isinstance(self.kernel, Precomputed) and X.shape[0]:
+        if isinstance(self.kernel, Poly) and X.shape[0]:
             largest = float(self.arrays.xp.max(sqnorms(self.arrays, X)))
             self.kernel = self.kernel.sized(largest, self.arrays.dtype)
 
-    def remembered(self, X: Any, columns: NDArray[np.int64]) -> Any:
+    def itself(self, X: Any, first_row: int) -> NDArray[np.float64]:
+        """Return the product of every row with itself, in units."""
+        if isinstance(self.kernel, Poly | RBF | Linear):
+            told = to_numpy(self.kernel.diagonal(self.arrays, X))
+        else:
+            told = np.empty(X.shape[0])
+            for piece in cut(int(X.shape[0]), 64):  # small squares hold few values beside the diagonal
+                kept = self.kept(X, np.arange(piece.start, piece.stop), first_row)
+                told[piece] = to_numpy(self.kernel.values(self.arrays, X[piece, ...], kept)).diagonal()
+        return np.asarray(told + self.bias / self.unit, dtype=np.float64)
+
+    def kept(self, X: Any, numbers: NDArray[np.int64], first_row: int) -> Any:
         """Return rows as support rows are kept: themselves, or their columns in a Gram matrix."""
-        return self.arrays.put(columns, "int64") if isinstance(self.kernel, Precomputed) else X
+        if isinstance(self.kernel, Precomputed):
+            return self.arrays.put(numbers + first_row, "int64")
+        return self.arrays.rows(X, numbers)
 
     def values(self, A: Any, B: Any) -> Any:
         """Return the product of every row of ``A`` with every remembered row of ``B``."""
@@ -45,10 +58,11 @@ class FeatureSpace:
     def times(self, A: Any, B: Any, coefficients: Any) -> Any:
         """Return ``K(A, B)·coefficients`` in units, where matrices live, never holding all of K."""
         width = max(1, self.arrays.at_once // max(1, A.shape[0]))
-        total: Any = 0.0
+        total: Any = None
         for piece in cut(int(B.shape[0]), width):
             part = self.values(A, B[piece, ...]) @ coefficients[piece, :]
-            total = total + (part.astype(np.float64) if self.arrays.here else part)
+            part = part.astype(np.float64) if self.arrays.here else part
+            total = part if total is None else total + part
         return total
 
     def all_times(self, X: Any, B: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,6 +74,6 @@ class FeatureSpace:
         at_once = 512 if self.arrays.here else max(1, self.arrays.at_once // int(B.shape[0]))
         with self.arrays.exact_products():
             for piece in cut(int(X.shape[0]), at_once):
-                told[piece] = self.arrays.fetch(told=self.times(X[piece, ...], B, there))[0]
+                told[piece] = self.arrays.fetch("told", self.times(X[piece, ...], B, there))
         told *= self.unit
         return told

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.dual import reading
+from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, slots_of
 from rosenblatt.learner.dual.scorebook import ScoreBook
 from rosenblatt.learner.standing import Bounded, measured, told_right
@@ -32,15 +33,16 @@ def take_stock(
     counted = np.ones(n, dtype=bool) if weight is None else weight > 0.0
     whole_visits = weight is None or bool((weight == np.ceil(weight)).all())
     bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits)
+    damage = 0.0
     if learner.on_budget is not None and learner.on_budget.lossy:
-        bounded = bounded._replace(whole_visits=False)  # no bound holds for what was forgotten
+        bounded, damage = learner.on_budget.bounded(learner, bounded)
     slots = slots_of(learner, data)
     told: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     W, A = learner.W[:, : learner.n_support], learner.A[:, : learner.n_support]
     if book is None:
         both = learner.unstarted().all_times(data.X, learner.support.all(), np.concatenate([W, A]).T)
     else:
-        both = book.scores * learner.unstarted().unit
+        both = to_numpy(book.scores) * learner.unstarted().unit
     scale, shadow = learner.running["scale"], learner.running["shadow"]
     rows = W.shape[0]
     last = both[:, :rows] * scale + _slack(learner, slots, learner.weights("last"))
@@ -52,11 +54,11 @@ def take_stock(
         told["averaged"] = (mean, _sqnorms(learner, data, mean, slots, coefficients))
     if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
         told |= _from_the_ledger(learner, data, slots, counted)
-    learner.standings = {
+    for name, (scores, sqnorm) in told.items():
         # A kernel that is none may give a norm below zero: then there is no margin to speak of.
-        name: measured(scores[counted], np.maximum(sqnorm, 0.0), data.labels[counted], learner.joint, bounded)
-        for name, (scores, sqnorm) in told.items()
-    }
+        own = np.maximum(sqnorm, 0.0)
+        standing = measured(scores[counted], own, data.labels[counted], learner.joint, bounded)
+        learner.standings[name] = standing._replace(bound=standing.bound + damage)
 
 
 def _from_the_ledger(
