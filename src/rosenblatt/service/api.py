@@ -160,8 +160,10 @@ async def explain(
     """What every feature adds to a prediction's score; without one, what speaks most for each class."""
     _need(request, "read")
     models = _service(request).models
-    found = models.portraits(name, top) if prediction is None else models.explain(name, prediction=prediction)
-    return _told(found)
+    if prediction is not None:
+        return _told(models.explain(name, prediction=prediction))
+    model = models.model(name)
+    return _told(await asyncio.to_thread(model.portraits, top, model.learner.frozen()))
 
 
 @router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes))

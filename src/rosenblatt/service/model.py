@@ -200,9 +200,9 @@ class Model:
         label, against = _plain(told.label), _plain(told.against)
         return Explained(label, against, told.score, [Part(*part) for part in told.parts])
 
-    def portraits(self, top: int = 20) -> Portraits:
-        """Return the features that speak most for each class."""
-        learner = self.learner
+    def portraits(self, top: int = 20, learner: ServedLearner | None = None) -> Portraits:
+        """Return the features that speak most for each class, as they are, or were when a learner was frozen."""
+        learner = learner or self.learner
         if len(learner.labels) < 2:
             return Portraits([Portrait(label, 0.0, []) for label in learner.labels])
         weights = learner.learner.weights(learner.hypothesis)[:, : 1 + len(learner._vocabulary)]

@@ -232,6 +232,8 @@ class Models:
         model = self._by_number.get(fresh.model)
         if model is None:  # deleted meanwhile
             raise Unknown("the model was deleted before it could learn from this")
+        if kept.seq <= model.counts.seq:  # met when the journal was read again after a failure
+            return Change(seq=kept.seq, repeated=False)
         change, line = model.learn(kept.seq, fresh.features, fresh.label, brief)
         if line is not None:
             self.ledger_due.append((model.number, line))

@@ -81,7 +81,10 @@ class Service:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
         self.models.ledger_due = self._ledger_due() + self.models.ledger_due
-        self.models.close()
+        try:
+            self.models.close()
+        except (sqlite3.Error, OSError) as error:  # the journal has everything: the next start takes longer
+            log.error("no snapshots at the end", extra={"reason": str(error)})  # noqa: TRY400 (expected)
 
     # Writing
 
