@@ -19,7 +19,7 @@ mail = typer.Typer(
     name="mail",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Learn from mail that is already sorted, and mark mail that is new.",
+    help="Learn from sorted mail, and mark what is new.",
 )
 
 
@@ -39,7 +39,9 @@ def import_(
     data: Data = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Learn from mail that is already sorted, in the order in which it was sent.
+    """Learn from mail that is already sorted, as it was sent.
+
+    Messages are taken in the order in which they were sent.
 
     FOLDER is a folder of a Maildir (Starred for .Starred, INBOX for the Maildir itself), a folder of .eml files or an
     mbox in PATH; where PATH is an mbox, a label in its messages' headers. Messages that lie elsewhere are left out.
@@ -91,7 +93,9 @@ def sort(
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each message.")] = False,
 ) -> None:
-    """Mark messages as important or not, or say that it is not known, each with its reasons; nothing is learned.
+    """Mark mail as important or not, and say why.
+
+    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned.
 
     The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
 

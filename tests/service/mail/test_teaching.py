@@ -116,7 +116,7 @@ def test_what_is_taken_back_is_as_if_it_had_never_been_said(tmp_path):
     models = Models(tmp_path / "store", **SMALL)
 
     async def work(desk):
-        await desk.keep([mail for mail, _ in mails(12)], [None] * 12)
+        await desk.keep(mail for mail, _ in mails(12))
         numbers = [each.number for each in desk.box.find("", desk.number, 20)]
         for number in numbers[:4]:
             await desk.answer(number, IMPORTANT)
@@ -150,8 +150,8 @@ def test_taking_back_that_was_interrupted_is_finished_on_the_next_start(tmp_path
     models = Models(tmp_path / "store", **SMALL)
 
     async def begin(desk):
-        await desk.keep([mail for mail, _ in mails(4)], [IMPORTANT, None, None, None])
-        await desk.learn_waiting()
+        await desk.keep([mails(1)[0][0]], IMPORTANT)
+        await desk.keep(mail for mail, _ in mails(3, first=1))
         before = fingerprint(models)
         number = desk.box.find("", desk.number, 1)[0].number
         await desk.answer(number, NOT)
@@ -173,7 +173,7 @@ def test_nothing_to_undo_and_too_late_to_undo_are_said(tmp_path):
     async def work(desk):
         with pytest.raises(Unknown, match="nothing to undo"):
             await desk.undo()
-        await desk.keep([mail for mail, _ in mails(2)], [None] * 2)
+        await desk.keep(mail for mail, _ in mails(2))
         await desk.answer(1, NOT)
         models.write_base(models.model(MODEL))
         with pytest.raises(Gone, match="compacted"):

@@ -131,6 +131,18 @@ def said(feature: str) -> str:
     return "" if feature == BIAS else feature
 
 
+def in_words(pushes: Iterable[tuple[str, float]], lone_sender: bool = False) -> dict[str, float]:
+    """Return what each word adds, in all its places together."""
+    total: dict[str, float] = {}
+    for feature, push in pushes:
+        if lone_sender and feature.startswith((FROM, DOMAIN)):
+            continue
+        word = said(feature)
+        if word:
+            total[word] = total.get(word, 0.0) + push
+    return total
+
+
 def reasons(pushes: Iterable[tuple[str, float]], most: int = 5, lone_sender: bool = False) -> list[Said]:
     """Return the weightiest reasons, a word's place in the subject and in the text taken together.
 
@@ -139,12 +151,6 @@ def reasons(pushes: Iterable[tuple[str, float]], most: int = 5, lone_sender: boo
     >>> reasons([("subject:budget", 0.25), ("budget", 0.5), ("(bias)", 2.0), ("sale", -0.5)])
     [Said(word='budget', push=0.75), Said(word='sale', push=-0.5)]
     """
-    total: dict[str, float] = {}
-    for feature, push in pushes:
-        if lone_sender and feature.startswith((FROM, DOMAIN)):
-            continue
-        word = said(feature)
-        if word:
-            total[word] = total.get(word, 0.0) + push
+    total = in_words(pushes, lone_sender)
     found = [Said(word, push) for word, push in total.items() if abs(push) >= 0.005]
     return sorted(found, key=lambda each: -abs(each.push))[:most]

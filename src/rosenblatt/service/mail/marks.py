@@ -1,13 +1,13 @@
 """The marks of many messages, from one look at the weights: what an inbox shows anew after every correction."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.service.learner import Named
-from rosenblatt.service.mail.features import BIAS, Said, reasons
+from rosenblatt.service.mail.features import BIAS, Said, in_words, reasons
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 
@@ -39,17 +39,10 @@ class Marks:
     """
 
     def __init__(self, messages: Sequence[Named]) -> None:
-        index: dict[str, int] = {}
-        indices = [index.setdefault(name, len(index)) for message in messages for name in message]
-        values = [value for message in messages for value in message.values()]
-        starts = np.cumsum([0, *map(len, messages)])
-        self._names = list(index)
-        self._asked = dict.fromkeys(index, 1.0)
-        self._place = {name: at for at, name in enumerate(index)}
-        self._X = sparse_rows(
-            np.array(values, float), np.array(indices, np.int64), starts, max(len(index), 1)
-        )
-        self._weights = np.zeros(max(len(index), 1))
+        self._X, self._place = matrix_of(messages)
+        self._names = list(self._place)
+        self._asked = dict.fromkeys(self._place, 1.0)
+        self._weights = np.zeros(self._X.shape[1])
         self._bias = 0.0
         self._below = 0.0
         self.scores = np.zeros(len(messages))
@@ -74,11 +67,34 @@ class Marks:
 
     def reasons(self, at: int, most: int = 5, lone_sender: bool = False) -> list[Said]:
         """Return what decided it, in words."""
+        return reasons(self._pushes(at), most, lone_sender)
+
+    def words(self, at: int, lone_sender: bool = False) -> dict[str, float]:
+        """Return what every word of a message adds."""
+        return in_words(self._pushes(at), lone_sender)
+
+    def _pushes(self, at: int) -> Iterator[tuple[str, float]]:
         row = slice(self._X.indptr[at], self._X.indptr[at + 1])
         places = self._X.indices[row]
         pushes = self._X.data[row] * self._weights[places]
-        told = zip((self._names[place] for place in places), pushes.tolist(), strict=True)
-        return reasons(told, most, lone_sender)
+        return zip((self._names[place] for place in places.tolist()), pushes.tolist(), strict=True)
+
+
+def matrix_of(messages: Iterable[Named]) -> tuple[Any, dict[str, int]]:
+    """Return messages as rows of a matrix, and the column of every name."""
+    place: dict[str, int] = {}
+    indices: list[int] = []
+    values: list[float] = []
+    starts = [0]
+    for message in messages:
+        row = sorted((place.setdefault(name, len(place)), value) for name, value in message.items())
+        indices += [at for at, _ in row]
+        values += [value for _, value in row]
+        starts.append(len(indices))
+    X = sparse_rows(
+        np.array(values, float), np.array(indices, np.int64), np.array(starts), max(len(place), 1)
+    )
+    return X, place
 
 
 def mark_of(score: float, below: float) -> Mark:

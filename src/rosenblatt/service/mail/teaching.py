@@ -1,5 +1,6 @@
 """What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from rosenblatt.service.service import Service
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.undo import undo, undo_served
 
-AT_ONCE = 500
+AT_ONCE = 200
+MOST_MESSAGES = 50_000  # of one upload
 
 
 class Imported(NamedTuple):
@@ -115,14 +117,22 @@ class Desk:
             self.box.placed(places)
         return learned, mistakes
 
-    async def keep(self, mails: list[Mail], labels: list[str | None]) -> int:
-        """Keep messages, with labels where they have some; return how many are new."""
-        import asyncio
-
+    async def keep(self, mails: Iterable[Mail], label: str | None = None) -> Imported:
+        """Keep messages, and learn from them in time order where all have one label."""
         await self.service.create(MODEL, SETTINGS)
-        new = await asyncio.to_thread(self.box.add, mails, self.number, labels)
+        number = self.number
+
+        def work() -> tuple[int, int]:
+            messages = new = 0
+            for lot, labels in in_lots((mail, label) for mail in islice(mails, MOST_MESSAGES)):
+                messages += len(lot)
+                new += self.box.add(lot, number, labels)
+            return messages, new
+
+        messages, new = await asyncio.to_thread(work)
+        learned = await self.learn_waiting()
         self.imports += 1
-        return new
+        return Imported(messages, new, *learned)
 
     async def answer(self, message: int, label: str) -> Change:
         """Learn what a person says about a message; both the answer and the feedback are on disk when this returns."""

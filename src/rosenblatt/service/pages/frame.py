@@ -1,0 +1,76 @@
+"""What both pages have: the heading with how the filter stands, the ways between them, the theme."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from rosenblatt.lab.frame import NEXT_THEME, THEMES
+from rosenblatt.lab.theme import css
+from rosenblatt.service.mail.marks import MODEL
+from rosenblatt.service.mail.teaching import Desk
+
+
+class Frame:
+    """The heading of a page; its state is the query of its address."""
+
+    def __init__(self, desk: Desk, path: str, query: Mapping[str, str]) -> None:
+        self.desk, self.path = desk, path
+        self.query = {name: value[:200] for name, value in query.items()}
+        if self.query.get("theme") not in THEMES:
+            self.query.pop("theme", None)
+
+    @property
+    def theme(self) -> str:
+        """Light, dark, or as the system has it."""
+        return self.query.get("theme", "auto")
+
+    def keep(self, **values: str) -> None:
+        """Put values into the address of the page; empty ones leave it."""
+        self.query.update(values)
+        self.query = {name: value for name, value in self.query.items() if value and value != "auto"}
+        ui.navigate.history.replace(self.path + (f"?{urlencode(self.query)}" if self.query else ""))
+
+    def head(self, title: str, other: str, other_path: str, icon: str) -> Any:
+        """Draw the heading; returns the place for what the page adds to it."""
+        ui.add_css(css() + (Path(__file__).parent / "mail.css").read_text(encoding="utf-8"))
+        ui.colors(primary="#0072B2")
+        self._dark = ui.dark_mode(THEMES[self.theme])
+        with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar mail-bar-top"):
+            ui.html(f"<h1>{title}</h1>", sanitize=False).classes("mail-title")
+            self._stats = (
+                ui.html("", sanitize=False).classes("mail-stats").props("aria-live=polite").mark("stats")
+            )
+            own = ui.element("div").classes("mail-actions")
+            with own:
+                place = ui.element("div").classes("mail-actions")
+                self._way = ui.button(
+                    other, icon=icon, on_click=lambda: ui.navigate.to(self._carried(other_path)), color=None
+                )
+                self._way.props("flat dense no-wrap").classes("lab-quiet q-px-sm")
+                self._turner = ui.button(icon="contrast", on_click=self._turn, color=None)
+                self._turner.props(f"flat dense aria-label='Theme: {self.theme}'").classes("lab-quiet")
+        return place
+
+    def tell_stats(self, undecided: int | None = None) -> None:
+        """Say how the filter stands."""
+        model = self.desk.model
+        if model is None or not model.learner.rows:
+            told = "nothing learned yet"
+        else:
+            info = self.desk.service.models.info(MODEL)
+            told = f"<b>{info.clock:,}</b> seen · <b>{100 * (info.accuracy or 0.0):.1f}%</b> right"
+        if undecided is not None:
+            told += f" · <b>{undecided:,}</b> undecided"
+        self._stats.set_content(told)
+
+    def _carried(self, path: str) -> str:
+        return path + (f"?{urlencode({'theme': self.theme})}" if self.theme != "auto" else "")
+
+    def _turn(self) -> None:
+        theme = NEXT_THEME[self.theme]
+        self.keep(theme=theme)
+        self._dark.value = THEMES[theme]
+        self._turner.props(f"aria-label='Theme: {theme}'")

@@ -1,0 +1,79 @@
+"""The pages put onto the application: NiceGUI behind the API's routes, its box opened and closed with the store."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from rosenblatt.service.mail.box import Mailbox
+from rosenblatt.service.mail.teaching import Desk
+
+API = ("/v1", "/healthz", "/readyz", "/metrics", "/openapi.json")
+TITLE = "Inbox — mail filter"
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#fff"/>'
+    '<path d="M4 9h24v15H4z" fill="none" stroke="#1B1F24" stroke-width="2.5"/><path d="M4 9l12 9 12-9" fill="none" '
+    'stroke="#1B1F24" stroke-width="2.5"/><circle cx="25" cy="8" r="6" fill="#0072B2"/></svg>'
+)
+_served: list[
+    FastAPI
+] = []  # the application whose pages are shown; NiceGUI has one of everything in a process
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the pages under the paths that the API leaves free."""
+    from nicegui import ui
+
+    inner = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[Any]:
+        async with inner(app) as state:
+            service = app.state.service
+            box = Mailbox(service.models.store.folder)
+            app.state.desk = Desk(service, box)
+            try:
+                await app.state.desk.settle()
+                yield state
+            finally:
+                box.close()
+
+    app.router.lifespan_context = life
+    if not _served:
+        _register(ui)
+    _served[:] = [app]
+    ui.run_with(app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=10.0)
+    pages = app.router.routes[-1]
+    pages.app = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
+
+
+def _register(ui: Any) -> None:
+    from fastapi import Request
+
+    from rosenblatt.service.pages.inbox import InboxPage
+    from rosenblatt.service.pages.model_page import ModelPage
+
+    @ui.page("/", title=TITLE)  # type: ignore[untyped-decorator]
+    async def inbox(request: Request) -> None:
+        await InboxPage(_served[0].state.desk, dict(request.query_params)).show()
+
+    @ui.page("/model", title="Model — mail filter")  # type: ignore[untyped-decorator]
+    async def model(request: Request) -> None:
+        await ModelPage(_served[0].state.desk, dict(request.query_params)).show()
+
+
+class _BehindTheApi:
+    """Pages answer for what is not the API's: a wrong path or method there stays an error in the API's own words."""
+
+    def __init__(self, app: FastAPI, pages: Any) -> None:
+        self._app, self._pages = app, pages
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        path = scope["path"]
+        if scope["type"] == "http" and any(path == own or path.startswith(own + "/") for own in API):
+            found = [route.matches({**scope, "root_path": ""})[0] for route in self._app.router.routes[:-1]]
+            raise HTTPException(405 if Match.PARTIAL in found else 404)
+        await self._pages(scope, receive, send)

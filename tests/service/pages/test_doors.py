@@ -1,0 +1,84 @@
+"""Pages and their websocket are behind the same doors as the API, and do not get into its way."""
+
+import httpx
+import pytest
+
+SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+
+
+def connects(server, path=SOCKET, **headers):
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    options = {"origin": headers.pop("origin", None), "additional_headers": headers}
+    try:
+        with connect(server.address.replace("http", "ws", 1) + path, **options) as socket:
+            return socket.recv(timeout=10).startswith("0{")  # what socket.io says first
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def test_the_websocket_takes_our_own_origin_and_no_other(taught):
+    assert connects(taught, origin=taught.address) is True
+    assert connects(taught) is True  # no browser
+    for origin in ("http://evil.example", "null", taught.address + "0"):
+        assert connects(taught, origin=origin) == 403, origin
+
+
+def test_a_rebound_name_is_not_ours(taught):
+    port = taught.address.rpartition(":")[2]
+    evil = {"host": f"evil.example:{port}"}
+    for path in ("/", "/model", SOCKET.replace("websocket", "polling")):
+        assert httpx.get(taught.address + path, headers=evil).status_code == 421
+    foreign = {"origin": "http://evil.example"}
+    assert (
+        httpx.post(taught.address + SOCKET.replace("websocket", "polling"), headers=foreign).status_code
+        == 403
+    )
+
+
+def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(taught):
+    answer = httpx.get(taught.address + "/")
+    assert answer.status_code == 200
+    assert answer.headers["x-frame-options"] == "DENY"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+def test_the_api_keeps_its_own_words_for_what_is_not_there(taught):
+    for method, path, status in (
+        ("GET", "/v1/nothing", 404),
+        ("DELETE", "/v1/models", 405),
+        ("POST", "/healthz", 405),
+        ("GET", "/v1/models/nobody", 404),
+    ):
+        answer = httpx.request(method, taught.address + path)
+        assert answer.status_code == status, path
+        assert answer.json()["message"]
+    assert httpx.get(taught.address + "/healthz").json() == {"status": "alive"}
+
+
+def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, box_file):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("feedback let-me-in-please-now-1\nread only-to-look-around-1\n")
+    tokens.chmod(0o600)
+    server = serve("--token-file", str(tokens))
+    assert httpx.get(server.address + "/").status_code == 401
+    assert connects(server, origin=server.address) == 403
+    reader = {"authorization": "Bearer only-to-look-around-1"}
+    assert httpx.get(server.address + "/", headers=reader).status_code == 403
+    visitor = visit(server, connected=False)
+    page = visitor.page
+    page.goto(server.address + "/")
+    visitor.troubles.clear()  # the browser notes the 401
+    page.get_by_label("Token").fill("let-me-in-please-now-1")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("No messages yet").wait_for()
+    page.locator(".mail-empty input[type=file]").set_input_files(box_file)
+    page.wait_for_function("document.querySelectorAll('.mail-row').length === 5")
+
+
+@pytest.fixture(autouse=True)
+def _needs_websockets():
+    pytest.importorskip("websockets")

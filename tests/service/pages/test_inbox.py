@@ -1,0 +1,172 @@
+"""The inbox in a real browser: mail comes in, is corrected, is marked anew, and stays so."""
+
+import httpx
+import pytest
+
+SUBJECTS = ("Budget decision", "Contract review", "Great sale", "Deadline moved")
+
+
+def upload(page, path):
+    page.get_by_role("button", name="import mbox").click()
+    page.locator(".q-dialog input[type=file]").set_input_files(path)
+    page.locator(".mail-row").first.wait_for()
+    page.locator(".q-dialog").wait_for(state="detached")
+
+
+def row(page, subject):
+    return page.locator(".mail-row", has=page.locator(".mail-subject", has_text=subject))
+
+
+def marks(page):
+    return {subject: row(page, subject).get_attribute("data-mark") for subject in SUBJECTS}
+
+
+def press(page, subject, button):
+    row(page, subject).get_by_role("button", name=button).click()
+    row(page, subject).locator(".mail-change").wait_for()
+
+
+def test_mail_is_imported_corrected_marked_anew_and_outlives_a_killed_server(
+    serve, visit, box_file, keep_picture
+):
+    server = serve()
+    visitor = visit(server)
+    page = visitor.page
+    assert "No messages yet" in page.locator(".mail-empty").inner_text()
+    upload(page, box_file)
+    assert set(marks(page).values()) == {"undecided"}
+    assert page.locator(".mail-row").count() == 5
+    press(page, "Budget decision", "important: it is important")
+    press(page, "Contract review", "wrong" if marks(page)["Contract review"] == "not" else "right")
+    press(page, "Great sale", "not: it is" if marks(page)["Great sale"] == "undecided" else "wrong")
+    page.locator(".mail-row[data-told=not]").wait_for()
+    assert marks(page) == {
+        "Budget decision": "important",
+        "Contract review": "important",
+        "Great sale": "not",
+        "Deadline moved": "important",  # nobody has said anything about this one
+    }
+    assert row(page, "Deadline moved").get_attribute("data-told") == ""
+    because = row(page, "Deadline moved").locator(".mail-because").inner_text()
+    assert "deadline +" in because
+    assert row(page, "Deadline moved").locator("mark.for").first.inner_text() == "Deadline"
+    moved = row(page, "Great sale").locator(".mail-change").inner_text()
+    assert moved.startswith("Learned not important:")
+    assert "sale 0.000 → −0." in moved
+    assert page.locator(".mail-stats").inner_text().startswith("3 seen · ")
+    keep_picture(page, "inbox-corrected")
+    before = marks(page), because
+
+    visitor.troubles.clear()
+    visitor.page.close()
+    server.stop(kill=True)
+    server.start()
+    again = visit(server).page
+    again.locator(".mail-row").first.wait_for()
+    assert (marks(again), row(again, "Deadline moved").locator(".mail-because").inner_text()) == before
+    told = {subject: row(again, subject).get_attribute("data-told") for subject in SUBJECTS}
+    assert told == dict(zip(SUBJECTS, ("important", "important", "not", ""), strict=True))
+    info = httpx.get(f"{server.address}/v1/models/mail").json()
+    assert info["clock"] == 3
+
+
+def test_keys_move_correct_and_undo(serve, visit, box_file):
+    page = visit(serve()).page
+    upload(page, box_file)
+
+    def here():
+        return page.locator(".mail-row.here .mail-subject").inner_text()
+
+    assert here() == "Budget decision"
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    page.locator(".mail-row.here", has_text="Contract review").wait_for()
+    page.keyboard.press("j")
+    page.locator(".mail-row.here", has_text="Great sale").wait_for()
+    page.keyboard.press("k")
+    page.locator(".mail-row.here", has_text="Contract review").wait_for()
+    page.keyboard.press("i")
+    page.locator(".mail-row.here[data-told=important][data-mark=important]").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    page.locator(".mail-row.here[data-told=not]").wait_for()
+    assert here() == "Great sale"
+    page.keyboard.press("Enter")
+    page.locator(".mail-row.here .mail-text", has_text="A discount and a prize").wait_for()
+    page.keyboard.press("u")
+    page.locator(".mail-change", has_text="Taken back: not important").wait_for()
+    page.keyboard.press("u")
+    page.locator(".mail-change", has_text="Taken back: important").wait_for()
+    assert set(marks(page).values()) == {"undecided"}
+    assert page.locator(".mail-row[data-told='']").count() == 5
+    page.keyboard.press("/")
+    page.wait_for_function("document.activeElement.tagName === 'INPUT'")
+    page.keyboard.type("in")  # letters in the search are letters
+    assert page.locator(".mail-row[data-told='']").count() == 5
+
+
+def test_hostile_mail_is_text(serve, visit, box_file):
+    page = visit(serve()).page
+    upload(page, box_file)
+    hostile = row(page, "<script>")
+    assert hostile.locator(".mail-subject").inner_text() == "<script>window.boom = 1</script><b>bold</b>"
+    hostile.locator(".mail-what").click()
+    text = hostile.locator(".mail-text")
+    text.wait_for()
+    assert "onerror='window.boom = 2'" in text.inner_text()
+    assert "{{ 7 * 7 }}" in text.inner_text()
+    assert "said in HTML" in text.inner_text()
+    assert page.evaluate("window.boom") is None
+    assert page.locator(".mail-list img, .mail-list script, .mail-list a, .mail-list iframe").count() == 0
+
+
+def test_search_and_filter_stand_in_the_address_and_what_is_learned_elsewhere_is_seen(serve, visit, box_file):
+    server = serve()
+    visitor = visit(server)
+    page = visitor.page
+    upload(page, box_file)
+    page.get_by_label("Search messages").fill("deadline")
+    visitor.until(q="deadline")
+    page.wait_for_function("document.querySelectorAll('.mail-row').length === 3")
+    told = {"label": "important", "features": {"deadline": 1, "contract": 1}}
+    httpx.post(f"{server.address}/v1/models/mail/feedback", json=told).raise_for_status()
+    page.wait_for_function("document.querySelectorAll('.mail-row[data-mark=important]').length === 3")
+    page.get_by_role("button", name="Don't know").click()
+    visitor.until(show="undecided")
+    page.locator(".mail-empty", has_text="No message is like that").wait_for()
+    other = visit(server, "/?q=deadline&show=important").page
+    other.wait_for_function("document.querySelectorAll('.mail-row').length === 3")
+
+
+def test_what_is_no_mbox_is_said(serve, visit, tmp_path):
+    page = visit(serve()).page
+    (tmp_path / "picture.mbox").write_bytes(b"\x1f\x8b\x08 not mail")
+    page.locator(".mail-empty input[type=file]").set_input_files(tmp_path / "picture.mbox")
+    page.get_by_text("not an mbox: it must begin with a line 'From ...'").wait_for()
+    assert page.locator(".mail-row").count() == 0
+
+
+SMALL_TEXT = """() => [...document.querySelectorAll('body *')].filter(e => {
+  const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  if (!own || !e.getClientRects().length || e.closest('[aria-hidden=true], .q-icon')) return false;
+  const svg = e.ownerSVGElement, scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  return parseFloat(getComputedStyle(e).fontSize) * scale < 13.95;
+}).map(e => e.className + ': ' + e.textContent.slice(0, 40))"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_pages_fit_the_screen_and_can_be_read(taught, visit, keep_picture, size, theme):
+    visitor = visit(taught, size=size, theme=theme)
+    page = visitor.page
+    page.locator(".mail-row").first.wait_for()
+    assert page.evaluate("document.body.classList.contains('body--dark')") is (theme == "dark")
+    for path in ("/", "/model"):
+        if path == "/model":
+            visitor.open(path)
+            page.locator(".mail-note", has_text="at most (R/γ)² =").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.evaluate(SMALL_TEXT) == []
+        heights = page.evaluate("[...document.querySelectorAll('.mail-row .q-btn')].map(e => e.offsetHeight)")
+        assert min((height for height in heights if height), default=44) >= (44 if size == "phone" else 36)
+        keep_picture(page, f"{'inbox' if path == '/' else 'model'}-{size}-{theme}")
