@@ -110,7 +110,7 @@ class Learner(LearnerState):
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or until ``on_epoch`` says False."""
+        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False."""
         X = checked_matrix(X)
         labels, weight = self._take_in(X, y, sample_weight, None)
         rows = rows_of(X)
