@@ -4,32 +4,46 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: ready demo test check bench torture clean
+.PHONY: help ready demo test check bench torture docs screenshots clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $(READY)
 
-ready: $(READY)
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY)
+ready: $(READY)  ## set up .venv with everything that development needs
+
+demo: $(READY)  ## fit and evaluate on an embedded sample
 	$(BIN)/rosenblatt fit sample:breast-cancer
 
-check: $(READY)
+check: $(READY)  ## format, lint, types, and the layers of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test: check
+test: check  ## every check, then every test
 	$(BIN)/python -m pytest -n 2
 
-bench: $(READY)
+bench: $(READY)  ## every question with its peers, side by side in one run
 	$(BIN)/python -m benchmarks
 
 torture: $(READY)  ## kill -9 the service a thousand times under load
 	ROSENBLATT_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/service/test_kill.py
 
-clean:
-	rm -rf $(VENV) build dist
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $(VENV)/.docs
+
+docs: $(VENV)/.docs  ## the documentation site into docs/_build/html, warnings as errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+screenshots: $(READY)  ## pictures of every page of the lab and the service
+	$(BIN)/python docs/screenshots.py
+
+clean:  ## remove .venv and what was built
+	rm -rf $(VENV) build dist docs/_build docs/generated docs/gallery

@@ -29,14 +29,14 @@ def feature_map(
 ) -> Any:
     """Draw data where a curve is needed, and where the feature map puts them a line does; return the two axes.
 
+    With more than two features out, the right side shows the distance from the hyperplane against the direction of
+    greatest spread within it.
+
     Parameters
     ----------
     X, y : two features, two classes
     fmap : a ``FeatureMap`` or any function of ``X``
     clf : a linear classifier of ``φ(x)``; fitted here where it is not, a ``Perceptron`` by default
-
-    With more than two features out, the right side shows the distance from the hyperplane against the direction of
-    greatest spread within it.
     """
     X, y = two_features(X), np.asarray(y)
     phi = _function(fmap, X)

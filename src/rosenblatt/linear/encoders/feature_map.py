@@ -16,6 +16,9 @@ KINDS = ("squares", "products", "polynomial")
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """``φ(x)``: the features themselves, and what is made of them.
 
+    No always-one feature is added: the bias is the learner's. Sparse rows stay sparse (a function gets what
+    comes and may return either).
+
     Parameters
     ----------
     kind : str or callable, default="polynomial"
@@ -26,9 +29,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Of the products or the polynomial.
     names : list of str, optional
         Names for what a function returns; ``phi0``, ``phi1``, … by default.
-
-    No always-one feature is added: the bias is the learner's. Sparse rows stay sparse (a function gets what
-    comes and may return either).
 
     Attributes
     ----------
