@@ -1,6 +1,7 @@
 """The API as a client meets it: predict, tell the truth, learn from many, look, download, upload."""
 
 import json
+import socket
 
 import pytest
 from tests.service.server import served
@@ -227,6 +228,32 @@ def test_health_and_metrics(service):
     assert 'rosenblatt_requests_total{route="feedback",status="200"} 2.0' in page
     assert 'rosenblatt_model_clock{model="mail"} 2.0' in page
     assert "rosenblatt_feedbacks_journalled_total 2.0" in page
+
+
+@pytest.mark.parametrize(("method", "way"), [("GET", ""), ("POST", "/predict"), ("GET", "/explain")])
+def test_our_own_fault_is_said_without_a_traceback(service, monkeypatch, method, way):
+    def broken(*_, **__):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(service.models, "model", broken)
+    answer = service.client.request(method, f"/v1/models/mail{way}", json={} if method == "POST" else None)
+    assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
+    assert "secret" not in answer.text
+    monkeypatch.undo()
+    assert service.get("mail").status_code == 200
+
+
+def test_a_client_that_goes_away_in_the_middle_leaves_what_it_had_told(service):
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    body = lines({"label": "spam", **SPAM}, {"label": "ham", **HAM})
+    for way, clock in (("feedback", 0), ("learn", 2)):
+        with socket.create_connection((host, int(port)), timeout=30) as wire:
+            head = f"POST /v1/models/mail/{way} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 9999\r\n\r\n"
+            wire.sendall(head.encode() + body)
+            wire.shutdown(socket.SHUT_WR)
+            wire.recv(4096)
+        found = (service.get("mail").json()["clock"] for _ in range(1000))  # it is noticed soon
+        assert next(each for each in found if each >= clock) == clock
 
 
 def test_the_answer_carries_the_request_s_id(service):

@@ -154,6 +154,31 @@ def test_the_store_is_verified_compacted_and_exported(tmp_path):
     assert run_well(["store", "export", *data, "--model", "one"]).stdout == ""
 
 
+WHAT_A_SERVER_NEEDS = """
+import sys, tempfile
+from pathlib import Path
+from rosenblatt.service.messages import Example
+from rosenblatt.service.models import Models
+from rosenblatt.service.serving import server
+from rosenblatt.service.settings import Settings
+folder = tempfile.mkdtemp()
+models = Models(folder)
+server(Settings(data=Path(folder), pages=False), models)
+models.create("m")
+models.learn("m", [(Example(text=text), text) for text in ("a", "b")])
+models.explain("m", Example(text="a"))
+models.close()
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def test_a_server_imports_neither_scikit_learn_nor_what_pages_need():
+    told = subprocess.run(
+        [sys.executable, "-c", WHAT_A_SERVER_NEEDS], capture_output=True, text=True, check=True
+    )
+    assert not {"sklearn", "pandas", "matplotlib", "nicegui", "pickle5"} & set(told.stdout.split())
+
+
 def test_damage_is_an_exit_code(tmp_path):
     models = Models(tmp_path)
     models.create("m")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from rosenblatt.service import front
 from rosenblatt.service.bulk import learn_lines
@@ -26,7 +27,7 @@ from rosenblatt.service.messages import (
     Prediction,
     Predictions,
 )
-from rosenblatt.service.refusals import TimedOut, TooLarge
+from rosenblatt.service.refusals import Left, TimedOut, TooLarge
 from rosenblatt.service.security import need
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
@@ -206,6 +207,8 @@ async def _timely(request: Request, seconds: float) -> Any:
                 piece = await anext(pieces)
         except StopAsyncIteration:
             return
+        except ClientDisconnect:
+            raise Left("the client went away") from None
         yield piece
 
 

@@ -75,6 +75,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _no_way)
+    app.add_exception_handler(Exception, _our_fault)
     document = app.openapi
 
     def documented() -> dict[str, Any]:
@@ -94,6 +95,10 @@ def _problem(status: int, error: str, message: str, refusal: Refusal | None = No
 
 async def _refused(request: Request, refusal: Any) -> Response:
     return _problem(refusal.status, refusal.error, str(refusal), refusal)
+
+
+async def _our_fault(request: Request, error: Exception) -> Response:
+    return _problem(500, "internal_error", "something is wrong with the service, not the request")
 
 
 async def _not_valid(request: Request, error: Any) -> Response:

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from msgspec import UNSET
+from starlette.requests import ClientDisconnect
 
 from rosenblatt.service.messages import Learned
-from rosenblatt.service.refusals import Refusal, TimedOut, TooLarge
+from rosenblatt.service.refusals import Left, Refusal, TimedOut, TooLarge
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.store import Fresh
@@ -47,6 +48,8 @@ async def _lines(pieces: AsyncIterator[bytes], settings: Settings) -> AsyncItera
                 piece = await anext(pieces)
         except StopAsyncIteration:
             break
+        except ClientDisconnect:
+            raise Left("the client went away") from None
         except TimeoutError:
             raise TimedOut(f"nothing arrived for {settings.body_seconds:g} s") from None
         *lines, held = (held + piece).split(b"\n")

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Predictions, Problem
 from rosenblatt.service.metrics import Metrics
-from rosenblatt.service.refusals import BadMessage, Refusal, TimedOut, TooLarge, WrongType
+from rosenblatt.service.refusals import BadMessage, Left, Refusal, TimedOut, TooLarge, WrongType
 from rosenblatt.service.security import API_HEADERS, SECURITY_HEADERS, Guard, Unauthorised, need
 from rosenblatt.service.service import Service, one
 from rosenblatt.service.settings import Settings
@@ -163,21 +163,25 @@ class Front:
         scope.setdefault("state", {})
         scope["state"] = {**scope["state"], "allowed": allowed, "request_id": number}
         added = [*(API_HEADERS if api else SECURITY_HEADERS), (b"x-request-id", number.encode())]
-        told = [500]
+        told: list[int] = []
         token = request_id.set(number)
 
         async def adding(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                told[0] = message["status"]
+                told.append(message["status"])
                 message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
         limit = None if api else self.settings.upload_bytes
         try:
             await self.app(scope, _limited(receive, limit) if limit else receive, adding)
+        except Exception:
+            if not told:
+                raise
+            log.exception("internal error", extra={"path": path})  # the application has answered
         finally:
             request_id.reset(token)
-        return told[0]
+        return told[0] if told else 499
 
     def _refused(self, refusal: Refusal, path: str, headers: dict[bytes, bytes], number: str) -> Answer:
         page = not path.startswith(API) and b"text/html" in headers.get(b"accept", b"")
@@ -231,6 +235,8 @@ def need_json(headers: dict[bytes, bytes]) -> None:
 async def read_body(receive: Receive, limit: int, seconds: float) -> bytes:
     """Return the whole body of a request, or refuse it where it is too large or too slow."""
     message = await receive()  # the connection is closed where it does not come
+    if message["type"] == "http.disconnect":
+        raise Left("the client went away")
     body: bytes = message.get("body", b"")
     parts, size = [body], len(body)
     if not message.get("more_body") and size <= limit:
@@ -241,6 +247,8 @@ async def read_body(receive: Receive, limit: int, seconds: float) -> bytes:
                 if size > limit:
                     raise TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")
                 message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Left("the client went away")
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
     except TimeoutError:

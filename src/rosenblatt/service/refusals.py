@@ -69,3 +69,9 @@ class TimedOut(Refusal):
     """A body that did not arrive in time."""
 
     status, error = 408, "timed_out"
+
+
+class Left(Refusal):
+    """A client that went away before all of its request had come; nobody reads the answer."""
+
+    status, error = 400, "left"
