@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from tests.engines.data import noisy, same_learner
 
 from rosenblatt import LogisticRegression, Perceptron, merge, rules
 from rosenblatt.engines import fit_local
@@ -23,22 +24,6 @@ ESTIMATORS = [
     Perceptron(rules.ALMA(p=4.0), max_iter=3),
     LogisticRegression(lam=0.01, max_iter=3),
 ]
-
-
-def noisy(rows=240, features=5, classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, features)).round(2) * (rng.random((rows, features)) < 0.7)
-    scores = X @ rng.normal(size=(features, classes)) + 0.3 * rng.normal(size=(rows, classes))
-    return X, np.array(["a", "b", "c", "d"])[np.argmax(scores, axis=1)]
-
-
-def same_learner(one, other):
-    for name in ("W", "A", "running", "totals"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert one.W.dtype == other.W.dtype
-    assert one.epochs == other.epochs
-    assert one.converged == other.converged
-    assert one.rows_seen == other.rows_seen
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array, np.float32], ids=["dense", "sparse", "float32"])

@@ -120,6 +120,26 @@ def fit(
         int | None,
         typer.Option("--every", metavar="ROWS", help="Out of core: report after so many rows of a pass."),
     ] = None,
+    engine: Annotated[
+        Literal["local", "dask", "spark"] | None,
+        typer.Option("--engine", help="Learn on shards side by side: threads here, Dask, or Spark."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Of the engine, as in tcp://host:8786 or spark://host:7077; one on this machine by default.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Of an engine: keep every pass here, and go on from what is there.",
+        ),
+    ] = None,
     report_file: opt.Report = None,
     json: opt.AsJson = False,
 ) -> None:
@@ -133,6 +153,7 @@ def fit(
       rosenblatt fit train.csv --passes 50 --hypothesis voted --json
       rosenblatt fit data.csv --learner naive-bayes --report report.html
       rosenblatt fit sample:circles --learner kernel --kernel poly --degree 2
+      rosenblatt fit 'data/*.parquet' --target y --engine dask --cluster tcp://host:8786
     """
     train = trainer(learner)
     asked = Options(
@@ -164,6 +185,17 @@ def fit(
         if written is not None:
             refuse_overwriting(written, source, test)
     reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
+    if engine is not None:
+        from rosenblatt.cli.fit_on_engine import OnEngine, fit_on_engine
+
+        if report_file is not None or save_ledger:
+            refuse("--report and --save-ledger need the rows in one process: drop --engine")
+        _print(
+            fit_on_engine(source, reading, asked, OnEngine(engine, cluster, checkpoint), test, model), json
+        )
+        return
+    if cluster is not None or checkpoint is not None:
+        refuse("--cluster and --checkpoint belong to --engine: name one")
     from rosenblatt.cli.streamed_fit import Streaming, fit_on_stream, too_large
 
     if learner == "perceptron" and (out_of_core or too_large(source, memory)):

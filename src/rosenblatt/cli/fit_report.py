@@ -33,6 +33,11 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         ("features", f"{report['features']:,}"),
         ("classes", f"{len(counts)}: {shown}"),
         ("time", f"{seconds(spent['learn'])} learning{reading}"),
+        *(
+            [("engine", f"{report['engine']}, {counted(report['shards'], 'shard')}")]
+            if "engine" in report
+            else []
+        ),
         *training_facts(report),
     ]
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 
-from rosenblatt.engines.dask_engine import shard_of
+from rosenblatt.engines.dask_engine import DelayedMaker
 from rosenblatt.engines.shard import Shard, shard_of_batches
 
 
@@ -80,23 +79,16 @@ def without_target(X: Any, y: Any) -> tuple[Any, Any]:
     return X.drop(columns=[y]), X[y]
 
 
-def delayed_shards(blocks: Blocks, shards: int | None) -> list[Any]:
-    """Return a delayed shard for each block, or for each group of neighbouring blocks."""
-    import dask
-
+def delayed_shards(blocks: Blocks, shards: int | None) -> list[DelayedMaker]:
+    """Return the maker of a shard for each block, or for each group of neighbouring blocks."""
     count = len(blocks.X)
     if shards is not None and shards < 1:
         raise ValueError(f"shards must be 1 or more, got {shards}")
-    make = dask.delayed(_shard_of_blocks, pure=False, name="rosenblatt-shard")
-    groups = np.array_split(np.arange(count), min(shards or count, count))
-    made, run = (
-        [],
-        uuid4().hex[:8],
-    )  # a key of its own: two runs over the same data do not let go of each other's shards
-    for index, group in enumerate(groups):
+    made = []
+    for group in np.array_split(np.arange(count), min(shards or count, count)):
         X = [blocks.X[at] for at in group.tolist()]
         y = None if blocks.y is None else [blocks.y[at] for at in group.tolist()]
-        made.append(make(X, y, index, int(group[0]), dask_key_name=f"rosenblatt-shard-{run}-{index}"))
+        made.append(DelayedMaker(_shard_of_blocks, (X, y, int(group[0]))))
     return made
 
 
@@ -149,18 +141,16 @@ def _series(model: Any, method: str, part: Any, meta: Any) -> Any:
     return pd.Series(called(model, method, part), index=part.index, name="prediction").astype(meta.dtype)
 
 
-def _shard_of_blocks(X: list[Any], y: list[Any] | None, index: int, first: int) -> Shard:
-    """Make a shard of one or more blocks on a worker."""
+def _shard_of_blocks(X: list[Any], y: list[Any] | None, first: int, index: int) -> Shard:
+    """Make a shard of one or more blocks on a worker; what is wrong is said with the numbers of the blocks."""
     if y is None:
         return shard_of_batches([batch for part in X for batch in part], index)
-    name = f"block {first}" if len(X) == 1 else f"blocks {first} to {first + len(X) - 1}"
-    if len(X) == 1:
-        return shard_of(_matrix(X[0]), _labels(y[0]), index, name)
-    kept = [(_matrix(rows), _labels(labels)) for rows, labels in zip(X, y, strict=True)]
-    some = [pair for pair in kept if pair[0].shape[0]] or kept[:1]
     try:
-        return shard_of_batches(some, index)
+        pairs = [(_matrix(rows), _labels(labels)) for rows, labels in zip(X, y, strict=True)]
+        some = [pair for pair in pairs if pair[0].shape[0]] or pairs[:1]
+        return shard_of_batches(some, index) if len(some) > 1 else Shard(*some[0], None, index)
     except ValueError as error:
+        name = f"block {first}" if len(X) == 1 else f"blocks {first} to {first + len(X) - 1}"
         raise ValueError(f"{name}: {error}") from None
 
 

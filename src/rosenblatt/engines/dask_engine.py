@@ -1,19 +1,35 @@
 """Passes on a Dask cluster: shards are made by tasks, so that a lost one can be made again; passes go where they lie.
 
-Shards that were scattered are lost with their worker, and tasks bound to a worker's address wait for ever once it is
-gone. So a shard is the result of a task, a pass asks for the worker that holds its shard but takes another when that
-one is gone, and the weights are scattered to every worker anew each epoch.
+What was found out about workers that die. Scattered data are lost with them, and scattering while a worker dies hangs;
+so the weights, too, are the result of a task, which the scheduler can run again. A task bound to an address waits for
+ever once that worker is gone, and one that may also run elsewhere still does if it was due in a moment when no worker
+was left. So only shards that are made from nothing ask for a worker, and one that waits for a worker that is gone is
+made anew under another name; shards of a user's blocks are made where Dask puts them. Cancelling by force can fail
+inside the scheduler: futures are let go of instead, which cancels what nobody else wants.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from rosenblatt.engines.protocol import in_groups
-from rosenblatt.engines.shard import Shard, facts_of
+from rosenblatt.engines.shard import Shard
 
 T = TypeVar("T")
-MOST_TRIES = 3  # of an epoch, where all copies of the weights died with their workers
+MOST_TRIES = 5  # of one question
+PATIENCE = 1.0  # seconds after which a wait looks around
+
+
+class DelayedMaker(NamedTuple):
+    """A shard made of delayed blocks: ``task(*given, index)``, run on a worker."""
+
+    task: Callable[..., Shard]
+    given: tuple[Any, ...]
+
+
+class Stranded(Exception):
+    """Shards wait for workers that are gone."""
 
 
 class DaskEngine:
@@ -24,37 +40,29 @@ class DaskEngine:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._run = uuid4().hex[:8]
-        self._shards: list[Any] = []
+        self._makers: list[Any] = []
+        self._shards: dict[int, Any] = {}  # futures
+        self._homes: dict[int, str] = {}  # where a shard asked to be made
         self._asked = 0
 
     def hold(self, makers: Sequence[Any]) -> None:
-        """Make the shards: makers, or ``dask.delayed`` shards, which are computed where Dask puts them."""
-        import dask
-
-        delayed = [
-            make
-            if dask.is_dask_collection(make)
-            else dask.delayed(make, name=f"shard-{self._run}-{at}", pure=False)(at)
-            for at, make in enumerate(makers)
-        ]
-        self._shards = list(self._client.compute(delayed))
-        self._settled(self._shards)
+        """Make the shards by tasks: of blocks, where Dask puts them; of nothing, spread evenly over the workers."""
+        self._makers = list(makers)
+        self._make(list(range(len(makers))))
+        self._tried(lambda: self._settled(list(self._shards.values())))
+        for at in self._shards:
+            if self._shards[at].status == "error":
+                self._shards[at].result()
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:
         """Ask every shard and return the answers in order."""
-
-        def run() -> list[T]:
-            small = facts_of is ask  # nothing is sent along
-            common = [] if small else [self._sent(each) for each in sent]
-            return list(self._results(self._answers(ask, common)))
-
-        return self._tried(run)
+        return self._tried(lambda: list(self._results(self._answers(ask, sent))))
 
     def reduce(self, ask: Callable[..., T], sent: Any, join: Callable[[list[T]], T]) -> T:
         """Ask every shard, and join the answers on the workers, up a tree; only the root comes back."""
 
         def run() -> T:
-            level = self._answers(ask, [self._sent(sent)])
+            level = self._answers(ask, (sent,))
             depth = 0
             while len(level) > 1:
                 depth += 1
@@ -68,72 +76,100 @@ class DaskEngine:
 
     def release(self) -> None:
         """Let go of the shards; what still runs is cancelled."""
-        if self._shards and self._client.status == "running":
-            self._client.cancel(self._shards, force=True)
-        self._shards = []
+        for future in self._shards.values():
+            future.release()
+        self._shards = {}
 
-    def _sent(self, thing: Any) -> Any:
-        """Put what all shards are sent on every worker."""
-        return self._client.scatter([thing], broadcast=True, hash=False)[0]
+    # Shards
 
-    def _answers(self, ask: Callable[..., Any], common: list[Any]) -> list[Any]:
+    def _make(self, numbers: list[int]) -> None:
+        import dask
+
         self._asked += 1
-        holders = self._client.who_has(self._shards)
-        answers = []
-        for at, shard in enumerate(self._shards):
-            here = list(holders.get(shard.key, ()))
-            answers.append(
-                self._client.submit(
-                    ask,
-                    shard,
-                    *common,
-                    key=self._key(ask.__name__.strip("_"), at),
-                    workers=here or None,
-                    allow_other_workers=bool(here),
-                    pure=False,
-                )
-            )
-        return answers
+        threads = self._client.nthreads()
+        slots = [address for address in sorted(threads) for _ in range(threads[address])]
+        delayed = []
+        for place, at in enumerate(numbers):
+            make = self._makers[at]
+            task, given = (make.task, make.given) if isinstance(make, DelayedMaker) else (make, ())
+            self._homes.pop(at, None)
+            wish = {}
+            if slots and not given:
+                self._homes[at] = slots[place * len(slots) // len(numbers)]
+                wish = {"workers": [self._homes[at]], "allow_other_workers": True}
+            with dask.annotate(**wish):
+                run = dask.delayed(task, pure=False)
+                delayed.append(run(*given, at, dask_key_name=self._key("shard", at)))
+        self._shards |= zip(numbers, self._client.compute(delayed), strict=True)
+
+    def _stranded(self) -> list[int]:
+        """Return the shards that nobody has or makes, and that ask for a worker that is gone."""
+        alive = self._client.nthreads()
+        gone = [at for at, home in self._homes.items() if home not in alive]
+        if not gone or not alive:
+            return []
+        held = self._client.who_has([self._shards[at] for at in gone])
+        busy = {key for keys in self._client.processing().values() for key in keys}
+        keys = {at: self._shards[at].key for at in gone}
+        return [at for at in gone if not held.get(keys[at]) and keys[at] not in busy]
+
+    # Questions
+
+    def _answers(self, ask: Callable[..., Any], sent: tuple[Any, ...]) -> list[Any]:
+        """Ask every shard; Dask sends the question to where the shard lies."""
+        self._asked += 1
+        name = ask.__name__.strip("_")
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "Sending large graph", UserWarning
+            )  # weights are sent, not rows
+            common = self._client.submit(tuple, sent, key=self._key("sent", 0), pure=False)
+        return [
+            self._client.submit(_asked, ask, self._shards[at], common, key=self._key(name, at), pure=False)
+            for at in range(len(self._shards))
+        ]
 
     def _key(self, what: str, at: int) -> str:
         return f"rosenblatt-{what}-{self._run}-{self._asked}-{at}"
 
     def _results(self, futures: list[Any]) -> Any:
+        """Return the answers, and let go of their futures, answered or not."""
         try:
+            self._settled(futures)
             return self._client.gather(futures)
-        except BaseException:
-            self._client.cancel(futures, force=True)
-            raise
+        finally:
+            for future in futures:
+                future.release()
 
     def _settled(self, futures: list[Any]) -> None:
-        """Wait for futures, and raise what went wrong."""
+        """Wait for futures, looking around from time to time for shards that nobody will ever make."""
         from distributed import wait
 
-        try:
-            wait(futures)
-            for future in futures:
-                if future.status == "error":
-                    future.result()
-        except BaseException:
-            self._client.cancel(futures, force=True)
-            raise
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+            except TimeoutError:
+                if self._stranded():
+                    raise Stranded from None
+            else:
+                return
 
     def _tried(self, run: Callable[[], T]) -> T:
-        """Run, and once more where what was sent got lost with the last worker that had it."""
-        from distributed.client import FutureCancelledError
+        """Run, and once more where workers died in a way that Dask does not mend by itself."""
+        from distributed.client import FutureCancelledError, FuturesCancelledError
+        from distributed.comm import CommClosedError
 
         for left in reversed(range(MOST_TRIES)):
             try:
                 return run()
-            except FutureCancelledError:
+            except (FutureCancelledError, FuturesCancelledError, CommClosedError, Stranded):
                 if not left:
                     raise
+                lost = self._stranded()
+                if lost:
+                    self._make(lost)
         raise AssertionError  # the last try returned or raised
 
 
-def shard_of(X: Any, y: Any, index: int, name: str) -> Shard:
-    """Make a shard of one block on a worker; what is wrong with it is said with the name of the block."""
-    try:
-        return Shard(X, y, None, index)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+def _asked(ask: Callable[..., T], shard: Shard, sent: tuple[Any, ...]) -> T:
+    return ask(shard, *sent)

@@ -79,8 +79,7 @@ def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> E
     engine = DaskEngine(client or _current())
     try:
         engine.hold(dask_blocks.delayed_shards(dask_blocks.blocks_of(X, y), None))
-        weights = model.learner_.weights(getattr(model, "hypothesis", "last"))
-        return evaluate_on(engine, weights, model.classes_)
+        return evaluate_on(engine, model)
     finally:
         engine.release()
 

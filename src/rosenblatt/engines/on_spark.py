@@ -128,7 +128,7 @@ def evaluate_spark(
     engine = SparkEngine(frame.sparkSession.sparkContext)
     try:
         _hold(engine, frame, features, label, None, None, encoder)
-        return evaluate_on(engine, last.learner_.weights(getattr(last, "hypothesis", "last")), last.classes_)
+        return evaluate_on(engine, last)
     finally:
         engine.release()
 

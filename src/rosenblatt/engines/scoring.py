@@ -57,10 +57,12 @@ def take_stock(engine: Engine, learner: Learner, start: Start, shards: int) -> f
     return bound
 
 
-def evaluate_on(engine: Engine, weights: NDArray[Any], classes: NDArray[Any]) -> Evaluation:
-    """Count right and wrong predictions on every shard."""
+def evaluate_on(engine: Engine, model: Any) -> Evaluation:
+    """Count right and wrong predictions of a fitted estimator on every shard."""
+    classes, weights = model.classes_, model.learner_.weights(getattr(model, "hypothesis", "last"))
+    seen_as = getattr(model.learner_, "binary", None)  # naive Bayes looks at rows as zeros and ones
     counted: dict[tuple[Any, Any], int] = {}
-    for pairs in engine.gather(_confusions, weights, classes):
+    for pairs in engine.gather(_confusions, weights, classes, seen_as):
         for pair, count in pairs.items():
             counted[pair] = counted.get(pair, 0) + count
     if not counted:
@@ -95,12 +97,15 @@ def _measure(
     return found
 
 
-def _confusions(shard: Shard, weights: NDArray[Any], classes: NDArray[Any]) -> dict[tuple[Any, Any], int]:
+def _confusions(
+    shard: Shard, weights: NDArray[Any], classes: NDArray[Any], seen_as: Any
+) -> dict[tuple[Any, Any], int]:
     if not shard.y.size:
         return {}
     if shard.X.shape[1] > weights.shape[1] - 1:
         raise ValueError(f"the rows have {shard.X.shape[1]} features, the model {weights.shape[1] - 1}")
-    scores = linear_scores(shard.X, weights[:, : 1 + shard.X.shape[1]])
+    X = shard.X if seen_as is None else seen_as(shard.X)
+    scores = linear_scores(X, weights[:, : 1 + X.shape[1]])
     guesses = decided(scores[:, 0] if weights.shape[0] == 1 else scores, classes)
     counted: dict[tuple[Any, Any], int] = {}
     for pair in zip(shard.y.tolist(), guesses.tolist(), strict=True):

@@ -103,8 +103,8 @@ def facts_of_all(every: list[Facts]) -> Facts:
     for at, facts in some:
         if _is_text(facts.classes) != _is_text(first.classes):
             raise ValueError(
-                f"shard {at} has labels like {facts.classes[0]!r}, but shard {first_at} has {first.classes[0]!r}: "
-                "give labels of one type"
+                f"shard {at} has labels like {facts.classes.tolist()[0]!r}, but shard {first_at} has "
+                f"{first.classes.tolist()[0]!r}: give labels of one type"
             )
         if facts.n_features != first.n_features and not (facts.sparse and first.sparse):
             raise ValueError(

@@ -87,8 +87,11 @@ class SparkEngine:
             common.destroy()
 
 
-def pieces_of(shard: Shard) -> Iterator[tuple[Any, ...]]:
-    """Cut a shard into records that Spark can hold; the first is there even where the shard has no rows."""
+def pieces_of(shard: Any) -> Iterator[Any]:
+    """Cut a shard into records that Spark can hold; anything else, and a shard of its own kind, stays as it is."""
+    if type(shard) is not Shard:
+        yield shard
+        return
     n = shard.X.shape[0]
     nbytes = shard.X.nbytes if hasattr(shard.X, "nbytes") else shard.X.data.nbytes + shard.X.indices.nbytes
     rows = max(1, n // (1 + nbytes // PIECE))
@@ -102,9 +105,12 @@ def pieces_of(shard: Shard) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def shard_of_pieces(pieces: Iterable[Any], index: int) -> Shard:
+def shard_of_pieces(pieces: Iterable[Any], index: int) -> Any:
     """Put a shard together where a pass comes to it."""
-    some = [piece if piece[2] is not None else piece[:2] for piece in pieces]
+    every = list(pieces)
+    if len(every) == 1 and type(every[0]) is not tuple:
+        return every[0]
+    some = [piece if piece[2] is not None else piece[:2] for piece in every]
     if len(some) == 1:
         X, y, weight = (*some[0], None)[:3]
         return Shard(X, y, weight, index)

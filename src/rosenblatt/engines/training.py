@@ -50,7 +50,9 @@ def look_over(engine: Engine) -> tuple[Facts, tuple[int, ...]]:
     every = engine.gather(facts_of)
     facts = facts_of_all(every)
     if facts.classes.size < 2:
-        raise ValueError(f"y holds only one class, {facts.classes[0]!r}: a boundary needs two to lie between")
+        raise ValueError(
+            f"y holds only one class, {facts.classes.tolist()[0]!r}: a boundary needs two to lie between"
+        )
     return facts, tuple(each.rows for each in every)
 
 

@@ -57,6 +57,19 @@ class SummedModel:
 
 def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> SummedModel:
     """Add all examples, once."""
+    learner, about = new_sums(options)
+    try:
+        learner.train(X, y, sample_weight=weight)
+    except ValueError as error:
+        if options.learner == "naive-bayes" and "binarize" not in options.parameters:
+            raise ValueError(f"{error} (on the command line: --param binarize=0.5)") from error
+        raise
+    on_pass(1, "one read")
+    return SummedModel(learner, about)
+
+
+def new_sums(options: Options) -> tuple[ClassSums, dict[str, Any]]:
+    """Return a learner that has seen nothing, as the options ask for it, and what its file says about it."""
     for given, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
         if given is not None:
             raise ValueError(f"{flag} {given}: {options.learner} has neither rules nor hypotheses")
@@ -65,16 +78,8 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
         if name not in known:
             raise ValueError(f"{options.learner} has no {name}; it has {', '.join(known) or 'no parameters'}")
     learner = Centroids() if options.learner == "centroid" else BinaryBayes(**options.parameters)
-    try:
-        learner.train(X, y, sample_weight=weight)
-    except ValueError as error:
-        if options.learner == "naive-bayes" and "binarize" not in options.parameters:
-            raise ValueError(f"{error} (on the command line: --param binarize=0.5)") from error
-        raise
-    on_pass(1, "one read")
     told, _ = learner.to_parts()
-    about = {"estimator": ESTIMATORS[options.learner], "parameters": told}
-    return SummedModel(learner, about)
+    return learner, {"estimator": ESTIMATORS[options.learner], "parameters": told}
 
 
 def load(path: str) -> SummedModel:

@@ -1,0 +1,155 @@
+"""``fit --engine``: the shards of files, one schema for all of them, checkpoints, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.commands import run, run_well
+from tests.engines.data import noisy, same_learner
+
+from rosenblatt import ClosestCentroid, LogisticRegression, NaiveBayes, Perceptron
+from rosenblatt.data import read_all
+from rosenblatt.engines import fit_local
+from rosenblatt.storage import BadModel, load_learner
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four files of one table; a category that only the last has, and integers that turn out to be labels."""
+    X, y = noisy()
+    table = pd.DataFrame(X, columns=list("abcde")).assign(colour=["red", "green"] * 120, y=y)
+    table.loc[239, "colour"] = "amber"
+    for at in range(4):
+        table.iloc[60 * at : 60 * at + 60].to_parquet(tmp_path / f"part{at}.parquet")
+    table.to_csv(tmp_path / "all.csv", index=False)
+    return tmp_path
+
+
+def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    source = f"'{folder}/*.parquet'"
+    answer = run_well(f"fit {source} --target y --engine local -m {folder / 'm'} --json")
+    whole = read_all(f"{folder}/*.parquet", target="y")
+    there = fit_local(Perceptron(), whole.X, whole.y, shards=4)
+    here, about = load_learner(folder / "m")
+    same_learner(here, there.learner_)
+    assert about["feature_names"] == whole.feature_names
+    told = json.loads(answer.stdout)
+    assert told["shard_rows"] == [60, 60, 60, 60]
+    assert np.array(told["mistakes_by_shard"]).sum() == told["n_mistakes"]
+    shown = run_well(f"fit {source} --target y --engine local").stdout
+    assert "local, 4 shards" in shown
+    predicted = run_well(f"predict {folder / 'm'} {folder / 'all.csv'}").stdout.split()
+    assert predicted == there.predict(whole.X).tolist()
+
+
+def test_one_small_file_is_one_shard_and_the_model_of_a_plain_fit(folder):
+    run_well(f"fit {folder / 'all.csv'} --target y --engine local -m {folder / 'm'}")
+    run_well(f"fit {folder / 'all.csv'} --target y --no-ledger -m {folder / 'plain'}")
+    same_learner(load_learner(folder / "m")[0], load_learner(folder / "plain")[0])
+
+
+def test_a_file_is_dealt_out_by_blocks(folder, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.setattr("rosenblatt.engines.files.BLOCK_ROWS", 20)
+    told = json.loads(run_well(f"fit {folder / 'all.csv'} --target y --engine local --json").stdout)
+    assert told["shard_rows"] == [80, 80, 80]
+
+
+def test_libsvm_files_agree_on_where_indices_begin(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1 3:2\n-1 2:1\n")
+    (tmp_path / "b.svm").write_text("1 1:1\n-1 5:1 2:1\n".replace("5:1 2:1", "2:1 5:1"))
+    run_well(f"fit '{tmp_path}/*.svm' --engine local -m {tmp_path / 'm'}")
+    assert Perceptron.load(tmp_path / "m").n_features_in_ == 5
+    assert run_well(f"predict {tmp_path / 'm'} {tmp_path / 'a.svm'}").stdout.split() == ["1", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "estimator"),
+    [
+        ("--learner centroid", ClosestCentroid()),
+        ("--learner naive-bayes --param binarize=0.5", NaiveBayes(binarize=0.5)),
+        ("--learner logistic --passes 3", LogisticRegression(max_iter=3)),
+    ],
+)
+def test_other_learners(folder, monkeypatch, flags, estimator):
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    source = f"{folder}/*.parquet"
+    told = json.loads(
+        run_well(f"fit '{source}' --target y --engine local {flags} -m {folder / 'm'} --json").stdout
+    )
+    whole = read_all(source, target="y")
+    there = fit_local(estimator, whole.X, whole.y, shards=4)
+    here = type(estimator).load(folder / "m")
+    np.testing.assert_allclose(here.coef_, there.coef_, rtol=1e-12)
+    scored = told["accuracy"]["train"]
+    named = "hyperplane" if "hyperplane" in scored else "averaged"
+    assert scored[named]["accuracy"] == pytest.approx(there.score(whole.X, whole.y))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, shards, mixing):
+    X, y = noisy(classes=3)
+    kept = tmp_path / "kept"
+
+    def interrupt(epoch):
+        if epoch.number == 2:
+            raise KeyboardInterrupt
+
+    def fit(**more):
+        return fit_local(Perceptron(max_iter=4), X, y, shards=shards, mixing=mixing, **more)
+
+    whole = fit()
+    with pytest.raises(KeyboardInterrupt):
+        fit(checkpoint=kept, tell=interrupt)
+    assert kept.exists()
+    seen = []
+    resumed = fit(checkpoint=kept, tell=lambda epoch: seen.append(epoch.number))
+    assert seen == [3, 4]
+    same_learner(resumed.learner_, whole.learner_)
+    assert np.array_equal(resumed.mixing_.mistakes, whole.mixing_.mistakes)
+    assert resumed.learner_.standings == whole.learner_.standings
+    assert list(tmp_path.iterdir()) == []  # the run is over
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    X, y = noisy()
+    kept = tmp_path / "kept"
+
+    def interrupt(epoch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_local(Perceptron(), X, y, shards=3, checkpoint=kept, tell=interrupt)
+    with pytest.raises(BadModel, match=r"another run: its shard_rows is \[80, 80, 80\], here \[120, 120\]"):
+        fit_local(Perceptron(), X, y, shards=2, checkpoint=kept)
+    with pytest.raises(BadModel, match="another run: its rule"):
+        fit_local(Perceptron("margin"), X, y, shards=3, checkpoint=kept)
+    Perceptron().fit(X, y).save(kept)
+    with pytest.raises(BadModel, match="not a checkpoint"):
+        fit_local(Perceptron(), X, y, shards=3, checkpoint=kept)
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ("sample:iris --engine local", "the samples are small"),
+        ("- --engine local", "standard input can be read by one process only"),
+        ("{csv} --engine local --learner kernel", "the kernel perceptron remembers rows"),
+        ("{csv} --engine local --skip-bad", "an engine stops at a bad line"),
+        ("{csv} --engine local --cluster tcp://a:1", "--cluster belongs to --engine dask or spark"),
+        ("{csv} --cluster tcp://a:1", "belong to --engine"),
+        ("{csv} --engine local --hypothesis voted", "read from the ledger"),
+        ("{csv} --engine local --learner centroid --checkpoint c", "nothing to go on from"),
+        ("{csv} --engine local --report r.html", "need the rows in one process"),
+        ("{csv} --engine local --target nope", "nope"),
+        ("{csv} --engine dask --cluster tcp://127.0.0.1:1", "no Dask scheduler answers there"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why):
+    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", 1)
+    answer = run("fit " + flags.format(csv=folder / "all.csv"))
+    assert answer.exit_code == 2
+    assert why in answer.stderr
