@@ -23,7 +23,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
-    "guarantees",
+    "our_docstrings",
     "members",
     "commands",
     "mathml",
@@ -76,6 +76,8 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "show_nav_level": 1,
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
     "navigation_depth": 2,
     "show_toc_level": 2,
     "navbar_end": ["theme-switcher"],
@@ -85,4 +87,4 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "commands": [], "changelog": []}
+html_sidebars = {"index": [], "tutorial": [], "commands": []}

@@ -1,4 +1,4 @@
-"""The command reference, written by an extension of the site, tells every command and every option."""
+"""The small extensions of the site: every command and option is told; links, formulas, docstrings."""
 
 import importlib.util
 import re
@@ -51,3 +51,23 @@ def test_a_formula_that_cannot_be_drawn_is_a_warning(caplog):
     mathml = extension("mathml")
     assert mathml._one_line(r"\frac{1}{2}", as_block=False).startswith("<math")
     assert mathml._one_line(r"\nosuchcommand", as_block=False) == r"\nosuchcommand"
+
+
+def test_sentences_that_go_on_are_descriptions_and_guarantees_keep_their_name():
+    ours = extension("our_docstrings")
+    lines = [
+        "Parameters",
+        "----------",
+        "u : the plane",
+        "    to measure against",
+        "C : float",
+        "    A step.",
+        "",
+    ]
+    lines += ["Guarantee", "---------", "It ends."]
+    ours.going_in(None, "", "", None, None, lines)
+    assert lines[2:7] == ["u :", "    the plane", "    to measure against", "C : float", "    A step."]
+    assert lines[8:] == ["Notes", "-----", "It ends."]
+    rendered = [".. rubric:: Notes"]
+    ours.coming_out(None, "", "", None, None, rendered)
+    assert rendered == [".. rubric:: Guarantee"]
