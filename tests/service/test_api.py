@@ -230,6 +230,18 @@ def test_health_and_metrics(service):
     assert "rosenblatt_feedbacks_journalled_total 2.0" in page
 
 
+def test_what_is_counted_does_not_grow_with_what_is_asked(service):
+    for at in range(50):
+        service.client.get(f"/v1/models/mail/{at}")
+        service.client.get(f"/v1/{at}")
+        service.client.get(f"/{at}")
+    routes = {
+        line.partition('route="')[2].partition('"')[0]
+        for line in service.client.get("/metrics").text.splitlines()
+    }
+    assert len(routes) < 10
+
+
 @pytest.mark.parametrize(("method", "way"), [("GET", ""), ("POST", "/predict"), ("GET", "/explain")])
 def test_our_own_fault_is_said_without_a_traceback(service, monkeypatch, method, way):
     def broken(*_, **__):

@@ -2,15 +2,18 @@
 
 import contextlib
 import socket
+import threading
+import time
 
 import pytest
+import uvicorn
 from tests.service.server import served
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from rosenblatt.service import connections
 from rosenblatt.service.security import Guard, Misdirected
-from rosenblatt.service.serving import check
+from rosenblatt.service.serving import check, listening
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.tokens import read_tokens
 
@@ -230,3 +233,36 @@ def test_slow_requests_are_closed_and_too_many_connections_refused(tmp_path, mon
             answers.append(wire.recv(4096))
         assert [b" 503 " in answer for answer in answers] == [False, False, True, True]
         assert b"retry-after: 1" in answers[-1]
+
+
+async def echo(scope, receive, send):
+    """Say back what a websocket says."""
+    while True:
+        message = await receive()
+        if message["type"] == "websocket.connect":
+            await send({"type": "websocket.accept"})
+        elif message["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": message["text"]})
+        else:
+            return
+
+
+def test_a_websocket_may_stay_longer_than_a_request_may_take_to_come(monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS", 0.05)
+    settings = Settings(port=0)
+    config = uvicorn.Config(
+        echo, http=connections.careful_protocol(settings), lifespan="off", log_config=None, access_log=False
+    )
+    running = uvicorn.Server(config)
+    with listening(settings) as sock:
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
+        thread.start()
+        try:
+            with connect(f"ws://127.0.0.1:{sock.getsockname()[1]}/") as wire:
+                until = time.monotonic() + 10 * connections.SECONDS
+                while time.monotonic() < until:
+                    wire.send("still here")
+                    assert wire.recv(timeout=30) == "still here"
+        finally:
+            running.should_exit = True
+            thread.join()

@@ -59,6 +59,10 @@ def careful_protocol(settings: Settings) -> Any:
             self._came()
             super().on_message_complete()
 
+        def handle_websocket_upgrade(self) -> None:
+            self._came()  # from here on another protocol has the connection
+            super().handle_websocket_upgrade()
+
         def _wait(self) -> None:
             self._arrived = 0
             self._timer = self.loop.call_later(SECONDS, self._look)

@@ -29,6 +29,7 @@ from rosenblatt.service.wire import encode, read_feedback, read_predict
 log = logging.getLogger("rosenblatt.requests")
 API, MODELS = "/v1/", "/v1/models/"
 JSON = (b"content-type", b"application/json")
+WAYS = ("models", "learn", "ledger", "explain", "snapshot", "predict", "feedback")  # that are counted by name
 GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -112,7 +113,8 @@ class Front:
                 answer = await self._quick(parts[3], parts[4], allowed, headers, receive)
             else:
                 if path.startswith(API):
-                    route = "/".join(parts[4:]) or "models"
+                    way = parts[4] if len(parts) == 5 else "models"
+                    route = way if way in WAYS else "other"
                 status = await self._handed_on(scope, receive, send, headers, allowed, number)
                 self._note(route, method, path, status, began, number)
                 return
