@@ -167,6 +167,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_twice(tmp_path):
     general, [verdict] = verify(folder)
     assert (general, verdict.problems) == ([], ())
     assert verdict.feedbacks == len(journal_of(folder))
+    assert not [file.name for file in (folder / "snapshots").iterdir() if file.name.startswith(".")]
 
 
 def test_a_server_told_to_stop_answers_first_and_leaves_nothing_to_replay(tmp_path):

@@ -17,7 +17,7 @@ from rosenblatt.service.lock import Locked
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
 from rosenblatt.service.recent import Recent
-from rosenblatt.service.refusals import Gone
+from rosenblatt.service.refusals import BadMessage, Gone
 from rosenblatt.service.store import Fresh, Store, StoreBroken
 from rosenblatt.storage import BadModel
 
@@ -249,6 +249,23 @@ def test_an_export_teaches_the_same_model(tmp_path):
         told = service.client.post("/v1/models/m/learn", content=b"\n".join(export(tmp_path / "one", None)))
         assert told.json()["learned"] == 150
         assert service.get("m", fingerprint=True).json()["fingerprint"] == before
+
+
+def test_a_bad_example_ends_a_bulk_after_all_before_it_are_learned(tmp_path):
+    models = opened(tmp_path)
+    models.create("m")
+    with pytest.raises(BadMessage, match="label is 7"):
+        models.learn("m", [(Example(text="a"), "x"), (Example(text="b"), "y"), (Example(text="c"), 7)])
+    assert models.info("m").clock == 2
+    models.close()
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
+    taught(tmp_path).close()
+    (tmp_path / "snapshots" / ".1-100.safetensors.abc").write_bytes(b"half")
+    (tmp_path / ".download-x").mkdir()
+    opened(tmp_path).close()
+    assert not [*tmp_path.glob(".*"), *(tmp_path / "snapshots").glob(".*")]
 
 
 # A disk that takes no more

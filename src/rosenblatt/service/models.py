@@ -253,7 +253,10 @@ class Models:
         return self.learned(fresh, self.store.append([fresh], self.take_ledger())[0])
 
     def learn(self, name: str, pairs: Iterable[tuple[Example, Any]]) -> Learned:
-        """Learn from many examples and their labels, in order, a thousand to a transaction."""
+        """Learn from many examples and their labels, in order, a thousand to a transaction.
+
+        An example that cannot be learned from raises a refusal; all before it are on disk then.
+        """
         total = Learned(0, 0, 0, 0)
         held: list[Fresh] = []
 
@@ -262,12 +265,14 @@ class Models:
                 add_to(total, self.learned(fresh, kept, brief=True))
             held.clear()
 
-        for example, label in pairs:
-            held.append(self.fresh(name, label, example))
-            if len(held) >= AT_ONCE:
+        try:
+            for example, label in pairs:
+                held.append(self.fresh(name, label, example))
+                if len(held) >= AT_ONCE:
+                    flush()
+        finally:
+            if held:
                 flush()
-        if held:
-            flush()
         return total
 
     def catch_up(self) -> None:

@@ -8,6 +8,7 @@ They are there entirely or not at all, and a key that has been seen is never sto
 """
 
 import contextlib
+import shutil
 import sqlite3
 import threading
 import time
@@ -94,11 +95,18 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (self.folder / "snapshots").mkdir(exist_ok=True, mode=0o700)
         self._lock = FolderLock(self.folder)
+        self._sweep()
         try:
             self._connect()
         except BaseException:
             self._lock.release()
             raise
+
+    def _sweep(self) -> None:
+        """Remove what a killed process had half-written beside its snapshots."""
+        for left in [*self.folder.glob(".download-*"), *(self.folder / "snapshots").glob(".*")]:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     @property
     def path(self) -> Path:
