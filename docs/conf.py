@@ -27,6 +27,7 @@ extensions = [
     "members",
     "commands",
     "mathml",
+    "offline",
     "outside_links",
 ]
 root_doc = "index"

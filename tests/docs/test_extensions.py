@@ -71,3 +71,17 @@ def test_sentences_that_go_on_are_descriptions_and_guarantees_keep_their_name():
     rendered = [".. rubric:: Notes"]
     ours.coming_out(None, "", "", None, None, rendered)
     assert rendered == [".. rubric:: Guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fetches"),
+    [
+        ('<script async="async" src="https://cdn.example/mathjax.js"></script>', True),
+        ('<link rel="stylesheet" href="//fonts.example/css">', True),
+        ("@font-face { src: url(https://fonts.example/a.woff) }", True),
+        ('<a href="https://example.org">elsewhere</a>', False),
+        ('<img src="../_images/plot.png">', False),
+    ],
+)
+def test_a_page_that_would_fetch_from_elsewhere_is_found(text, fetches):
+    assert bool(extension("offline").outside(text)) is fetches

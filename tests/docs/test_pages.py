@@ -18,6 +18,7 @@ PAGES = [
     for page in [
         DOCS / "index.md",
         DOCS / "tutorial.md",
+        DOCS / "api-formats.md",
         *sorted((DOCS / "how-to").glob("*.md")),
         *sorted((DOCS / "theory").glob("*.md")),
     ]
