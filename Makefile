@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help ready demo test check bench torture docs screenshots clean
+.PHONY: help ready demo test check bench fuzz torture docs screenshots clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,9 @@ docs: $(VENV)/.docs  ## the documentation site into docs/_build/html, warnings a
 
 screenshots: $(READY)  ## pictures of every page of the lab and the service
 	$(BIN)/python docs/screenshots.py
+
+fuzz: $(READY)  ## a million spoiled inputs of every text format, against plain readers; and atheris where it is
+	$(BIN)/python -m tests.fuzz
 
 clean:  ## remove .venv and what was built
 	rm -rf $(VENV) build dist docs/_build docs/generated docs/gallery

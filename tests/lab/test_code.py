@@ -23,10 +23,9 @@ from rosenblatt.lab.playground_state import PlaygroundState
 
 @pytest.fixture(autouse=True)
 def somewhere(tmp_path, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(tmp_path)
     yield
-    import matplotlib.pyplot as plt
-
     plt.close("all")
 
 

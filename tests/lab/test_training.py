@@ -10,6 +10,7 @@ from rosenblatt.lab.insight import Insight, curves
 from rosenblatt.lab.playground_session import PlaygroundSession
 from rosenblatt.lab.playground_state import SPACES, PlaygroundState
 from rosenblatt.lab.points import arrays
+from rosenblatt.lab.spaces import Space
 from rosenblatt.lab.training import Training
 from rosenblatt.proofs import Inseparable, Separable
 
@@ -186,3 +187,11 @@ def test_odd_states_show_something(values):
     assert session.scene()["box"]
     assert session.status()
     assert len(session.beside()) == 2
+
+
+@pytest.mark.parametrize("name", ["kernel-poly-2", "kernel-poly-3", "kernel-poly-4", "kernel-rbf"])
+def test_embedded_rows_have_the_products_of_the_kernel(name):
+    space = Space.named(name)
+    X = np.random.default_rng(0).uniform(-3, 3, (40, 2))
+    E = space.embedded(X)
+    np.testing.assert_allclose(E @ E.T, space.gram(X), rtol=1e-9, atol=1e-9)

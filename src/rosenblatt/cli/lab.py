@@ -28,7 +28,7 @@ def lab(
 
         from rosenblatt.lab.app import address_of, listening, serve, warm_up
     except ImportError as error:
-        refuse(f'the lab needs {error.name}: pip install "rosenblatt[service,plots]"')
+        refuse(f'the lab needs {error.name}: pip install "rosenblatt[service]"')
     own = listening(port)
     address = address_of(own)
     note("getting ready (the first time ever, code is compiled for this computer)")

@@ -77,11 +77,11 @@ def serve(own: socket.socket) -> None:
 
 
 def warm_up() -> None:
-    """Take one step and prove one thing, so that what must be compiled is compiled before a page is open."""
+    """Take a step and prove a few things, so that what must be compiled is compiled before a page is open."""
     from rosenblatt.lab.playground_session import PlaygroundSession
     from rosenblatt.lab.playground_state import PlaygroundState
 
-    for data in ("separable", "overlapping"):
+    for data in ("separable", "xor", "circles"):
         session = PlaygroundSession(PlaygroundState(data=data, n=12, proof=True))
         session.update()
         session.scene()

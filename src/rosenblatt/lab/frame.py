@@ -194,8 +194,18 @@ def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
 
 
 def marked(element: Any, on: bool, name: str = "lab-tool-on") -> None:
-    """Give an element a class, or take it away."""
+    """Give an element a class, or take it away; one that has it already is not sent again."""
+    if (name in element.classes) == on:
+        return
     if on:
         element.classes(add=name)
     else:
         element.classes(remove=name)
+
+
+def pressed(element: Any, on: bool) -> None:
+    """Show a button as pressed, to eyes and to screen readers."""
+    marked(element, on)
+    said = "true" if on else "false"
+    if element.props.get("aria-pressed") != said:
+        element.props(f"aria-pressed={said}")

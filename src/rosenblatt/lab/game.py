@@ -154,7 +154,7 @@ class GamePage:
         self.table.content = self._table()
         self.labels.set_visibility(state.role == "A")
         for name, made in self.label_buttons.items():
-            frame.marked(made, name == state.label)
+            frame.pressed(made, name == state.label)
         self.play.set_visibility(state.role != "A")
         self.all.set_visibility(state.role == "watch")
         self.play.set_text("Round" if state.role == "watch" else "Let A present")

@@ -165,7 +165,7 @@ class GatesPage:
         self.status.content = f"{verdict} <span class='lab-faint'>{w.replace('-', '−')}.{seen}</span>"
         self.table.content = _truth_table(gate.scores(CORNERS), gate.truth_table(), session.targets)
         self.proof.content = f"<p>{escape(str(session.proof()))}</p>" if state.proof else ""
-        frame.marked(self.ask, state.proof)
+        frame.pressed(self.ask, state.proof)
         self._show_network()
         frame.keep_link(self)
 

@@ -11,7 +11,7 @@ from rosenblatt.lab.training import Training
 from rosenblatt.learner.trace import trace_of
 from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
-SECONDS = 4.0  # after which "is it separable" answers with what is known so far
+SECONDS = 10.0  # after which "is it separable" answers with what is known so far
 MOST_DRAWN = 400  # of the points of a curve
 
 

@@ -161,7 +161,7 @@ class NetworksPage:
         if self.data.value != state.data:
             self.data.value = state.data
         for name, tool in self.tools.items():
-            frame.marked(tool, name == state.tool)
+            frame.pressed(tool, name == state.tool)
         frame.keep_link(self)
 
     def _truth(self) -> str:

@@ -353,7 +353,8 @@ class PlaygroundPage:
                         ui.html(views.NAMES[name], sanitize=False, tag="h3")
                         self.small_planes[name] = Plane(scene, label=views.NAMES[name], small=True)
         for name, scene, _, _ in rows:
-            self.small_planes[name].show(scene)
+            if self.small_planes[name].scene is not scene:  # most of them do not change with a step
+                self.small_planes[name].show(scene)
         self.losses.content = views.losses_table([(name, told, note) for name, _, told, note in rows])
 
     def _show_controls(self) -> None:
@@ -369,8 +370,7 @@ class PlaygroundPage:
         if self.data.value != state.data:
             self.data.value = state.data
         for name, tool in self.tools.items():
-            frame.marked(tool, name == state.tool)
-            tool.props(f"aria-pressed={'true' if name == state.tool else 'false'}")
+            frame.pressed(tool, name == state.tool)
         seen = session.training is not None and session.training.clock > 0
         for each in (self.back_button, self.reset_button):
             each.set_enabled(seen)
@@ -378,4 +378,4 @@ class PlaygroundPage:
             each.set_enabled(not session.finished)
         frame.marked(self.step_button, self.first, "glow")
         self.run_button.set_text("Pause" if self.timer.active else "Run")
-        frame.marked(self.ask_button, state.proof)
+        frame.pressed(self.ask_button, state.proof)

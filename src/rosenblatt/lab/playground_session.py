@@ -25,6 +25,7 @@ class PlaygroundSession:
         self.training: Training | None = None
         self.fitted: Fitted | None = None
         self._past: list[int] = []  # clocks to go back to
+        self._others: dict[str, tuple[Scene, Losses | None, str]] = {}  # learners beside that have no steps
         self._look_at_data()
 
     # What there is
@@ -36,7 +37,7 @@ class PlaygroundSession:
         self._learn()
 
     def _learn(self) -> None:
-        self.training, self.fitted, self.problem = None, None, ""
+        self.training, self.fitted, self.problem, self._others = None, None, "", {}
         state = self.state
         if state.learner != "perceptron":
             self.fitted = Fitted(state.learner, state, self.X, self.y)
@@ -153,7 +154,10 @@ class PlaygroundSession:
 
     def beside(self) -> list[tuple[str, Scene, Losses | None, str]]:
         """Return learners side by side on the same data: name, picture, losses, note."""
-        return [(name, *self._beside(name)) for name in self.state.beside]
+        for name in self.state.beside:
+            if name == "perceptron" or name not in self._others:
+                self._others[name] = self._beside(name)
+        return [(name, *self._others[name]) for name in self.state.beside]
 
     def _beside(self, name: str) -> tuple[Scene, Losses | None, str]:
         scene, note = empty_scene(self.points), ""

@@ -1,11 +1,13 @@
 """The spaces in which the playground learns: the plane, what a feature map makes of it, or a kernel's."""
 
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 RBF_GAMMA = 1.0
+NOTHING = 1e-13  # an eigenvalue this small beside the largest is zero
 
 
 class Space(NamedTuple):
@@ -78,5 +80,11 @@ class Space(NamedTuple):
         """Return rows whose plain products are those of the space in which learning happens, bias included."""
         if not self.kernel:
             return np.column_stack([np.ones(len(X)), self.rows(X)])
+        if self.kind == "poly":  # every monomial x^i y^j, by the square root of its count in (1 + a·b)^degree
+            powers = [(i, j) for i in range(self.degree + 1) for j in range(self.degree + 1 - i)]
+            counts = [comb(self.degree, i) * comb(self.degree - i, j) for i, j in powers]
+            columns = [X[:, 0] ** i * X[:, 1] ** j for i, j in powers]
+            return np.column_stack(columns) * np.sqrt(counts)
         values, vectors = np.linalg.eigh(self.gram(X))
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+        there = values > NOTHING * values[-1]
+        return np.asarray(vectors[:, there] * np.sqrt(values[there]))

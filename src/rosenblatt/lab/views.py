@@ -65,20 +65,22 @@ def ledger_table(session: PlaygroundSession) -> str:
     run = session.training
     if run is None or run.learner.ledger is None:
         return '<p class="lab-faint">No ledger: this learner records no updates.</p>'
-    rows = []
+    rows, until = [], run.clock
     for line in reversed(run.lines(LINES)):
+        lived, until = until - line.clock - 1, line.clock + 1
         mark = '<span class="lab-wrong">✗</span>' if line.score <= 0.0 else '<span class="lab-right">✓</span>'
         moved = f"w {'+' if line.tau > 0 else '−'}= {_tau(line.tau)}x<sub>{line.row}</sub>"
         rows.append(
             f"<tr><td>{line.number}</td><td>{line.clock + 1}</td><td>{line.row}</td>"
             f"<td>{'+1' if line.label > 0 else '−1'}</td>"
-            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved}</td><td>{line.sqnorm:.4g}</td></tr>'
+            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved}</td><td>{line.sqnorm:.4g}</td>'
+            f"<td>{lived}</td></tr>"
         )
     if not rows:
         return '<p class="lab-faint">Empty: every update will be a line here.</p>'
     return (
         '<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>clock</th><th>row</th><th>y</th>'
-        '<th>y·score</th><th class="word">moved</th><th>‖w‖²</th></tr></thead>'
+        '<th>y·score</th><th class="word">moved</th><th>‖w‖²</th><th>lived</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 

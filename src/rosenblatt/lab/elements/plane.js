@@ -40,16 +40,24 @@ export default {
             v-bind="stroke(l[4])" :data-part="l[4]" />
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="var(--ink)" opacity="0.16" data-part="halo" />
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="none" stroke="var(--ink)" :stroke-width="2*k" />
-      <g v-for="(p, i) in points" :key="'p'+i">
-        <circle v-if="p[2] > 0" :cx="p[0]*100" :cy="-p[1]*100" :r="mark*k" fill="#0072B2" stroke="var(--paper)" :stroke-width="k" data-part="plus" />
-        <rect v-else :x="p[0]*100-mark*k" :y="-p[1]*100-mark*k" :width="2*mark*k" :height="2*mark*k" fill="#E69F00" stroke="var(--paper)"
-              :stroke-width="k" data-part="minus" />
+      <g fill="#0072B2" stroke="var(--paper)" :stroke-width="k">
+        <circle v-for="(p, i) in plus" :key="'p'+i" v-memo="[p[0], p[1], k, mark]" :cx="p[0]*100" :cy="-p[1]*100" :r="mark*k" data-part="plus" />
       </g>
-      <g v-for="(r, i) in scene.rings" :key="'r'+i">
-        <circle v-if="points[r[0]]" :cx="points[r[0]][0]*100" :cy="-points[r[0]][1]*100" :r="ring(r[1])*k" fill="none"
-                :stroke="r[1] === 'margin' ? 'var(--ink)' : '#D55E00'" :stroke-width="(r[1] === 'culprit' ? 3.2 : 2.2)*k" :data-part="r[1]" />
-        <text v-if="r[2] && points[r[0]]" :x="points[r[0]][0]*100 + 16*k" :y="-points[r[0]][1]*100 - 10*k" :font-size="16*k" font-weight="700"
-              fill="var(--wrong-text)" stroke="var(--paper)" :stroke-width="4*k" paint-order="stroke" font-family="system-ui, sans-serif">{{ r[2] }}</text>
+      <g fill="#E69F00" stroke="var(--paper)" :stroke-width="k">
+        <rect v-for="(p, i) in minus" :key="'n'+i" v-memo="[p[0], p[1], k, mark]" :x="p[0]*100-mark*k" :y="-p[1]*100-mark*k" :width="2*mark*k"
+              :height="2*mark*k" data-part="minus" />
+      </g>
+      <g v-for="kind in ['wrong', 'margin', 'culprit']" :key="kind" fill="none" :stroke="kind === 'margin' ? 'var(--ink)' : '#D55E00'"
+         :stroke-width="(kind === 'culprit' ? 3.2 : 2.2)*k">
+        <template v-for="(r, i) in scene.rings" :key="'r'+i">
+          <circle v-if="r[1] === kind && points[r[0]]" :cx="points[r[0]][0]*100" :cy="-points[r[0]][1]*100" :r="ring(kind)*k" :data-part="kind" />
+        </template>
+      </g>
+      <g font-weight="700" fill="var(--wrong-text)" stroke="var(--paper)" :stroke-width="4*k" paint-order="stroke" :font-size="16*k"
+         font-family="system-ui, sans-serif">
+        <template v-for="(r, i) in scene.rings" :key="'t'+i">
+          <text v-if="r[2] && points[r[0]]" :x="points[r[0]][0]*100 + 16*k" :y="-points[r[0]][1]*100 - 10*k">{{ r[2] }}</text>
+        </template>
       </g>
       <g v-for="(a, i) in scene.arrows" :key="'a'+i">
         <line :x1="a[0]*100" :y1="-a[1]*100" :x2="a[2]*100" :y2="-a[3]*100" :stroke="INK[a[4]]" :stroke-width="3.2*k"
@@ -99,6 +107,8 @@ export default {
       if (moved[this.local[0]]) moved[this.local[0]] = [this.local[1], this.local[2], moved[this.local[0]][2]];
       return moved;
     },
+    plus() { return this.points.filter((p) => p[2] > 0); },
+    minus() { return this.points.filter((p) => p[2] < 0); },
     halo() { return this.scene.halo === null ? null : this.points[this.scene.halo]; },
     ticksX() { return this.ticks(this.box[0], this.box[2]); },
     ticksY() { return this.ticks(this.box[1], this.box[3]); },

@@ -28,6 +28,12 @@ class Plane(Element, component="plane.js"):  # type: ignore[call-arg, misc]
         if on_edit is not None:
             self.on("edit", lambda event: on_edit(event.args))
 
+    @property
+    def scene(self) -> Scene:
+        """What is drawn."""
+        scene: Scene = self._props["scene"]
+        return scene
+
     def show(self, scene: Scene, tool: str | None = None) -> None:
         """Draw another scene."""
         self._props["scene"] = scene
