@@ -207,6 +207,16 @@ def test_sequence_numbers_are_never_used_again(tmp_path):
     models.close()
 
 
+def test_nor_those_of_a_model_that_was_deleted(tmp_path):
+    models = taught(tmp_path)
+    models.create("other")
+    models.delete("m")
+    models.close()
+    models = opened(tmp_path)
+    assert models.feedback("other", "a", Example(features={"x": 1.0})).seq == 151
+    models.close()
+
+
 def test_compaction_keeps_the_model_its_keys_and_its_ledger(tmp_path):
     models = taught(tmp_path)
     models.feedback("m", "a", Example(features={"x": 1.0}), key="k")

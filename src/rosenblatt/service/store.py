@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS ledger (
 CREATE TABLE IF NOT EXISTS snapshots (
   model INTEGER NOT NULL, seq INTEGER NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (model, seq));
+CREATE TABLE IF NOT EXISTS marks (seq INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS bases (
   model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
 """
@@ -134,7 +135,7 @@ class Store:
         self.last_seq = self._found_last()
 
     def _found_last(self) -> int:
-        tables = ("journal", "snapshots", "bases")
+        tables = ("journal", "snapshots", "bases", "marks")
         last = [self._db.execute(f"SELECT max(seq) FROM {table}").fetchone()[0] for table in tables]
         return max(seq or 0 for seq in last)
 
@@ -234,6 +235,11 @@ class Store:
                 yield Entry(seq, _features(features), _label(label))
         finally:
             reader.close()
+
+    def mark(self, db: sqlite3.Connection) -> None:
+        """Remember how far the journal went, before feedbacks leave it: a place is never given twice."""
+        db.execute("DELETE FROM marks")
+        db.execute("INSERT INTO marks VALUES (?)", (self.last_seq,))
 
     def reader(self) -> sqlite3.Connection:
         """Return a connection of one's own that only reads."""
@@ -341,6 +347,7 @@ class Store:
     def drop_model(self, number: int) -> None:
         """Forget a model and all that was told it; its snapshots go with it."""
         with self.transaction() as db:
+            self.mark(db)
             db.execute("DELETE FROM models WHERE number = ?", (number,))
             for table in ("journal", "keys", "ledger", "snapshots", "bases"):
                 db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))

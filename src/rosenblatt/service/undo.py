@@ -68,6 +68,7 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
             "say the opposite instead"
         )
     with store.transaction() as db:
+        store.mark(db)
         removed = db.execute("DELETE FROM journal WHERE model = ? AND seq = ?", (old.number, seq)).rowcount
         stale = [row[0] for row in db.execute(
             "SELECT file FROM snapshots WHERE model = ? AND seq >= ?", (old.number, seq)
