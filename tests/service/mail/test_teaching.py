@@ -12,7 +12,7 @@ from rosenblatt.service.mail.message import read_mail
 from rosenblatt.service.mail.teaching import Desk, import_sorted, learn_waiting, settle
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Gone, Unknown
+from rosenblatt.service.refusals import Conflict, Gone, Unknown
 from rosenblatt.service.service import Service
 
 SMALL = {"recent_bytes": 1 << 16}
@@ -191,3 +191,19 @@ def test_search_finds_words_in_any_part_and_takes_signs_literally(models, box):
     assert box.find("deadline work.example", number, 50)
     assert box.find("%", number, 50) == box.find("_", number, 50) == []
     assert len(box.find("", number, 7)) == 7
+
+
+def test_a_third_class_or_a_foreign_model_is_no_trouble(models, box):
+    import_sorted(models, box, mails(30))
+    fresh = [features(read_mail(letter(seed, seed % 2 == 0))) for seed in range(100, 110)]
+    marks = Marks(fresh)
+    models.feedback(MODEL, "spam", Example(features={"zebra": 1.0}))
+    marks.look(models.model(MODEL))
+    assert [marks.mark(at).label for at in range(10)] == [IMPORTANT, NOT] * 5
+    models.delete(MODEL)
+    models.create(MODEL)
+    models.feedback(MODEL, "spam", Example(text="sale"))
+    marks.look(models.model(MODEL))
+    assert {marks.mark(at).label for at in range(10)} == {"undecided"}
+    with pytest.raises(Conflict, match="other settings"):
+        import_sorted(models, box, mails(3))

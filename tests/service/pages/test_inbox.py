@@ -66,7 +66,7 @@ def test_mail_is_imported_corrected_marked_anew_and_outlives_a_killed_server(
     assert (marks(again), row(again, "Deadline moved").locator(".mail-because").inner_text()) == before
     told = {subject: row(again, subject).get_attribute("data-told") for subject in SUBJECTS}
     assert told == dict(zip(SUBJECTS, ("important", "important", "not", ""), strict=True))
-    info = httpx.get(f"{server.address}/v1/models/mail").json()
+    info = httpx.get(f"{server.address}/v1/models/inbox").json()
     assert info["clock"] == 3
 
 
@@ -129,7 +129,7 @@ def test_search_and_filter_stand_in_the_address_and_what_is_learned_elsewhere_is
     visitor.until(q="deadline")
     page.wait_for_function("document.querySelectorAll('.mail-row').length === 3")
     told = {"label": "important", "features": {"deadline": 1, "contract": 1}}
-    httpx.post(f"{server.address}/v1/models/mail/feedback", json=told).raise_for_status()
+    httpx.post(f"{server.address}/v1/models/inbox/feedback", json=told).raise_for_status()
     page.wait_for_function("document.querySelectorAll('.mail-row[data-mark=important]').length === 3")
     page.get_by_role("button", name="Don't know").click()
     visitor.until(show="undecided")

@@ -17,8 +17,8 @@ def test_the_model_page_tells_what_was_learned_and_gives_it_away(taught, visit, 
     assert lines.count() > mistakes
     assert lines.locator("text=✗").count() == mistakes
     with page.expect_download() as download:
-        page.get_by_text("Download mail.safetensors").click()
-    file = tmp_path / "mail.safetensors"
+        page.get_by_text("Download inbox.safetensors").click()
+    file = tmp_path / "inbox.safetensors"
     download.value.save_as(file)
     assert "passive-aggressive" in run_well(["info", str(file)]).stdout
 

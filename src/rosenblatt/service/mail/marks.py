@@ -11,7 +11,7 @@ from rosenblatt.service.mail.features import BIAS, Said, in_words, reasons
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 
-MODEL = "mail"
+MODEL = "inbox"  # its name among the models of the service
 NOT, IMPORTANT, UNDECIDED = "not", "important", "undecided"
 WORD_FOR = {IMPORTANT: "important", NOT: "not", UNDECIDED: "don't know"}
 # Passive-aggressive with the weights of the moment, whose mistakes the bound of the model page speaks of. It strives
@@ -50,15 +50,15 @@ class Marks:
     def look(self, model: Model | None) -> None:
         """Take the weights as they are now; without a model nothing is known."""
         self._weights[:] = self._bias = 0.0
-        if model is not None and len(model.learner.labels) == 2:
+        if model is not None and speaks_of_mail(model):
             scored = model.learner.score(self._asked)
-            sign = 1.0 if model.learner.labels[1] == IMPORTANT else -1.0
+            toward = _toward_important(model.learner.labels, scored.weights)
             self._below = model.settings.undecided_below
-            for name, value, weight in zip(scored.names, scored.values, scored.weights[0], strict=True):
+            for name, value, weight in zip(scored.names, scored.values, toward, strict=True):
                 if name == BIAS:
-                    self._bias = sign * weight * value
+                    self._bias = weight * value
                 else:
-                    self._weights[self._place[name]] = sign * weight
+                    self._weights[self._place[name]] = weight
         self.scores = self._X @ self._weights + self._bias
 
     def mark(self, at: int) -> Mark:
@@ -78,6 +78,20 @@ class Marks:
         places = self._X.indices[row]
         pushes = self._X.data[row] * self._weights[places]
         return zip((self._names[place] for place in places.tolist()), pushes.tolist(), strict=True)
+
+
+def speaks_of_mail(model: Model) -> bool:
+    """Whether a model knows what is important and what is not."""
+    return {IMPORTANT, NOT} <= set(model.learner.labels)
+
+
+def _toward_important(labels: Sequence[Any], weights: Sequence[Sequence[float]]) -> list[float]:
+    """Return weights that speak for important against not, whatever other classes somebody has taught the model."""
+    if len(weights) == 1:
+        sign = 1.0 if labels[1] == IMPORTANT else -1.0
+        return [sign * weight for weight in weights[0]]
+    up, down = weights[labels.index(IMPORTANT)], weights[labels.index(NOT)]
+    return [a - b for a, b in zip(up, down, strict=True)]
 
 
 def matrix_of(messages: Iterable[Named]) -> tuple[Any, dict[str, int]]:

@@ -3,19 +3,19 @@
 import email
 import email.policy
 import hashlib
-import math
 import re
 from email.message import Message
-from email.utils import getaddresses
+from email.utils import getaddresses, parsedate_to_datetime
 from typing import NamedTuple
 
-from rosenblatt.data.mail import LABEL_HEADERS, fields_of, is_message, sent_at, text_of
+from rosenblatt.data.mail import LABEL_HEADERS, fields_of, is_message, text_of
 
 LONGEST_SHOWN = 20_000  # characters of a text that are kept to be shown
 LONGEST_HEADER = 500
 NOTHING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufffe\uffff\ud800-\udfff]"
 )
+AROUND, EMPTY_LINES = re.compile(" ?\n ?"), re.compile(r"\n{3,}")
 SPACES = re.compile(r"[ \t\u00a0\xad]+")
 
 
@@ -46,15 +46,14 @@ def read_mail(content: bytes) -> Mail:
         text = clean(fields_of(content)["text"])
         return Mail(digest, None, "", "", "", text, 0, False, 0, ())
     message = email.message_from_bytes(content, policy=email.policy.compat32)
-    sent = sent_at(content)
     name, address = _sender(message)
     to = getaddresses([str(value) for field in ("to", "cc") for value in message.get_all(field, [])])
     return Mail(
         digest,
-        sent if math.isfinite(sent) else None,
+        _sent(message),
         address,
         name,
-        one_line(fields_of(content)["subject"]),
+        one_line(_decoded(str(message.get("subject", "")))),
         clean(text_of(message)),
         len([each for _, each in to if each]),
         any(message.get(field) for field in ("list-id", "list-unsubscribe", "list-post")),
@@ -66,8 +65,7 @@ def read_mail(content: bytes) -> Mail:
 def clean(text: str) -> str:
     """Return a text without what cannot be seen, and with at most one empty line between two others."""
     text = NOTHING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    lines = [SPACES.sub(" ", line).strip() for line in text.split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return EMPTY_LINES.sub("\n\n", AROUND.sub("\n", SPACES.sub(" ", text))).strip()
 
 
 def one_line(text: str) -> str:
@@ -80,6 +78,13 @@ def _sender(message: Message) -> tuple[str, str]:
         if address:
             return one_line(_decoded(name)), one_line(address.lower())
     return "", ""
+
+
+def _sent(message: Message) -> float | None:
+    try:
+        return float(parsedate_to_datetime(str(message.get("date"))).timestamp())
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return None
 
 
 def _decoded(name: str) -> str:

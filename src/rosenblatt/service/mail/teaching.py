@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from rosenblatt.service.mail.box import Answer, Mailbox
-from rosenblatt.service.mail.marks import MODEL, SETTINGS
+from rosenblatt.service.mail.marks import MODEL, SETTINGS, speaks_of_mail
 from rosenblatt.service.mail.message import Mail
 from rosenblatt.service.messages import Change, Example
 from rosenblatt.service.model import Model
@@ -86,7 +86,8 @@ class Desk:
     def model(self) -> Model | None:
         """The model, once there is one."""
         models = self.service.models
-        return models.model(MODEL) if MODEL in models else None
+        found = models.model(MODEL) if MODEL in models else None
+        return found if found is not None and speaks_of_mail(found) else None
 
     @property
     def number(self) -> int:

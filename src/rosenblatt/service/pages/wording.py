@@ -47,7 +47,10 @@ def because(why: Iterable[Said], found: Mark) -> str:
         for_it = (push > 0) == (found.score > 0)
         name = f"<b>{escape(word)}</b>" if for_it else escape(word)
         parts.append(f'<span class="mail-reason {_side(push)}">{name} {number(push)}</span>')
-    return f"because: {' '.join(parts)}" if parts else "because: no word in it is known yet"
+    if parts:
+        return f"because: {' '.join(parts)}"
+    lean = "" if found.label == UNDECIDED else "; it goes by what most mail has been"
+    return f"because: no word in it is known yet{lean}"
 
 
 def highlighted(text: str, words: dict[str, float]) -> str:

@@ -1,0 +1,120 @@
+"""Does the mail filter mark real mail right before it is told, and is it quick enough to be corrected by hand?"""
+
+import gzip
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Ratios, best_of, data_folder, milliseconds
+
+MESSAGES = 2000
+ACCURACY = 0.93
+AT_ONCE = 0.1  # seconds in which an answer feels immediate
+
+
+def main() -> None:
+    table = Ratios(f"Mail: {MESSAGES:,} messages as a stream, each marked before it is learned from")
+    folder = data_folder()
+    path = None if folder is None else folder / "text" / "enron_1_3.jsonl.gz"
+    if path is None or not path.is_file():
+        table.left_out("Enron mail", "needs text/enron_1_3.jsonl.gz in ROSENBLATT_DATA")
+        table.show()
+        return
+    boxes: dict[str, list[Any]] = {}
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            boxes.setdefault(row["box"], []).append(row)
+    for box, rows in boxes.items():
+        ours, undecided, strict = _ours(rows[:MESSAGES])
+        theirs = _theirs(rows[:MESSAGES])
+        table.add(
+            f"{box}: right, by the side it leans to", f"{ours:.4f}", f"{theirs:.4f}", ours, ACCURACY, ""
+        )
+        what = f"{box}: right, {undecided} undecided counted as wrong"
+        table.add(what, f"{strict:.4f}", f"{theirs:.4f}", strict, ACCURACY, "")
+    _by_hand(table, boxes["enron1"])
+    table.show()
+    print(
+        "theirs: scikit-learn's hinge SGD (passive-aggressive, C=1) on hashed words, partial_fit one by one"
+    )
+
+
+def _named(rows: list[Any]) -> list[dict[str, float]]:
+    from rosenblatt.service.mail.features import features
+    from rosenblatt.service.mail.message import read_mail
+
+    return [features(read_mail(row["text"].encode())) for row in rows]
+
+
+def _label(row: Any) -> str:
+    return "important" if row["label"] == "ham" else "not"
+
+
+def _ours(rows: list[Any]) -> tuple[float, int, float]:
+    from rosenblatt.service.mail.marks import SETTINGS
+    from rosenblatt.service.model import Model
+
+    model = Model(1, "mail", SETTINGS)
+    undecided = wrong = 0
+    for seq, (named, row) in enumerate(zip(_named(rows), rows, strict=True), 1):
+        told = model.predict(named)
+        undecided += told.undecided
+        wrong += told.undecided or told.label != _label(row)
+        model.learn(seq, named, _label(row), brief=True)
+    return 1 - model.counts.mistakes / len(rows), undecided, 1 - wrong / len(rows)
+
+
+def _theirs(rows: list[Any]) -> float:
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.linear_model import SGDClassifier
+
+    words = HashingVectorizer(
+        n_features=1 << 20, binary=True, norm=None, alternate_sign=False, stop_words="english"
+    )
+    X = words.transform([row["text"] for row in rows])
+    learner = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0)
+    right = 0
+    for at, row in enumerate(rows):
+        if at:
+            right += learner.predict(X[at])[0] == row["label"]
+        learner.partial_fit(X[at], [row["label"]], classes=["ham", "spam"])
+    return right / len(rows)
+
+
+def _by_hand(table: Ratios, rows: list[Any]) -> None:
+    """Measure what a person waits for: marking a screen anew, learning durably, taking an answer back."""
+    from rosenblatt.service.mail.box import Mailbox
+    from rosenblatt.service.mail.marks import MODEL, Marks
+    from rosenblatt.service.mail.message import read_mail
+    from rosenblatt.service.mail.teaching import import_sorted
+    from rosenblatt.service.messages import Example
+    from rosenblatt.service.models import Models
+    from rosenblatt.service.undo import undo
+
+    with tempfile.TemporaryDirectory() as folder:
+        models = Models(Path(folder))
+        box = Mailbox(Path(folder))
+        began = time.perf_counter()
+        import_sorted(models, box, [(read_mail(row["text"].encode()), _label(row)) for row in rows])
+        each = (time.perf_counter() - began) / len(rows)
+        table.add(f"import of {len(rows):,} messages, each", milliseconds(each), "", 0.005 / each, 1.0)
+        marks = Marks(_named(rows[:MESSAGES]))
+        [seconds] = best_of(5, lambda: marks.look(models.model(MODEL)))
+        table.add(f"mark {MESSAGES:,} messages anew", milliseconds(seconds), "", AT_ONCE / seconds, 1.0)
+        models.snapshot(MODEL)
+        named = _named(rows[:1])[0]
+
+        def there_and_back() -> None:
+            change = models.feedback(MODEL, "not", Example(features=named))  # type: ignore[arg-type]
+            undo(models, MODEL, change.seq)
+
+        [seconds] = best_of(3, there_and_back)
+        table.add("learn durably, and take it back exactly", milliseconds(seconds), "", 1.0 / seconds, 1.0)
+        box.close()
+        models.close(snapshot=False)
+
+
+if __name__ == "__main__":
+    main()
