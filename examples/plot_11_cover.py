@@ -18,7 +18,7 @@ from rosenblatt.plots.canvas import keyed, new_axes, titled
 from rosenblatt.plots.style import BLUE, GREEN, ORANGE
 from rosenblatt.proofs import Separable
 
-TRIALS = 20
+TRIALS = 24
 rng = np.random.default_rng(0)
 
 
@@ -38,7 +38,7 @@ def share(n, d):
 
 
 ax, look = new_axes(None, "light", (8.0, 5.4))
-loads = np.linspace(1.0, 3.0, 9)
+loads = np.linspace(1.0, 3.0, 7)
 for d, colour, mark in ((5, ORANGE, "s"), (15, GREEN, "^"), (30, BLUE, "o")):
     sizes = np.unique(np.round(loads * d).astype(int))
     ax.plot(
