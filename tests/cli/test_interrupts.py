@@ -90,7 +90,7 @@ def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
     assert process.returncode == 130, err
     last = json.loads(out.splitlines()[-1])
     passes = last["passes"]
-    assert passes >= 3
+    assert passes >= 2  # the third may have been under way
     assert f"the model is as {passes} whole passes left it; {model} holds it" in err
     got = load_learner(model)[0]
     assert got.clock == 300 * passes

@@ -83,6 +83,42 @@ def test_options_of_a_stream(tmp_path, options):
     assert json.loads(told)["rows"] == 100
 
 
+@pytest.mark.parametrize("command", ["stream", "fit"])
+def test_hashed_features_keep_the_names_of_the_weightiest(tmp_path, command):
+    rows = events(200)
+    path, model = tmp_path / "a.jsonl", tmp_path / "m.safetensors"
+    path.write_text(as_lines(rows))
+    more = ["--out-of-core", "--passes", "2"] if command == "fit" else []
+    run(command, path, "--target", "label", "--hash-bits", "14", "--model", model, *more)
+    told = json.loads(run("info", model, "--top", "3", "--json").stdout)
+    assert told["schema"]["bits"] == 14
+    for label in ("up", "down", "flat"):
+        names = [name for name, _ in told["weights"][label]["towards"]]
+        assert all(name.startswith(f"word={label}") for name in names)
+        assert len(names) == 3
+    assert "features known by name, hashed" in run("info", model).stdout
+    explained = json.loads(run("explain", model, path, "--row", "5", "--json").stdout)
+    parts = {part["feature"] for part in explained["parts"]} - {"(bias)"}
+    assert parts <= {f"word={rows[4]['word']}", "size"}
+    if command == "stream":  # the names go on with the model
+        run("stream", path, "--target", "label", "--model", model)
+        assert "word=up" in run("info", model).stdout
+
+
+def test_reports_of_a_stream_tell_how_far_it_is(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(as_lines(events(250)))
+    answer = run("stream", path, "--target", "label", "--every", "100", "--json")
+    for line in answer.stdout.splitlines():
+        told = json.loads(line)
+        assert told["progressive_loss"] == pytest.approx(1 - told["accuracy"], abs=1e-6)
+        assert told["bytes_of"] == path.stat().st_size
+        assert told["bytes"] is None or 0 < told["bytes"] <= told["bytes_of"]
+        assert told["seconds_left"] is None or told["seconds_left"] >= 0.0
+    shown = run("stream", path, "--target", "label", "--every", "100").stdout
+    assert "rows/s" in shown
+
+
 def test_bad_lines_stop_a_stream_or_are_listed(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 0}\n{"x": }\n{"x": 2, "y": 1}\n')
     result = run("stream", tmp_path / "a.jsonl", "--target", "y", code=2)

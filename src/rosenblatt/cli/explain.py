@@ -13,6 +13,7 @@ from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
     from rosenblatt.learner.explain import Explanation
+    from rosenblatt.streams.names import NameSketch
 
 
 def explain(
@@ -52,15 +53,29 @@ def explain(
     chosen = known_hypothesis(trained, model, hypothesis)
     if chosen == "voted":
         refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
-    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad))
+    names = feature_names(trained)
+    sketch = _sketch(trained)
+    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad), sketch)
+    if sketch is not None:  # what the source calls its features, else what training called them
+        heard = [sketch.name(place) for place in range(trained.n_features)]
+        names = [old if new.startswith("#") else new for old, new in zip(names, heard, strict=True)]
     at = _place(rows, row, line)
-    told = _told(trained, chosen, rows, at, label, against)
+    told = _told(trained, chosen, rows, at, label, against, names)
     if json:
         from rosenblatt.cli.drawing import print_json
 
         print_json(told)
     else:
         _show(told, top)
+
+
+def _sketch(trained: Any) -> "NameSketch | None":
+    """Return what hears the names of a source, where the model hashes them."""
+    if not (trained.about.get("schema") or {}).get("bits"):
+        return None
+    from rosenblatt.streams.names import NameSketch
+
+    return NameSketch()
 
 
 def _place(rows: Rows, row: int | None, line: int | None) -> int:
@@ -78,7 +93,13 @@ def _place(rows: Rows, row: int | None, line: int | None) -> int:
 
 
 def _told(
-    trained: Any, hypothesis: str, rows: Rows, at: int, label: str | None, against: str | None
+    trained: Any,
+    hypothesis: str,
+    rows: Rows,
+    at: int,
+    label: str | None,
+    against: str | None,
+    feature_names: list[str],
 ) -> dict[str, Any]:
     from rosenblatt.learner.explain import explain_row
     from rosenblatt.learner.scoring import decided
@@ -88,7 +109,7 @@ def _told(
     if trained.classes is None:
         if label is not None or against is not None:
             refuse("the model predicts a number: it has no classes for --label and --against")
-        told = explain_row(trained.weights(hypothesis), x, None, feature_names(trained))
+        told = explain_row(trained.weights(hypothesis), x, None, feature_names)
         return {**_as_json(told, rows, at, hypothesis, float(scores[0])), "for": None}
     names = {str(name): name for name in trained.classes.tolist()}
     for given in (label, against):
@@ -103,7 +124,7 @@ def _told(
         trained.weights(hypothesis),
         x,
         trained.classes,
-        feature_names(trained),
+        feature_names,
         label=speaking,
         against=against_class,
     )

@@ -216,6 +216,8 @@ def fit(
         if test is not None:
             progress.tell(f"reading {test}")
             held_out = read(test, reading, rows.schema)
+            if held_out.y is None:
+                refuse(f"{test}: has no target column to score against")
         read_at = time.perf_counter()
         progress.tell("learning", 0, passes)
         with Interruptible() as interrupt:
@@ -226,22 +228,23 @@ def fit(
 
             trained = train(asked, rows.X, rows.y, rows.weight, on_pass)
         trained_at = time.perf_counter()
+        if model is not None:
+            about = {
+                "learner": learner,
+                "schema": rows.schema.to_dict(),
+                "feature_names": rows.schema.feature_names,
+            }
+            trained.save(model, about, save_ledger)
         progress.tell("scoring")
         report = _report(trained, rows, held_out)
     report["interrupted"] = interrupt.asked
+    if model is not None:
+        report["model"] = model
     report["seconds"] = {
         "read": round(read_at - started, 6),
         "learn": round(trained_at - read_at, 6),
         "score": round(time.perf_counter() - trained_at, 6),
     }
-    if model is not None:
-        about = {
-            "learner": learner,
-            "schema": rows.schema.to_dict(),
-            "feature_names": rows.schema.feature_names,
-        }
-        trained.save(model, about, save_ledger)
-        report["model"] = model
     if report_file is not None:
         from rosenblatt.plots.report import write_report
 
@@ -308,8 +311,6 @@ def _report(trained: Model, rows: Rows, test: Rows | None) -> dict[str, Any]:
     report["accuracy"] = {"train": _accuracies(trained, rows.X, codes)}
     if test is None:
         return report
-    if test.y is None:
-        refuse(f"{test.source}: has no target column to score against")
     test_codes = codes_of(test.y, trained.classes)
     unseen = unseen_labels(test.y, test_codes)
     note_unseen_labels(test.source, unseen)

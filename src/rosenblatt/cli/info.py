@@ -55,6 +55,11 @@ def feature_names(model: Model) -> list[str]:
     """Return a name for every feature: its own, or its number in the file."""
     names = model.about.get("feature_names")
     schema = model.about.get("schema") or {}
+    if schema.get("bits"):
+        from rosenblatt.streams.names import stored_names
+
+        known = stored_names(model.about)
+        return [known.get(at, f"#{at}") for at in range(model.n_features)]
     if not isinstance(names, list) or len(names) != model.n_features:
         first = 0 if schema.get("zero_based") else 1
         return [f"feature {number}" for number in range(first, model.n_features + first)]
@@ -69,6 +74,8 @@ def _schema(model: Model) -> dict[str, Any] | None:
     told = {"kind": schema.get("kind"), "target": schema.get("target")}
     if schema.get("kind") == "table":
         told["columns"] = len(schema.get("columns") or [])
+    if schema.get("bits"):
+        told["bits"] = schema["bits"]
     return told
 
 
@@ -109,7 +116,11 @@ def _show(report: dict[str, Any]) -> None:
     from rosenblatt.cli.fit_report import training_facts
 
     schema = report["schema"]
-    kind = {"libsvm": "LIBSVM text", "table": f"a table with the target {(schema or {}).get('target')!r}"}
+    kind = {
+        "libsvm": "LIBSVM text",
+        "table": f"a table with the target {(schema or {}).get('target')!r}",
+        "named": "features known by name" + (", hashed" if (schema or {}).get("bits") else ""),
+    }
     rows = [
         ("size", f"{report['bytes']:,} bytes"),
         ("trained on", kind.get(str(schema["kind"]), "unknown") if schema else "arrays, in Python"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from rosenblatt.cli.learners import Model
     from rosenblatt.data import Examples, Schema
+    from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
 
@@ -67,9 +68,14 @@ def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
     return _all_of(open_examples(source, schema=schema, batch_rows=None, **reading.options()))
 
 
-def read_for(model: "Model", source: str, reading: Reading) -> Rows:
-    """Read a whole source as the data that a model was trained on."""
-    return _all_of(open_for(model, source, reading))
+def read_for(model: "Model", source: str, reading: Reading, sketch: "NameSketch | None" = None) -> Rows:
+    """Read a whole source as the data that a model was trained on; a sketch hears the names that are hashed."""
+    examples = open_for(model, source, reading)
+    if sketch is not None:
+        from rosenblatt.streams.names import listen
+
+        listen(examples, sketch)
+    return _all_of(examples)
 
 
 def open_for(model: "Model", source: str, reading: Reading, labels: bool = True) -> "Examples":

@@ -1,18 +1,19 @@
 """``rosenblatt stream``: predict, then learn, one example after the other, and say how it goes."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from rosenblatt.cli import options as opt
+from rosenblatt.cli.progress import Meter, in_words
 from rosenblatt.cli.reading import note_oddities, refuse_overwriting
 from rosenblatt.cli.telling import INTERRUPTED, note, refuse
 from rosenblatt.rules import BY_NAME
 
 if TYPE_CHECKING:
     from rosenblatt.data import Examples
+    from rosenblatt.streams.names import NameSketch
     from rosenblatt.streams.rows_learner import RowsLearner
 
 
@@ -65,6 +66,7 @@ def stream(
     from rosenblatt.cli.rule_parameters import rule_of
     from rosenblatt.data import open_examples
     from rosenblatt.streams.model_file import load_stream
+    from rosenblatt.streams.names import NameSketch, listen
     from rosenblatt.streams.rows_learner import RowsLearner
 
     if every < 1:
@@ -98,7 +100,9 @@ def stream(
         hash_bits=hash_bits,
         at_once=True,
     )
-    run = _Run(learner, examples, model, every, json, right=int(told.get("right", 0)))
+    sketch = told.get("names") or NameSketch()
+    listen(examples, sketch)
+    run = _Run(learner, examples, model, every, json, int(told.get("right", 0)), sketch, Meter(source))
     try:
         run.all()
     except KeyboardInterrupt:
@@ -120,14 +124,16 @@ class _Run:
         every: int,
         json: bool,
         right: int,
+        sketch: "NameSketch",
+        meter: Meter,
     ) -> None:
+        self.sketch, self.meter = sketch, meter
         self.learner, self.examples, self.model = learner, examples, model
         self.every, self.json = every, json
         self.rows = self.reported = 0
         self.before = learner.rows  # rows of earlier runs
         self.right, self.right_before = 0, right
         self.recent = 0
-        self.started = self.last = time.perf_counter()
 
     def all(self) -> None:
         for batch in self.examples:
@@ -167,9 +173,9 @@ class _Run:
 
     def report(self) -> None:
         """Say where the stream stands, and write the model."""
-        now = time.perf_counter()
         since = self.rows - self.reported
-        told = {
+        self.sketch.prune(self.learner.learner.W)
+        told: dict[str, Any] = {
             "rows": self.before + self.rows,
             "accuracy": round((self.right_before + self.right) / max(self.before + self.rows, 1), 6),
             "recent_accuracy": round(self.recent / max(since, 1), 6),
@@ -178,9 +184,11 @@ class _Run:
             "updates": int(self.learner.learner.updates),
             "classes": len(self.learner.labels),
             "features": self.examples.n_features,
-            "rows_per_second": round(since / max(now - self.last, 1e-9)),
+            "progressive_loss": 0.0,
+            **self.meter.told(self.rows),
             "skipped": len(self.examples.skipped),
         }
+        told["progressive_loss"] = round(1.0 - told["accuracy"], 6)
         self._write()
         if self.json:
             import json
@@ -190,10 +198,10 @@ class _Run:
             print(
                 f"{told['rows']:>12,} rows  accuracy {told['accuracy']:.4f}  "
                 f"last {since:,}: {told['recent_accuracy']:.4f}  "
-                f"{told['features']:,} features  {told['rows_per_second']:,} rows/s",
+                f"{told['features']:,} features  {in_words(told)}",
                 flush=True,
             )
-        self.reported, self.recent, self.last = self.rows, 0, time.perf_counter()
+        self.reported, self.recent = self.rows, 0
 
     def finish(self) -> None:
         """Report what came after the last report."""
@@ -204,6 +212,6 @@ class _Run:
         if self.model is not None and self.rows:
             from rosenblatt.streams.model_file import save_stream
 
-            save_stream(
-                self.learner, self.model, self.examples.schema, {"right": self.right_before + self.right}
-            )
+            schema, right = self.examples.schema, self.right_before + self.right
+            hashed = self.sketch if getattr(schema, "bits", 0) else None
+            save_stream(self.learner, self.model, schema, {"right": right}, hashed)

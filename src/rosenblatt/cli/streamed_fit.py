@@ -67,6 +67,7 @@ def fit_on_stream(
     """Train out of core, write the model, and return what is to be printed."""
     from rosenblatt.cli.learners.perceptron import PerceptronModel, new_learner
     from rosenblatt.data import open_examples
+    from rosenblatt.streams.names import NameSketch, listen
     from rosenblatt.streams.training import train_on_stream
 
     from_ledger = asked.hypothesis not in (None, "last", "averaged") or save_ledger
@@ -76,6 +77,8 @@ def fit_on_stream(
     if streaming.hash_bits:
         options["hash_bits"] = streaming.hash_bits
     examples = open_examples(source, batch_rows=None, **options)
+    sketch = NameSketch()
+    listen(examples, sketch)
     started = time.perf_counter()
     with Progress() as progress:
         trained = train_on_stream(
@@ -85,7 +88,7 @@ def fit_on_stream(
             options=options,
             passes=asked.passes,
             shuffle=asked.shuffle,
-            keep=streaming.keep,
+            keep=streaming.keep and not streaming.hash_bits,  # what is kept has no names
             memory=bytes_of(streaming.memory) if streaming.memory else None,
             stock=True,
             tell=Telling(source, asked.passes, progress, streaming.every, streaming.json),
@@ -123,6 +126,7 @@ def fit_on_stream(
             "learner": "perceptron",
             "schema": trained.schema.to_dict(),
             "feature_names": trained.schema.feature_names,
+            **({"hashed_names": sketch.heaviest(learner.W)} if streaming.hash_bits else {}),
         }
         fitted.save(model, about, save_ledger)
         report["model"] = model

@@ -1,7 +1,7 @@
 """Features known by name: an open vocabulary that grows in order of appearance, a fixed one, or hashes."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ class Vocabulary:
         self.index = {name: at for at, name in enumerate(schema.names)}
         self.bits = schema.bits
         self.grow = grow
+        self.heard: Callable[[int, str], None] | None = None  # told of every name that is hashed
 
     def __len__(self) -> int:
         return 1 << self.bits if self.bits else len(self.index)
@@ -46,7 +47,10 @@ class Vocabulary:
     def place(self, name: str) -> int:
         """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""
         if self.bits:
-            return hashed(name, self.bits)
+            at = hashed(name, self.bits)
+            if self.heard is not None:
+                self.heard(at, name)
+            return at
         return self.index.setdefault(name, len(self.index)) if self.grow else self.index.get(name, -1)
 
 

@@ -1,6 +1,6 @@
 """Vowpal Wabbit text: labels, importance, tags, namespaces, features by name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,7 @@ class VwExamples(Examples):
         self._grow = grow or schema is None
         self._table = NameTable(() if self._bits else self._told.names)
         self._labelled: bool | None = None
+        self.heard: Callable[[int, str], None] | None = None  # told of the names that are hashed
 
     @property
     def schema(self) -> NamedSchema:
@@ -74,28 +75,30 @@ class VwExamples(Examples):
         for path in self._paths:
             first = 1
             for text, found in in_order(_scanned, whole_lines(path)):
-                if found.bad:
-                    self._pass_over(_in_words(path, first, text, *entry) for entry in found.bad)
-                keep = self._with_label(path, first, found)
+                keep = self._with_label(found)
+                if found.bad or not keep.all():
+                    malformed = [_in_words(path, first, text, *entry) for entry in found.bad]
+                    unlabelled = [
+                        BadLine(path, first + line, NO_LABEL, 1) for line in found.lines[~keep].tolist()
+                    ]
+                    self._pass_over([*malformed, *unlabelled])
                 if found.labels.size and keep.any():
                     yield self._batch(text, found, first, keep)._replace(files=((0, path),))
                 first += found.n_lines
 
-    def _with_label(self, path: str, first: int, found: VwScan) -> NDArray[np.bool_]:
+    def _with_label(self, found: VwScan) -> NDArray[np.bool_]:
         """Return which rows to keep: in a labelled file, those with a label."""
         if self._labelled is None and found.labels.size:
             self._labelled = bool(found.labelled[0])
         if not self._labelled:
             return np.ones(found.labels.size, np.bool_)
-        if not found.labelled.all():
-            self._pass_over(
-                BadLine(path, first + line, NO_LABEL, 1) for line in found.lines[~found.labelled].tolist()
-            )
         return found.labelled
 
     def _batch(self, text: bytearray, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
         if self._bits:
             places = (found.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
+            if self.heard is not None:
+                _tell_names(text, found, places, self.heard)
         else:
             places = self._table.numbers(text, found, self._grow)
             if not self._grow and (places < 0).any():
@@ -109,6 +112,16 @@ class VwExamples(Examples):
 
     def _finish(self, batch: Batch) -> Batch:
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
+
+
+def _tell_names(
+    text: bytearray, found: VwScan, places: NDArray[np.int32], tell: Callable[[int, str], None]
+) -> None:
+    """Tell the first name of every feature in a block, as it is called where names are kept."""
+    features, first = np.unique(places, return_index=True)
+    for at, (space, space_end, lo, hi) in zip(features.tolist(), found.names[first].tolist(), strict=True):
+        before = text[space:space_end] + b"^" if space_end > space else b""
+        tell(at, (before + text[lo:hi]).decode(errors="replace"))
 
 
 def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:

@@ -7,14 +7,18 @@ import numpy as np
 
 from rosenblatt.data import Schema, schema_from_dict
 from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import RowsLearner
 
 L = TypeVar("L", bound=RowsLearner)
-MOST_NAMES = 1000  # of hashed features that are kept by name, those with the largest weights
 
 
 def save_stream(
-    stream: RowsLearner, path: str | os.PathLike[str], schema: Schema, about: dict[str, Any] | None = None
+    stream: RowsLearner,
+    path: str | os.PathLike[str],
+    schema: Schema,
+    about: dict[str, Any] | None = None,
+    sketch: NameSketch | None = None,
 ) -> None:
     """Write a stream's learner beside the path, flush it to disk, and move it into place."""
     learner = stream.learner
@@ -36,6 +40,7 @@ def save_stream(
                 "n_iter": 1,
                 "schema": schema.to_dict(),
                 "feature_names": schema.feature_names,
+                **({"hashed_names": sketch.heaviest(learner.W)} if sketch is not None else {}),
                 "stream": {
                     "rows": stream.rows,
                     "forget": stream.forget,
@@ -50,7 +55,7 @@ def save_stream(
 
 
 def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, dict[str, Any]]:
-    """Read a stream's learner, the schema of its examples, and what else was said of it."""
+    """Read a stream's learner, the schema of its examples, and what else was said of it (``names``: a sketch)."""
     learner, about = load_learner(path)
     try:
         told = dict(about.get("stream", {}))
@@ -63,6 +68,6 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
         raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
     if learner.n_features != schema.n_features:
         raise BadModel(f"{path}: {learner.n_features} weights for {schema.n_features} features")
+    learner.standings, learner.pocket, learner.converged = {}, None, False  # of a training that is over
     stream.learner = learner
-    stream.labels = learner.classes.tolist()
-    return stream, schema, told
+    return stream, schema, {**told, "names": NameSketch(stored_names(about))}

@@ -27,6 +27,7 @@ from rosenblatt.streams.laying import (
     rows_of_dicts,
 )
 from rosenblatt.streams.model_file import load_stream, save_stream
+from rosenblatt.streams.names import NameSketch
 from rosenblatt.streams.rows_learner import RowsLearner
 
 
@@ -44,8 +45,10 @@ class OnlineLearner(RowsLearner):
     hash_bits : hash names into ``2**hash_bits`` features instead of keeping a vocabulary
     forget : half-life of the average in examples, for streams that drift; None weighs all alike
 
-    **Guarantee.** ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both
-    those of the batch learner on the same rows in the same order.
+    Guarantee
+    ---------
+    ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both those of the
+    batch learner on the same rows in the same order.
 
     Examples
     --------
@@ -76,7 +79,7 @@ class OnlineLearner(RowsLearner):
             seed=seed,
         )
         self.hash_bits = hash_bits
-        self._vocabulary = Vocabulary(NamedSchema(bits=hash_bits))
+        self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
         if hash_bits:
             self.widen(1 << hash_bits)
         self._truth_of: dict[Any, int] = {}  # of labels met, as the compiled loop takes them
@@ -147,10 +150,32 @@ class OnlineLearner(RowsLearner):
         n = max(len(self._vocabulary), 0)
         row = self._matrix(self._rows([x], grow=False), n)
         weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
-        names: Sequence[str] = self.names or [f"#{place}" for place in range(n)]
+        names: Sequence[str] = self.names
+        if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
+            called = [f"#{place}" for place in range(n)]
+            for name in flattened({str(key): value for key, value in x.items()}):
+                place = self._vocabulary.place(name)
+                called[place] = name if called[place].startswith("#") else f"{called[place]} + {name}"
+            names = called
         return explain_row(
             weights[:, : n + 1], row, self.learner.classes, names, label=label, against=against
         )
+
+    def top_features(self, most: int = 20) -> dict[str, float | dict[Any, float]]:
+        """Return the features with the largest weights by name, the largest first: their weight, or one for each class.
+
+        Hashed features are called by the name that was heard for them most of the time.
+        """
+        weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
+        size = np.abs(weights[:, 1:]).max(axis=0)
+        order = np.argsort(-size, kind="stable")[:most]
+        names = self.names
+        told: dict[str, float | dict[Any, float]] = {}
+        for at in order[size[order] > 0].tolist():
+            name = self._sketch.name(at) if self.hash_bits else names[at]
+            each = weights[:, 1 + at].tolist()
+            told[name] = each[0] if len(each) == 1 else dict(zip(self.labels, each, strict=True))
+        return told
 
     # Many examples
 
@@ -163,6 +188,7 @@ class OnlineLearner(RowsLearner):
         rows = self._rows(X, grow=True)
         labels = np.asarray(y if hasattr(y, "__len__") else list(y))
         self._truth_of = {}
+        self._sketch.prune(self.learner.W)
         if not self.simple:
             self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
             return self
@@ -184,19 +210,24 @@ class OnlineLearner(RowsLearner):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, all or nothing; reading it back goes on as if it had never stopped."""
         schema = NamedSchema(() if self.hash_bits else self.names, self.hash_bits)
-        save_stream(self, path, schema, {"online": True})
+        save_stream(self, path, schema, {"online": True}, self._sketch if self.hash_bits else None)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote, or the command ``stream``."""
-        found, schema, _ = load_stream(path, cls)
+        found, schema, told = load_stream(path, cls)
         if not isinstance(schema, NamedSchema):
             raise ValueError(f"{path}: the features of this model have no names")  # noqa: TRY004 (a file, not a type)
         found.hash_bits = schema.bits
-        found._vocabulary = Vocabulary(schema)
+        found._set_vocabulary(schema, told["names"])
         return found
 
     # Inside
+
+    def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
+        self._vocabulary, self._sketch = Vocabulary(schema), sketch
+        if schema.bits:
+            self._vocabulary.heard = sketch.hear
 
     def _clear(self) -> None:
         super()._clear()
@@ -217,6 +248,7 @@ class OnlineLearner(RowsLearner):
         self._lay_anew(x, grow)
 
     def _lay_anew(self, x: Example, grow: bool) -> None:
+        self._sketch.prune(self.learner.W)
         self._vocabulary.grow = grow
         try:
             places, numbers, whole = laid_row(x, self._vocabulary)

@@ -135,25 +135,28 @@ class _Run:
 
     def over(self, batches: "_Direct | BatchFile") -> Trained:
         learner, rows, epochs = self.learner, 0, list[Epoch]()
-        whole = copy.copy(learner)
+        whole: Learner | None = None  # as the last whole pass left it
         learner.converged = False
         try:
             for number in range(1, self.passes + 1):
                 epoch, rows = self._pass(number, batches)
                 epochs.append(epoch)
                 learner.epochs = list(epochs)
+                clean = epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all())
+                if number < self.passes and not clean:
+                    whole = copy.deepcopy(learner)
                 self.tell(Pass(number, rows, epoch.mistakes, True, rows))
-                if epoch.updates == 0 and (learner.running["decay"] == 1.0).all():
+                if clean:
                     learner.converged = True
                     break
-                if number < self.passes:
-                    whole = copy.deepcopy(learner)
         except KeyboardInterrupt:
-            if not epochs:
+            if whole is None:
                 raise
-            whole.epochs = epochs
             return Trained(whole, rows, True, {}, *_about(batches))
-        return Trained(learner, rows, False, self._stock(batches), *_about(batches))
+        try:
+            return Trained(learner, rows, False, self._stock(batches), *_about(batches))
+        except KeyboardInterrupt:  # what was learned is whole
+            return Trained(learner, rows, True, {}, *_about(batches))
 
     def _pass(self, number: int, batches: "_Direct | BatchFile") -> tuple[Epoch, int]:
         learner, rows = self.learner, 0
