@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-WIDTH, HEIGHT = 420, 172
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 28, 38
+WIDTH, HEIGHT = 420, 176
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 28, 42
 FEW = 24  # points that are also drawn as dots
 FAR = 8.0  # a bound this many times the run is drawn on a logarithmic scale
 
@@ -65,7 +65,7 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
             f"{_short(tick)}</text>"
         )
     parts.append(
-        f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end" fill="var(--faint)">{escape(x_name)}</text>'
+        f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 5}" text-anchor="end" fill="var(--faint)">{escape(x_name)}</text>'
     )
     place = 4.0
     for c in drawn:

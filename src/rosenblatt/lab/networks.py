@@ -101,7 +101,7 @@ class NetworksPage:
     def _plane(self) -> None:
         with frame.card() as box:
             box.classes("lab-plane-card")
-            self.in_plane = ui.element("div")
+            self.in_plane = ui.element("div").classes("lab-plane-card")
             with self.in_plane:
                 with frame.toolbar("Editing tools"):
                     self.tools = {}

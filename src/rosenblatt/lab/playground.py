@@ -58,6 +58,7 @@ class PlaygroundPage:
     def __init__(self, query: Mapping[str, str]) -> None:
         state, problems = from_query(PlaygroundState, query)
         self.session = PlaygroundSession(state)
+        self.timer = ui.timer(TICK, self._tick, active=False)
         self.first = not query
         self.ticks = 0
         opener = frame.head(self, self.path, state.theme, with_drawer=True)
@@ -70,7 +71,6 @@ class PlaygroundPage:
                 self._beside()
             with ui.element("div").classes("lab-stack"):
                 self._numbers()
-        self.timer = ui.timer(TICK, self._tick, active=False)
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
         frame.tell_problems(problems)
         self.show()
@@ -328,7 +328,8 @@ class PlaygroundPage:
         self.ledger.content = views.ledger_table(session)
         self._show_beside()
         self._show_controls()
-        frame.keep_link(self)
+        if not self.timer.active:  # browsers dislike an address line that changes many times a second
+            frame.keep_link(self)
 
     def _answer(self) -> str:
         if not self.state.proof:

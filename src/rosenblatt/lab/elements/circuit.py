@@ -5,7 +5,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-ROW, COLUMN, CLOSE = 78, 150, 104
+ROW, COLUMN, CLOSE = 78, 150, 62
 
 
 class Circuit(Element, component="circuit.js"):  # type: ignore[call-arg, misc]
