@@ -43,6 +43,7 @@ BAD = {
     b"1,2,3,4": (7, "4 values where the header names 3"),
     b"x": (2, "1 values where the header names 3"),
     b'1,"2,3': (3, "a quote that does not close on its line"),
+    b'1",2,"3': (6, "a quote that does not close on its line"),
     b'1,2",3': (4, "a quote that does not close on its line"),
     b"1,2\x00,3": (4, "a NUL byte"),
     b"1,\xff,3": (3, "not UTF-8 text: convert the file to UTF-8"),

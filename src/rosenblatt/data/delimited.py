@@ -21,11 +21,20 @@ from rosenblatt.data.first_line import (
     number_among_names,
     usual_target,
 )
-from rosenblatt.data.lines import Block
+from rosenblatt.data.lines import UTF8_MARK, Block
 from rosenblatt.data.schema import Headerless, TableSchema
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+
+
+def _closed_line(separator: bytes) -> re.Pattern[bytes]:
+    """Return what a line matches whose quoted values all close; what follows a closing quote belongs to the value."""
+    value = rb'(?:"(?>[^"]|"")*+"[^%b]*+|[^"%b][^%b]*+|)' % ((separator,) * 3)
+    return re.compile(rb"%b(?:%b%b)*+" % (value, separator, value), re.DOTALL)
+
+
+CLOSED_LINE = {separator: _closed_line(separator.encode()) for separator in ",;\t"}
 UNCLOSED = "a quote that does not close on its line: close it, or write it twice"
 MISPLACED = "misplaced quotes"
 
@@ -135,7 +144,7 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     source = block
     if header.separator == "\t" and b'"' in block.text:
         block = Block(block.first_line, _quotes_as_written(block.text))
-    text, lines, bad = _plain_lines(block)
+    text, lines, bad = _plain_lines(block, header.separator)
     columns, lines, ragged = _parse(text, lines, header, wanted)
     rows = Rows(columns, lines, [], source=(source, header))
     if not bad and not ragged:
@@ -164,7 +173,7 @@ def _quotes_as_written(text: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]]]:
+def _plain_lines(block: Block, separator: str) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]]]:
     """Set aside blank lines, and lines that are no text or whose quotes do not close."""
     data = np.frombuffer(block.text, np.uint8)
     ends = np.flatnonzero(data == NEWLINE)
@@ -185,10 +194,10 @@ def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int
             "a carriage return inside the line: end lines with a newline",
         )
     if b'"' in block.text:
-        quotes = np.add.reduceat(data == QUOTE, starts, dtype=np.int64)
-        for row in np.flatnonzero(quotes % 2 == 1).tolist():
-            last = block.text.rfind(b'"', int(starts[row]), int(ends[row]))
-            reject(np.array([last]), UNCLOSED)
+        for row in _odd_quotes(data, ends, ord(separator)):
+            lo, hi = int(starts[row]), int(ends[row])
+            if block.text.count(b'"', lo, hi) % 2 or not CLOSED_LINE[separator].fullmatch(block.text, lo, hi):
+                reject(np.array([block.text.rfind(b'"', lo, hi)]), UNCLOSED)
     if not block.text.isascii():
         for row in _not_utf8(block.text):
             at = first_not_utf8(block.text[int(starts[row]) : int(ends[row])])
@@ -201,6 +210,21 @@ def _plain_lines(block: Block) -> tuple[bytes, NDArray[np.int64], list[tuple[int
         pieces = zip(starts[keep].tolist(), ends[keep].tolist(), strict=True)
         text = b"".join(text[start : end + 1] for start, end in pieces)
     return text, lines, [(block.first_line + row, *told) for row, told in bad.items()]
+
+
+def _odd_quotes(data: NDArray[np.uint8], ends: NDArray[np.int64], separator: int) -> list[int]:
+    """Numbers of the lines whose quotes do not simply stand at the beginnings and the ends of values, in turn."""
+    quotes = np.flatnonzero(data == QUOTE)
+    before = np.where(quotes > 0, data[quotes - 1], NEWLINE)
+    after = data[quotes + 1]
+    begins = (before == separator) | (before == NEWLINE)
+    closes = (after == separator) | (after == NEWLINE) | (after == RETURN)
+    rows = np.searchsorted(ends, quotes)
+    first = np.concatenate([[True], rows[1:] != rows[:-1]])
+    rank = np.arange(quotes.size) - np.maximum.accumulate(np.where(first, np.arange(quotes.size), 0))
+    last = np.concatenate([first[1:], [True]])
+    fine = (begins != closes) & (begins == (rank % 2 == 0)) & ~(last & (rank % 2 == 0))
+    return [int(row) for row in np.unique(rows[~fine])]
 
 
 def _not_utf8(text: bytes) -> list[int]:
@@ -228,11 +252,13 @@ def _parse(
         )
         return "skip"
 
+    # pyarrow drops a mark from the start of what it is given, though that is inside our file
+    given = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
     if lines.size == 0:
         return {name: pa.array([], pa.string()) for name in wanted}, lines, []
     table = arrow_csv.read_csv(
-        pa.py_buffer(text),
-        arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=header.names),
+        pa.py_buffer(given),
+        arrow_csv.ReadOptions(use_threads=False, block_size=len(given) + 1, column_names=header.names),
         arrow_csv.ParseOptions(delimiter=header.separator, invalid_row_handler=note),
         arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(wanted, pa.string()),
@@ -243,7 +269,7 @@ def _parse(
     )
     if table.num_rows + len(ragged) != lines.size:
         return _parse_one_by_one(text, lines, header, wanted)
-    spaces = b" " in text or b"\t" in text
+    spaces = any(space in text for space in (b" ", b"\t", b"\v", b"\f"))
     columns = {name: _trimmed(table[name]) if spaces else _one_array(table[name]) for name in wanted}
     good = np.delete(lines, [row for row, _ in ragged])
     return columns, good, [(int(lines[row]), reason) for row, reason in ragged]

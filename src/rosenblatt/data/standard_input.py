@@ -1,5 +1,6 @@
 """Standard input as a source: read once as it arrives, or kept in a temporary file to be read again."""
 
+import atexit
 import io
 import shutil
 import sys
@@ -48,6 +49,7 @@ class StandardInput:
         """Copy all of it to a temporary file, which is gone when the process ends."""
         if self._kept is None:
             kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
+            atexit.register(kept.close)
             with self.reader() as reader:
                 shutil.copyfileobj(reader, kept, 1 << 20)
             self._kept = kept

@@ -1,45 +1,14 @@
 """The scanner accepts exactly what a plain reader accepts, and reads the same bits."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.fuzz.plain import libsvm_line
 
 from rosenblatt.data.scanners.libsvm import has_index_zero, scan
-
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-PAIR = re.compile(rb"(\d+):(\S+)")
-
-
-def finite(token):
-    if NUMBER.fullmatch(token) is None or not np.isfinite(float(token)):
-        raise ValueError(token)
-    return float(token)
-
-
-def plain_line(line, zero_based):
-    """Return (label, indices, values), or None for a blank line; ValueError where the scanner must refuse."""
-    tokens = line.partition(b"#")[0].split()
-    if not tokens:
-        return None
-    label, pairs = finite(tokens[0]), tokens[1:]
-    if pairs and re.fullmatch(rb"qid:\d+", pairs[0]):
-        pairs = pairs[1:]
-    indices, values = [], []
-    for pair in pairs:
-        match = PAIR.fullmatch(pair)
-        if match is None:
-            raise ValueError(pair)
-        index = int(match[1]) - (not zero_based)
-        if not (indices[-1] if indices else -1) < index < 2**31:
-            raise ValueError(pair)
-        indices.append(index)
-        values.append(finite(match[2]))
-    return label, indices, values
-
 
 AFTER = b"#" * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 
@@ -48,7 +17,7 @@ def plain_scan(text, zero_based):
     rows, bad = [], []
     for offset, line in enumerate(text.split(b"\n")):
         try:
-            row = plain_line(line, zero_based)
+            row = libsvm_line(line, zero_based)
         except ValueError:
             bad.append(offset)
         else:

@@ -1,66 +1,15 @@
 """The Vowpal Wabbit scanner accepts exactly what a plain reader accepts, and reads the same bits."""
 
-import re
 import zlib
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.fuzz.plain import vw_line
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.scanners.vw import NameTable, in_order_of_place, scan_vw
-
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-SPACE = rb"[ \t\r\x0b\x0c]"
-
-
-def finite(token):
-    if NUMBER.fullmatch(token) is None or not np.isfinite(float(token)):
-        raise ValueError(token)
-    return float(token)
-
-
-def plain_line(line):
-    """Return (label or None, importance, [(name, value)]), or None for a blank line; ValueError for a bad one."""
-    if not re.sub(SPACE, b"", line):
-        return None
-    head, bar, rest = line.partition(b"|")
-    if not bar:
-        raise ValueError("no bar")
-    tokens = [token for token in re.split(SPACE + b"+", head) if token]
-    touches = bool(tokens) and re.search(SPACE + rb"\Z", head) is None
-    if tokens and (touches or tokens[-1].startswith(b"'")):
-        tokens.pop()
-    if len(tokens) > 3 or any(token.startswith(b"'") for token in tokens):
-        raise ValueError(head)
-    numbers = [finite(token) for token in tokens]
-    if len(numbers) > 2 and numbers[2] != 0:
-        raise ValueError("base")
-    importance = numbers[1] if len(numbers) > 1 else 1.0
-    if importance < 0:
-        raise ValueError("importance")
-    features = []
-    for part in rest.split(b"|"):
-        space = re.match(rb"[^ \t\r\x0b\x0c:]*", part)[0]
-        tail, scale = part[len(space) :], 1.0
-        if tail.startswith(b":"):
-            number = re.match(rb":([^ \t\r\x0b\x0c]*)", tail)
-            scale, tail = finite(number[1]), tail[number.end() :]
-            if not space:
-                raise ValueError("scale of nothing")
-        for token in re.split(SPACE + b"+", tail):
-            if not token:
-                continue
-            name, colon, value = token.partition(b":")
-            if not name:
-                raise ValueError(token)
-            number = (finite(value) if colon else 1.0) * scale
-            if not np.isfinite(number):
-                raise ValueError(token)
-            features.append(((space + b"^" if space else b"") + name, number))
-    return (numbers[0] if numbers else None), importance, features
-
 
 AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 
@@ -69,7 +18,7 @@ def plain_scan(text):
     rows, bad = [], []
     for offset, line in enumerate(text.split(b"\n")):
         try:
-            row = plain_line(line)
+            row = vw_line(line)
         except ValueError:
             bad.append(offset)
         else:
@@ -91,6 +40,7 @@ def scanned_rows(text, found):
                 int(found.lines[k]),
                 float(found.labels[k]) if found.labelled[k] else None,
                 float(found.weights[k]),
+                text[found.tags[k, 0] : found.tags[k, 1]],
                 [(name(found.names[i]), float(found.values[i])) for i in pairs],
             )
         )
@@ -182,7 +132,7 @@ def test_names_and_values_of_any_length_are_read(features, space):
     expected = [(prefix + name.encode(), 1.0 if value is None else float(value)) for name, value in features]
     for end in (b"", AFTER):
         found = scan_vw(text + end)
-        assert scanned_rows(text, found) == [(0, 1.0, 1.0, expected)]
+        assert scanned_rows(text, found) == [(0, 1.0, 1.0, b"", expected)]
         assert found.crcs.tolist() == [zlib.crc32(name) for name, _ in expected]
 
 

@@ -82,7 +82,7 @@ def has_index_zero(text: bytes | bytearray) -> bool:
         line = text[text.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]
         if (scan(line, zero_based=True).indices == 0).any():
             return True
-        at = find_index_zero(data, at + 1)
+        at = find_index_zero(data, at)
     return False
 
 

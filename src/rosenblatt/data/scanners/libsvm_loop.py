@@ -45,7 +45,7 @@ def count_rows_and_pairs(text: Any) -> tuple[int, int]:
 
 @compiled
 def find_index_zero(text: Any, start: int) -> int:
-    """Return where an index 0 may stand from ``start`` on, zeros between white space and a colon; else -1."""
+    """Return the first colon after ``start`` that has white space and zeros before it: maybe an index 0; else -1."""
     p: Any = start + 1
     while p < text.size:
         if p + WINDOW < text.size:
@@ -59,7 +59,7 @@ def find_index_zero(text: Any, start: int) -> int:
             while first > 0 and at(text, first - 1) == 48:
                 first -= 1
             if first > 0 and at(text, first - 1) != 10 and is_end(at(text, first - 1)):
-                return first
+                return int(p)
         p += 1
     return -1
 

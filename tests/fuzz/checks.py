@@ -1,0 +1,126 @@
+"""One check for every text format: whatever is accepted is what a plain reader accepts, to the bit."""
+
+import contextlib
+import json
+from itertools import cycle
+
+import numpy as np
+from tests.fuzz import plain
+from tests.fuzz.guard import Guarded
+
+from rosenblatt.data.delimited import Header, read_rows
+from rosenblatt.data.json_lines import BadValue, JsonExamples
+from rosenblatt.data.kinds import numbers
+from rosenblatt.data.lines import Block
+from rosenblatt.data.scanners import libsvm, vw
+from rosenblatt.data.scanners import numbers as plain_numbers
+from rosenblatt.data.words import Words
+
+COLUMNS = ["a", "b", "c"]
+
+
+@contextlib.contextmanager
+def guarded():
+    """Let the compiled scanners read from memory that ends where they must stop."""
+    places = cycle([Guarded() for _ in range(4)])  # a scanner may be called while another's text is looked at
+    modules = (libsvm, vw, plain_numbers)
+    before = [module.as_bytes for module in modules]
+    for module in modules:
+        module.as_bytes = lambda text: next(places).holding(text)
+    try:
+        yield
+    finally:
+        for module, one in zip(modules, before, strict=True):
+            module.as_bytes = one
+
+
+def same(ours, theirs):
+    """Whether two lists of floats are equal, the sign of zero included."""
+    return np.array(ours, float).tobytes() == np.array(theirs, float).tobytes()
+
+
+def check_libsvm(text):
+    for zero_based in (False, True):
+        rows, bad = plain.lines_of(text, lambda line: plain.libsvm_line(line, zero_based))  # noqa: B023
+        found = libsvm.scan(text, zero_based)
+        assert [line for line, _, _ in found.bad] == bad
+        assert found.lines.tolist() == [line for line, _ in rows]
+        assert same(found.labels, [label for _, (label, _, _) in rows])
+        assert (
+            found.indptr.tolist() == np.cumsum([0] + [len(indices) for _, (_, indices, _) in rows]).tolist()
+        )
+        assert found.indices.tolist() == [index for _, (_, indices, _) in rows for index in indices]
+        assert same(found.values, [value for _, (_, _, values) in rows for value in values])
+        if zero_based:
+            assert libsvm.has_index_zero(text) == bool((found.indices == 0).any())
+
+
+def check_vw(text):
+    rows, bad = plain.lines_of(text, plain.vw_line)
+    found = vw.scan_vw(text)
+    assert [line for line, _, _ in found.bad] == bad
+    assert found.lines.tolist() == [line for line, _ in rows]
+    assert found.labelled.tolist() == [row[0] is not None for _, row in rows]
+    assert same(found.labels[found.labelled], [row[0] for _, row in rows if row[0] is not None])
+    assert same(found.weights, [row[1] for _, row in rows])
+    assert [text[lo:hi] for lo, hi in found.tags.tolist()] == [row[2] for _, row in rows]
+    features = [feature for _, row in rows for feature in row[3]]
+    assert same(found.values, [value for _, value in features])
+    table = vw.NameTable()
+    expected = {}
+    places = [expected.setdefault(name, len(expected)) for name, _ in features]
+    assert table.numbers(text if text.endswith(b"\n") else text + b"\n", found).tolist() == places
+    assert [name.encode("utf-8", "surrogateescape") for name in table.names()] == list(expected)
+
+
+def check_csv(text):
+    text = text if text.endswith(b"\n") else text + b"\n"
+    for separator in (",", "\t"):
+        rows, bad = plain.lines_of(text, lambda line: plain.csv_line(line, separator, 3))  # noqa: B023
+        found = read_rows(Block(1, text), Header(0, COLUMNS, separator), COLUMNS)
+        assert [row.line - 1 for row in found.bad] == bad
+        assert all(row.column for row in found.bad)
+        assert (found.lines - 1).tolist() == [line for line, _ in rows]
+        cells = list(zip(*(found.columns[name].to_pylist() for name in COLUMNS), strict=True))
+        assert cells == [tuple(row) for _, row in rows]
+        read = [[plain.number_cell(cell) for cell in row] for row in cells]
+        for place, name in enumerate(COLUMNS):
+            values = numbers(found.columns[name])
+            expected = [np.nan if row[place] is None else row[place] for row in read]
+            assert np.array_equal(values, np.array(expected, float), equal_nan=True)
+        scanned = plain_numbers.scan_numbers(text, separator, np.array([1, 0, 2]), 2)
+        if scanned is not None:
+            assert not bad
+            assert scanned.lines.tolist() == [line for line, _ in rows]
+            assert same(scanned.values.ravel(), [row[place] for row in read for place in (1, 0)])
+            assert same(scanned.others[0], [row[2] for row in read])
+
+
+class _Reader(JsonExamples):
+    """The reader of JSON lines, without a file."""
+
+    def __init__(self):
+        from rosenblatt.data.named_schema import NamedSchema
+
+        self._told = NamedSchema((), 0, "label", "text", (), Words())
+        self._labelled = True
+
+
+def check_jsonl(text):
+    reader = _Reader()
+    rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label"))
+    ours, refused = [], []
+    for offset, line in enumerate(text.split(b"\n")):
+        if not line.strip():
+            continue
+        try:
+            record = reader._record(offset, line)
+        except (BadValue, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            refused.append(offset)
+        else:
+            ours.append((offset, (record.label, dict(record.features))))
+    assert refused == bad
+    assert ours == rows
+
+
+CHECKS = {"libsvm": check_libsvm, "vw": check_vw, "csv": check_csv, "jsonl": check_jsonl}
