@@ -1,24 +1,81 @@
 """Bulk learning: NDJSON read while it arrives, learned from in order, durable in groups."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from starlette.requests import ClientDisconnect
 
-from rosenblatt.service.messages import Learned
+from rosenblatt.service.messages import Change, Learned
+from rosenblatt.service.models import add_to
 from rosenblatt.service.refusals import Left, Refusal, TimedOut, TooLarge
-from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.wire import read_feedback
 
+if TYPE_CHECKING:
+    from rosenblatt.service.service import Service
+
+AT_ONCE = 64  # feedbacks of a bulk that go through the queue together
+
+
+class Bulk:
+    """Many feedbacks in order, a few in the queue at a time, so that others are served in between."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+        self._size = max(1, min(AT_ONCE, service.most_waiting // 4))
+        self._held: list[Fresh] = []
+        self._last: asyncio.Future[list[Change | Refusal]] | None = None
+        self.total = Learned(0, 0, 0, 0)
+
+    async def add(self, fresh: Fresh) -> None:
+        """Take one more."""
+        self._held.append(fresh)
+        if len(self._held) >= self._size:
+            await self._flush()
+
+    async def finish(self) -> Learned:
+        """Return what was learned once all of it is on disk."""
+        await self._flush()
+        await self._wait()
+        return self.total
+
+    async def settle(self) -> None:
+        """Learn from what was taken so far, as far as that is possible."""
+        with contextlib.suppress(Refusal):
+            await self.finish()
+
+    async def _flush(self) -> None:
+        if not self._held:
+            return
+        held, self._held = self._held, []
+        before = self._last
+        while self._service.waiting > self._service.most_waiting // 2:
+            await asyncio.sleep(0.001)
+        self._last, last = self._service.submit(held, brief=True), before
+        if last is not None:
+            self._count(await last)
+
+    async def _wait(self) -> None:
+        if self._last is not None:
+            last, self._last = self._last, None
+            self._count(await last)
+
+    def _count(self, changes: list[Change | Refusal]) -> None:
+        for change in changes:
+            if isinstance(change, Refusal):
+                raise change
+            add_to(self.total, change)
+
 
 async def learn_lines(
-    service: Service, name: str, pieces: AsyncIterator[bytes], settings: Settings
+    service: "Service", name: str, pieces: AsyncIterator[bytes], settings: Settings
 ) -> Learned:
     """Learn from every line; a bad one ends it, and the refusal says what was learned before."""
-    bulk, number = service.bulk(), 0
+    bulk, number = Bulk(service), 0
     try:
         async for line in _lines(pieces, settings):
             number += 1
@@ -32,7 +89,7 @@ async def learn_lines(
         raise told from None
 
 
-def _fresh(service: Service, name: str, line: bytes) -> Fresh:
+def _fresh(service: "Service", name: str, line: bytes) -> Fresh:
     message = read_feedback(line)
     key = message.key if message.key is not UNSET else None
     prediction = message.prediction if message.prediction is not UNSET else None

@@ -3,13 +3,8 @@
 import os
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import UNSET
 
-from rosenblatt import rules
-from rosenblatt.data.named import Vocabulary
-from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.data.words import Words
 from rosenblatt.learner.explain import explain_model
 from rosenblatt.service.learner import Named, Scored, ServedLearner, Weights, speaking_for
 from rosenblatt.service.messages import (
@@ -26,13 +21,11 @@ from rosenblatt.service.messages import (
     Portraits,
     Reason,
 )
+from rosenblatt.service.model_file import TEXT, Counts, read_model, rule_of, words_of, write_model
 from rosenblatt.service.refusals import BadMessage
-from rosenblatt.storage import BadModel
-from rosenblatt.streams.model_file import load_stream, save_stream
 
 MOST_MOVED = 8
 ONLY_NUMBERS = {float}
-FEATURES, VECTOR, TEXT = "features", "vector", "text"
 
 
 class Told(NamedTuple):
@@ -45,14 +38,6 @@ class Told(NamedTuple):
     reasons: list[Reason]
 
 
-class Counts(msgspec.Struct):
-    """What is counted beside the weights, and saved with them."""
-
-    mistakes: int = 0  # told wrong before being learned from
-    seq: int = 0  # of the last feedback it has learned from
-    failed: int = 0  # feedbacks that could not be learned from
-
-
 class Model:
     """A named model: an online learner with an open vocabulary, and what it has been told so far.
 
@@ -61,7 +46,7 @@ class Model:
 
     def __init__(self, number: int, name: str, settings: ModelSettings) -> None:
         self.number, self.name, self.settings = number, name, settings
-        self.words = Words(settings.ngrams, settings.lowercase, settings.binary).check()
+        self.words = words_of(settings).check()
         self.counts = Counts()
         self.snapshot_seq = 0
         self.learner = ServedLearner(
@@ -220,81 +205,11 @@ class Model:
         self, path: str | os.PathLike[str], learner: ServedLearner | None = None, counts: Counts | None = None
     ) -> None:
         """Write the model beside the path, flush it to disk, and move it into place."""
-        learner = learner or self.learner.frozen()
-        schema = NamedSchema(
-            () if learner.hash_bits else learner.names,
-            learner.hash_bits,
-            labels=self.settings.labels,
-            text=(TEXT,),
-            words=self.words,
-        )
-        about = {
-            "online": True,
-            "service": {
-                "settings": msgspec.to_builtins(self.settings),
-                "counts": msgspec.to_builtins(counts or self.counts),
-            },
-        }
-        save_stream(learner, path, schema, about)
+        write_model(path, self.settings, learner or self.learner.frozen(), counts or self.counts)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Take over the weights and counts of a file that was made with the same settings."""
-        learner, told = _loaded(path, self.settings)
-        try:
-            counts = Counts(mistakes=max(0, learner.rows - int(told.get("right", learner.rows))))
-            if "service" in told:
-                counts = msgspec.convert(told["service"]["counts"], Counts)
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadModel(f"{path}: its counts do not hold together: {error}") from error
-        self.learner, self.counts = learner, counts
-
-
-def _loaded(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[ServedLearner, dict[str, Any]]:
-    learner, schema, told = load_stream(path, ServedLearner)
-    if not isinstance(schema, NamedSchema):
-        raise BadModel(f"{path}: the features of this model have no names")
-    if schema.bits != settings.hash_bits or learner.hypothesis != settings.hypothesis:
-        raise BadModel(f"{path}: made with other settings than {settings}")
-    learner.hash_bits = schema.bits
-    learner._vocabulary = Vocabulary(schema)
-    return learner, told
-
-
-def settings_of(path: str | os.PathLike[str]) -> ModelSettings:
-    """Return the settings with which a file's model can be served: its own, or those of a stream."""
-    learner, schema, told = load_stream(path, ServedLearner)
-    if not isinstance(schema, NamedSchema):
-        raise BadModel(f"{path}: the features of this model have no names")
-    try:
-        if "service" in told:
-            return msgspec.convert(told["service"]["settings"], ModelSettings)
-        rule = rules.to_dict(learner.learner.rule)
-        return msgspec.convert(
-            {
-                "hypothesis": learner.hypothesis,
-                "rule": rule.pop("name"),
-                "parameters": rule,
-                "multi_class": learner.learner.multi_class,
-                "fit_intercept": bool(learner.learner.unit),
-                "hash_bits": schema.bits,
-                "forget": learner.forget,
-                "labels": "text" if learner.learner.classes.dtype.kind in "US" else "integer",
-                "ngrams": schema.words.ngrams,
-                "lowercase": schema.words.lowercase,
-                "binary": schema.words.binary,
-            },
-            ModelSettings,
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadModel(f"{path}: this model cannot be served: {error}") from error
-
-
-def rule_of(settings: ModelSettings) -> Any:
-    """Return the rule of a model's settings, or say what is wrong with it."""
-    try:
-        return rules.from_dict({"name": settings.rule, **settings.parameters})
-    except ValueError as error:
-        raise BadMessage(str(error)) from error
+        self.learner, self.counts = read_model(path, self.settings)
 
 
 def _weight(pair: tuple[float, str]) -> float:
@@ -318,6 +233,3 @@ def _moved(old: dict[str, float], new: dict[str, float]) -> list[Moved]:
 
 def _plain(label: Any) -> Any:
     return label.item() if hasattr(label, "item") else label
-
-
-__all__ = ["Counts", "Model", "Told", "rule_of"]

@@ -75,3 +75,9 @@ class Left(Refusal):
     """A client that went away before all of its request had come; nobody reads the answer."""
 
     status, error = 400, "left"
+
+
+class Unlearned(Refusal):
+    """A feedback that is in the journal and could not be learned from: a fault of ours."""
+
+    status, error = 500, "internal_error"

@@ -7,38 +7,22 @@ waits for the disk.
 """
 
 import asyncio
-import collections
-import contextlib
 import logging
-import queue
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from rosenblatt.service.messages import Change, Example, Learned, LedgerLine, ModelSettings
+from rosenblatt.service.bulk import Bulk
+from rosenblatt.service.group_commit import GroupCommit, Waiting
+from rosenblatt.service.messages import Change, Example, Learned, ModelSettings
 from rosenblatt.service.model import Model
-from rosenblatt.service.models import LEDGER_AT_ONCE, Models, add_to
-from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown
+from rosenblatt.service.models import LEDGER_AT_ONCE, Models
+from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown, Unlearned
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
-AT_ONCE = 512  # feedbacks in one transaction
-BULK = 64  # feedbacks of a bulk that go through the queue together
-
-
-class Waiting(NamedTuple):
-    """Feedbacks in the queue and who waits for their changes, or an errand for the journal's thread."""
-
-    fresh: Sequence[Fresh]
-    answer: "asyncio.Future[Any]"
-    brief: bool = False  # the changes need not tell which weights moved
-    errand: Callable[[], Any] | None = None
-    then: Callable[[Any], Any] | None = (
-        None  # what the loop does with the errand's result, before anything else
-    )
 
 
 class Service:
@@ -51,36 +35,35 @@ class Service:
         self.snapshot_every, self.most_waiting = snapshot_every, most_waiting
         self.failing: str | None = None  # why the store could not be written to, the last time
         self.closing = False
-        self.commits = self.committed = 0
         self.waiting = 0  # feedbacks and errands that have not been answered
-        self._queue: collections.deque[Waiting] = collections.deque()
-        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._waking = False  # the thread will be woken before the loop waits for the network again
-        self._idle = True
-        self._ledger: collections.deque[list[tuple[int, LedgerLine]]] = collections.deque()
+        self._journal = GroupCommit(models.store, self._learn, self._done)
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._thread: threading.Thread | None = None
-        self._stop = False
+
+    @property
+    def commits(self) -> int:
+        """How many transactions the journal has made."""
+        return self._journal.commits
+
+    @property
+    def committed(self) -> int:
+        """How many feedbacks were in them."""
+        return self._journal.committed
 
     # Life
 
     def start(self) -> None:
         """Begin to take feedback."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
-        self._thread.start()
+        self._journal.start()
 
     async def stop(self) -> None:
         """Refuse new feedback, answer all that waits, write snapshots, close the store."""
         self.closing = True
         while self.waiting or self._tasks:
             await asyncio.sleep(0.005)
-        self._stop = True
-        self._wake.put(None)
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
-        self.models.ledger_due = self._ledger_due() + self.models.ledger_due
+        await self._journal.stop()
+        self.models.ledger_due = self._journal.ledger_due() + self.models.ledger_due
         try:
             self.models.close()
         except (sqlite3.Error, OSError) as error:  # the journal has everything: the next start takes longer
@@ -113,23 +96,11 @@ class Service:
 
     def _put(self, waiting: Waiting) -> None:
         self.waiting += len(waiting.fresh) or 1
-        self._queue.append(waiting)
-        if not self._waking:
-            self._waking = True
-            self._loop.call_soon(self._wake_up)  # once for all requests that are there now
-
-    def _wake_up(self) -> None:
-        self._waking = False
-        if self._idle:
-            self._wake.put(None)
-
-    def bulk(self) -> "Bulk":
-        """Return a way to learn from many examples, one after the other."""
-        return Bulk(self)
+        self._journal.put(waiting)
 
     async def learn(self, name: str, pairs: Iterable[tuple[Example, Any]]) -> Learned:
         """Learn from many examples and their labels, in order."""
-        bulk = self.bulk()
+        bulk = Bulk(self)
         for example, label in pairs:
             await bulk.add(self.models.fresh(name, label, example))
         return await bulk.finish()
@@ -180,79 +151,21 @@ class Service:
     async def snapshot(self, name: str) -> None:
         """Write a snapshot without keeping predictions waiting."""
         model = self.models.model(name)
-        self._hand_over_ledger(1)
+        self._journal.hand_over(self.models.take_ledger(1))
         frozen = freeze(model)
 
         def write() -> None:
-            self.models.store.write_ledger(self._ledger_due())
+            self._journal.write_ledger()
             self.models.write_frozen(frozen)
 
         await self._errand(write)
 
     async def write_ledger(self) -> None:
         """Have all lines of the ledger written that are due."""
-        self._hand_over_ledger(1)
-        if self._ledger:
-            await self._errand(lambda: self.models.store.write_ledger(self._ledger_due()))
+        self._journal.hand_over(self.models.take_ledger(1))
+        await self._errand(self._journal.write_ledger)
 
-    # The journal's thread
-
-    def _write(self) -> None:
-        """Write what waits, all of it in one transaction, until told to stop."""
-        while not self._stop:
-            batch = self._take()
-            if not batch:
-                self._idle = True
-                if not self._queue:  # looked at again: it may have filled before we said that we are idle
-                    self._wake.get()
-                self._idle = False
-                continue
-            if batch[0].errand is not None:
-                self._run(batch[0])
-                continue
-            kept: list[Kept] | Exception
-            ledger = self._ledger_due()
-            try:
-                fresh = [each for waiting in batch for each in waiting.fresh]
-                kept = self.models.store.append(fresh, ledger)
-                self.commits, self.committed = self.commits + 1, self.committed + len(fresh)
-            except Exception as error:
-                kept = error
-                self._ledger.appendleft(ledger)
-            self._loop.call_soon_threadsafe(self._learn, batch, kept)
-
-    def _take(self) -> list[Waiting]:
-        """Take feedbacks up to the next errand, or the errand."""
-        batch: list[Waiting] = []
-        room = AT_ONCE
-        while self._queue and room > 0:
-            if self._queue[0].errand is not None:
-                return batch or [self._queue.popleft()]
-            batch.append(self._queue.popleft())
-            room -= len(batch[-1].fresh)
-        return batch
-
-    def _ledger_due(self) -> list[tuple[int, LedgerLine]]:
-        """Return the lines of the ledger that were handed over."""
-        due = []
-        while self._ledger:
-            due += self._ledger.popleft()
-        return due
-
-    def _hand_over_ledger(self, at_least: int) -> None:
-        due = self.models.take_ledger(at_least)
-        if due:
-            self._ledger.append(due)
-
-    def _run(self, waiting: Waiting) -> None:
-        result, failed = None, None
-        try:
-            result = waiting.errand() if waiting.errand is not None else None
-        except Exception as error:
-            failed = error
-        self._loop.call_soon_threadsafe(self._done, waiting, result, failed)
-
-    # Back on the loop
+    # What the journal's thread has done
 
     def _done(self, waiting: Waiting, result: Any, error: Exception | None) -> None:
         """Answer an errand."""
@@ -283,7 +196,7 @@ class Service:
             self.waiting -= n
             if not waiting.answer.done():
                 waiting.answer.set_result(changes)
-        self._hand_over_ledger(LEDGER_AT_ONCE)
+        self._journal.hand_over(self.models.take_ledger(LEDGER_AT_ONCE))
         self._snapshot_when_due()
 
     def _changes(self, waiting: Waiting, kept: list[Kept]) -> list[Change | Refusal]:
@@ -293,6 +206,9 @@ class Service:
                 changes.append(self.models.learned(fresh, where, waiting.brief))
             except Refusal as refusal:
                 changes.append(refusal)
+            except Exception as error:
+                log.exception("a feedback could not be learned from", extra={"seq": where.seq})
+                changes.append(Unlearned(f"it is in the journal, but could not be learned from: {error}"))
         return changes
 
     def _refuse(self, batch: list[Waiting], error: Exception) -> None:
@@ -332,55 +248,6 @@ class Service:
             model.snapshot_seq = model.counts.seq - self.snapshot_every // 2  # try again later, not at once
         finally:
             self._snapping.discard(model.number)
-
-
-class Bulk:
-    """Many feedbacks in order, a few in the queue at a time, so that others are served in between."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._held: list[Fresh] = []
-        self._last: asyncio.Future[list[Change | Refusal]] | None = None
-        self.total = Learned(0, 0, 0, 0)
-
-    async def add(self, fresh: Fresh) -> None:
-        """Take one more."""
-        self._held.append(fresh)
-        if len(self._held) >= BULK:
-            await self._flush()
-
-    async def finish(self) -> Learned:
-        """Return what was learned once all of it is on disk."""
-        await self._flush()
-        await self._wait()
-        return self.total
-
-    async def settle(self) -> None:
-        """Learn from what was taken so far, as far as that is possible."""
-        with contextlib.suppress(Refusal):
-            await self.finish()
-
-    async def _flush(self) -> None:
-        if not self._held:
-            return
-        held, self._held = self._held, []
-        before = self._last
-        while self._service.waiting + len(held) > self._service.most_waiting // 2:
-            await asyncio.sleep(0.001)
-        self._last, last = self._service.submit(held, brief=True), before
-        if last is not None:
-            self._count(await last)
-
-    async def _wait(self) -> None:
-        if self._last is not None:
-            last, self._last = self._last, None
-            self._count(await last)
-
-    def _count(self, changes: list[Change | Refusal]) -> None:
-        for change in changes:
-            if isinstance(change, Refusal):
-                raise change
-            add_to(self.total, change)
 
 
 def one(changes: list[Change | Refusal]) -> Change:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings
-from rosenblatt.service.model import Counts, Model, settings_of
+from rosenblatt.service.model import Model
+from rosenblatt.service.model_file import Counts, settings_of
 from rosenblatt.service.refusals import BadMessage, Conflict
 from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel

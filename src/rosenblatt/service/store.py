@@ -21,28 +21,9 @@ import msgspec
 
 from rosenblatt.service.learner import Named
 from rosenblatt.service.lock import FolderLock
-from rosenblatt.service.messages import LedgerLine, ModelSettings
-from rosenblatt.service.refusals import Conflict
+from rosenblatt.service.messages import LedgerLine
+from rosenblatt.service.tables import SCHEMA, Tables
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS models (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, settings BLOB NOT NULL, made REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS journal (
-  seq INTEGER PRIMARY KEY, model INTEGER NOT NULL, at REAL NOT NULL, label BLOB NOT NULL, features BLOB NOT NULL,
-  checksum INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS keys (
-  model INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, checksum INTEGER NOT NULL,
-  PRIMARY KEY (model, key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ledger (
-  model INTEGER NOT NULL, seq INTEGER NOT NULL, clock INTEGER NOT NULL, label BLOB, predicted BLOB, score REAL NOT NULL,
-  moved INTEGER NOT NULL, mistakes INTEGER NOT NULL, updates INTEGER NOT NULL, PRIMARY KEY (model, seq)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS snapshots (
-  model INTEGER NOT NULL, seq INTEGER NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL,
-  PRIMARY KEY (model, seq));
-CREATE TABLE IF NOT EXISTS marks (seq INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS bases (
-  model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
-"""
 VERSION = 1
 PARTS = 6  # columns of the journal
 ROWS_AT_ONCE = 128  # in one statement: SQLite's smallest limit is 999 parameters
@@ -82,7 +63,7 @@ class Entry(NamedTuple):
     label: Any
 
 
-class Store:
+class Store(Tables):
     """A folder with the journal, the models and their snapshots; one process at a time may have it open."""
 
     def __init__(self, folder: str | Path, *, most_pages: int | None = None, reading: bool = False) -> None:
@@ -254,105 +235,6 @@ class Store:
         with self._writing:
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    # Snapshots and bases
-
-    def snapshots(self, model: int) -> list[tuple[int, str, str]]:
-        """Return place in the journal, file and digest of a model's snapshots, the newest first."""
-        return self._db.execute(
-            "SELECT seq, file, digest FROM snapshots WHERE model = ? ORDER BY seq DESC", (model,)
-        ).fetchall()
-
-    def base(self, model: int) -> tuple[int, str, bytes] | None:
-        """Return place in the journal, digest and content of what a model began with, if not with nothing."""
-        found: tuple[int, str, bytes] | None = self._db.execute(
-            "SELECT seq, digest, content FROM bases WHERE model = ?", (model,)
-        ).fetchone()
-        return found
-
-    # The ledger
-
-    def write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
-        """Write lines of the ledger; those that are there already stay."""
-        if lines:
-            with self.transaction():
-                self._write_ledger(lines)
-
-    def _write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
-        self._db.executemany(
-            "INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    model,
-                    line.seq,
-                    line.clock,
-                    _encode(line.label),
-                    _encode(line.predicted),
-                    line.score,
-                    line.moved,
-                    line.mistakes,
-                    line.updates,
-                )
-                for model, line in lines
-            ],
-        )
-
-    def ledger(self, model: int, after: int, limit: int) -> list[LedgerLine]:
-        """Return lines of a model's ledger after a feedback, in order."""
-        reader = self.reader()
-        try:
-            rows = reader.execute(
-                "SELECT seq, clock, label, predicted, score, moved, mistakes, updates FROM ledger "
-                "WHERE model = ? AND seq > ? ORDER BY seq LIMIT ?",
-                (model, after, limit),
-            ).fetchall()
-        finally:
-            reader.close()
-        return [
-            LedgerLine(
-                seq,
-                clock,
-                msgspec.json.decode(label),
-                msgspec.json.decode(told),
-                score,
-                bool(moved),
-                wrong,
-                n,
-            )
-            for seq, clock, label, told, score, moved, wrong, n in rows
-        ]
-
-    # Models
-
-    def models(self) -> list[tuple[int, str, ModelSettings]]:
-        """Return number, name and settings of every model."""
-        rows = self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
-        return [
-            (number, name, msgspec.json.decode(settings, type=ModelSettings))
-            for number, name, settings in rows
-        ]
-
-    def add_model(self, name: str, settings: ModelSettings) -> int:
-        """Make a model; return its number, which is never used again."""
-        try:
-            with self.transaction() as db:
-                made = db.execute(
-                    "INSERT INTO models (name, settings, made) VALUES (?, ?, ?)",
-                    (name, _encode(settings), time.time()),
-                )
-                return int(made.lastrowid or 0)
-        except sqlite3.IntegrityError:
-            raise Conflict(f"model {name!r} is there already") from None
-
-    def drop_model(self, number: int) -> None:
-        """Forget a model and all that was told it; its snapshots go with it."""
-        with self.transaction() as db:
-            self.mark(db)
-            db.execute("DELETE FROM models WHERE number = ?", (number,))
-            for table in ("journal", "keys", "ledger", "snapshots", "bases"):
-                db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
-        for file in (self.folder / "snapshots").glob(f"{number}-*.safetensors"):
-            file.unlink(missing_ok=True)
 
 
 def _checksum(seq: int, model: int, label: bytes, features: bytes) -> int:
