@@ -1,6 +1,7 @@
 """Answers about messages: each is learned once, whatever stops the process; what is taken back was never said."""
 
 import asyncio
+import time
 
 import pytest
 from tests.service.mail.messages import letter
@@ -12,7 +13,7 @@ from rosenblatt.service.mail.message import read_mail
 from rosenblatt.service.mail.teaching import Desk, import_sorted, learn_waiting, settle
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Conflict, Gone, Unknown
+from rosenblatt.service.refusals import Closing, Conflict, Gone, Unknown
 from rosenblatt.service.service import Service
 
 SMALL = {"recent_bytes": 1 << 16}
@@ -207,3 +208,39 @@ def test_a_third_class_or_a_foreign_model_is_no_trouble(models, box):
     assert {marks.mark(at).label for at in range(10)} == {"undecided"}
     with pytest.raises(Conflict, match="other settings"):
         import_sorted(models, box, mails(3))
+
+
+def test_what_is_refused_was_never_said(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+
+    async def work(desk):
+        await desk.keep(mail for mail, _ in mails(2))
+        desk.service.closing = True
+        with pytest.raises(Closing):
+            await desk.answer(1, NOT)
+        desk.service.closing = False
+        assert desk.box.told(1, desk.number) is None
+        assert await desk.learn_waiting() == (0, 0)
+
+    served(models, work)
+
+
+def test_a_message_without_a_date_or_from_the_future_is_as_old_as_its_arrival(models, box):
+    models.create(MODEL, SETTINGS)
+    box.add(
+        [
+            read_mail(b"Subject: undated\n\nx"),
+            read_mail(b"Subject: future\nDate: 1 Jan 2400 00:00 +0000\n\nx"),
+        ]
+    )
+    assert len({each.sent <= time.time() for each in box.find("", 1, 9)}) == 1
+
+
+def test_a_model_that_was_deleted_takes_its_answers_with_it(models, box):
+    import_sorted(models, box, mails(6))
+    models.delete(MODEL)
+    again = import_sorted(models, box, mails(6))
+    assert (again.new, again.learned) == (0, 6)
+    number = models.model(MODEL).number
+    told = box.told_among([each.number for each in box.find("", number, 9)], number)
+    assert sorted(told.values()) == [IMPORTANT] * 3 + [NOT] * 3

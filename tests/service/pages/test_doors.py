@@ -2,6 +2,8 @@
 
 import httpx
 import pytest
+from tests.cli.commands import run, run_well
+from tests.service.mail.messages import letter, mbox
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 
@@ -82,3 +84,16 @@ def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, 
 @pytest.fixture(autouse=True)
 def _needs_websockets():
     pytest.importorskip("websockets")
+
+
+def test_commands_beside_a_running_server(taught, tmp_path):
+    (tmp_path / "new.mbox").write_bytes(mbox([letter(300 + seed, seed % 2 == 0) for seed in range(4)]))
+    data = ["--data", str(taught.folder)]
+    lines = run_well(["mail", "sort", str(tmp_path / "new.mbox"), *data]).stdout.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["important", "not"] * 2
+    refused = run(
+        ["mail", "import", str(tmp_path / "new.mbox"), "--important", "new", "--rest", "old", *data]
+    )
+    assert refused.exit_code == 2
+    assert str(taught.folder) in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -23,7 +23,7 @@ FILE = "mail.sqlite3"
 VERSION = 1
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS messages (
-  number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, sent REAL, sender TEXT NOT NULL, name TEXT NOT NULL,
+  number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, sent REAL NOT NULL, sender TEXT NOT NULL, name TEXT NOT NULL,
   subject TEXT NOT NULL, text TEXT NOT NULL, features BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS messages_by_time ON messages (sent);
 CREATE INDEX IF NOT EXISTS messages_by_sender ON messages (sender);
@@ -31,10 +31,15 @@ CREATE TABLE IF NOT EXISTS answers (
   number INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER NOT NULL, model INTEGER NOT NULL, label TEXT NOT NULL,
   key TEXT NOT NULL, way TEXT NOT NULL, at REAL NOT NULL, seq INTEGER, undone INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS answers_by_message ON answers (message);
+CREATE INDEX IF NOT EXISTS answers_of_pages ON answers (model, undone, number) WHERE way = 'page';
 CREATE INDEX IF NOT EXISTS answers_waiting ON answers (model) WHERE seq IS NULL;
 """
-TOLD = "SELECT message, label, max(number) FROM answers WHERE model = ? AND undone = 0 GROUP BY message"
+TOLD = (
+    "(SELECT label FROM answers WHERE message = messages.number AND model = ? AND undone = 0 "
+    "ORDER BY answers.number DESC LIMIT 1)"
+)
 PAGE, FILED = "page", "filed"  # ways in which an answer came
+AT_ONCE = 500  # numbers in one statement
 ASKED, DONE = 1, 2  # how far an answer has been taken back
 
 _encode = msgspec.json.Encoder().encode
@@ -45,13 +50,12 @@ class Kept(NamedTuple):
     """A message of the box, without its text."""
 
     number: int
-    sent: float | None
+    sent: float  # as it says itself; when it came, where it does not say, or names a time to come
     sender: str
     name: str
     subject: str
     features: dict[str, float]
     told: str | None  # the label that a person gave it
-    opening: str  # how its text begins
 
 
 class Answer(NamedTuple):
@@ -96,14 +100,15 @@ class Mailbox:
 
         A label that a message has already been given is not given again.
         """
-        new = 0
+        new, now = 0, time.time()
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             for at, mail in enumerate(mails):
+                sent = now if mail.sent is None else min(mail.sent, now)
                 made = self._db.execute(
                     "INSERT OR IGNORE INTO messages (digest, sent, sender, name, subject, text, features) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (mail.digest, mail.sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
+                    (mail.digest, sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
                      _encode(features(mail))),
                 )  # fmt: skip
                 new += made.rowcount
@@ -125,14 +130,13 @@ class Mailbox:
                          "OR text LIKE ? ESCAPE '\\')")  # fmt: skip
             values += [pattern] * 4
         rows = self._read(
-            f"SELECT number, sent, sender, name, subject, features, told.label, substr(text, 1, 200) FROM messages "
-            f"LEFT JOIN ({TOLD}) told ON told.message = messages.number {'WHERE' if where else ''} "
-            f"{' AND '.join(where)} ORDER BY sent IS NULL DESC, sent DESC, number DESC LIMIT ?",
+            f"SELECT number, sent, sender, name, subject, features, {TOLD} FROM messages "
+            f"{'WHERE' if where else ''} {' AND '.join(where)} ORDER BY sent DESC, number DESC LIMIT ?",
             (model, *values, limit),
         )
         return [
-            Kept(number, sent, sender, name, subject, _decode(named), told, opening)
-            for number, sent, sender, name, subject, named, told, opening in rows
+            Kept(number, sent, sender, name, subject, _decode(named), told)
+            for number, sent, sender, name, subject, named, told in rows
         ]
 
     def text(self, number: int) -> str:
@@ -151,12 +155,16 @@ class Mailbox:
     def met_again(self, senders: Iterable[str]) -> set[str]:
         """Return the senders of whom there is more than one message."""
         asked = [sender for sender in set(senders) if sender]
-        places = ",".join("?" * len(asked))
-        rows = self._read(
-            f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1",
-            asked,
-        )
-        return {row[0] for row in rows}
+        found: set[str] = set()
+        for at in range(0, len(asked), AT_ONCE):
+            some = asked[at : at + AT_ONCE]
+            places = ",".join("?" * len(some))
+            rows = self._read(
+                f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1",
+                some,
+            )
+            found |= {row[0] for row in rows}
+        return found
 
     # Answers
 
@@ -167,6 +175,22 @@ class Mailbox:
             (message, model),
         )
         return rows[0][0] if rows else None
+
+    def told_among(self, numbers: Iterable[int], model: int) -> dict[int, str]:
+        """Return the labels that some messages were given last, by their numbers."""
+        asked = list(numbers)
+        found: dict[int, str] = {}
+        for at in range(0, len(asked), AT_ONCE):
+            some = asked[at : at + AT_ONCE]
+            places = ",".join("?" * len(some))
+            found.update(
+                self._read(
+                    f"SELECT message, label FROM answers WHERE message IN ({places}) AND model = ? AND undone = 0 "
+                    "ORDER BY number",
+                    (*some, model),
+                )
+            )
+        return found
 
     def answer(self, message: int, model: int, label: str) -> Answer:
         """Write down what a person says about a message, before the journal has it."""
@@ -186,7 +210,7 @@ class Mailbox:
         rows = self._read(
             "SELECT answers.number, message, label, key, seq, features FROM answers "
             "JOIN messages ON messages.number = answers.message WHERE model = ? AND seq IS NULL AND undone = 0 "
-            "ORDER BY sent IS NULL, sent, answers.number LIMIT ?",
+            "ORDER BY sent, answers.number LIMIT ?",
             (model, limit),
         )
         return [(Answer(*row[:5]), _decode(row[5])) for row in rows]
@@ -202,9 +226,9 @@ class Mailbox:
     def last_answer(self, model: int) -> Answer | None:
         """Return the newest answer given on the page that was not taken back."""
         rows = self._read(
-            "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = 0 AND way = ? "
+            "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = 0 AND way = 'page' "
             "ORDER BY number DESC LIMIT 1",
-            (model, PAGE),
+            (model,),
         )
         return Answer(*rows[0]) if rows else None
 

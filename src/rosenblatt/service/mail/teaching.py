@@ -11,7 +11,7 @@ from rosenblatt.service.mail.message import Mail
 from rosenblatt.service.messages import Change, Example
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Refusal, Unknown
+from rosenblatt.service.refusals import Busy, Closing, Refusal, Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.undo import undo, undo_served
@@ -132,6 +132,8 @@ class Desk:
 
         messages, new = await asyncio.to_thread(work)
         learned = await self.learn_waiting()
+        if learned[0] >= AT_ONCE:  # what is taken back later is then replayed from here
+            await self.service.snapshot(MODEL)
         self.imports += 1
         return Imported(messages, new, *learned)
 
@@ -140,7 +142,11 @@ class Desk:
         await self.service.create(MODEL, SETTINGS)
         named = self.box.features(message)
         answer = self.box.answer(message, self.number, label)
-        change = await self.service.feedback(MODEL, label, Example(features=named), key=answer.key)  # type: ignore[arg-type]
+        try:
+            change = await self.service.feedback(MODEL, label, Example(features=named), key=answer.key)  # type: ignore[arg-type]
+        except (Busy, Closing):  # it never came near the journal
+            self.box.taken_back(answer)
+            raise
         self.box.placed([(answer.number, change.seq)])
         return change
 

@@ -28,19 +28,16 @@ def history(store: Store, model: Model) -> History:
     """Read the history of a model from its ledger."""
     reader = store.reader()
     try:
-        wrong = np.array(
-            [row[0] + 1 for row in reader.execute(
-                "SELECT clock FROM ledger WHERE model = ? AND (mistakes > "
-                "coalesce((SELECT max(mistakes) FROM ledger before WHERE before.model = ledger.model "
-                "AND before.seq < ledger.seq), 0)) ORDER BY seq", (model.number,)
-            )],
-            dtype=np.float64,
-        )  # fmt: skip
+        rows = reader.execute(
+            "SELECT clock + 1, mistakes FROM ledger WHERE model = ? ORDER BY seq", (model.number,)
+        ).fetchall()
         newest = reader.execute(
             "SELECT seq FROM ledger WHERE model = ? ORDER BY seq DESC LIMIT 1 OFFSET ?", (model.number, LINES)
         ).fetchone()
     finally:
         reader.close()
+    told = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    wrong = told[np.diff(told[:, 1], prepend=0.0) > 0, 0]
     lines = store.ledger(model.number, newest[0] if newest else 0, LINES)
     return History(*curves(wrong, model.learner.rows), lines[::-1])
 

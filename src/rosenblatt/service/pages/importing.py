@@ -9,6 +9,7 @@ from nicegui import ui
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.service.mail.folders import new_mail
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
+from rosenblatt.service.mail.teaching import MOST_MESSAGES
 from rosenblatt.service.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -94,4 +95,5 @@ async def _read(page: "InboxPage", event: Any, kind: str) -> str:
         except BadInput as error:
             raise BadInput(name, None, str(error).rpartition(": ")[2]) from None
     learned = f", {told.learned:,} learned from" if told.learned else ""
-    return f"{told.messages:,} messages in {name}, {told.new:,} of them new{learned}."
+    most = " Those after them were left out." if told.messages == MOST_MESSAGES else ""
+    return f"{told.messages:,} messages in {name}, {told.new:,} of them new{learned}.{most}"

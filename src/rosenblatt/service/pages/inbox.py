@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -98,6 +99,9 @@ class InboxPage:
         self.told = {each.number: each.told for each in self.kept if each.told is not None}
         self._again = await asyncio.to_thread(self.desk.box.met_again, [each.sender for each in self.kept])
         self.marks = Marks([each.features for each in self.kept])
+        self.kept = [
+            each._replace(features={}) for each in self.kept
+        ]  # the marks have them, and in less room
         self.marks.look(self.desk.model)
         self._seen = self._state()
         self._list_rows()
@@ -194,8 +198,8 @@ class InboxPage:
         async with self._busy:
             try:
                 yield
-            except Refusal as refusal:
-                ui.notify(str(refusal), type="negative", timeout=8000)
+            except (Refusal, sqlite3.Error) as error:
+                ui.notify(f"Not learned: {error}", type="negative", timeout=8000)
             self._seen = self._state()
 
     def _moved(self, at: int, before: dict[str, float]) -> list[tuple[str, float, float]]:
@@ -236,12 +240,8 @@ class InboxPage:
         if came:
             await self.load()
         else:
-            self.told = await asyncio.to_thread(self._told_now)
+            self.told = self.desk.box.told_among([each.number for each in self.kept], self.desk.number)
             self._remark()
-
-    def _told_now(self) -> dict[int, str]:
-        found = self.desk.box.find(self.frame.query.get("q", ""), self.desk.number, FOUND)
-        return {each.number: each.told for each in found if each.told is not None}
 
     # Keys
 

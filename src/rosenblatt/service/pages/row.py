@@ -1,7 +1,6 @@
 """One message on the page: its mark, why, and the two buttons that correct it."""
 
 from collections.abc import Callable
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -74,7 +73,7 @@ class Row:
         self.label = found.label
         self._mark.set_content(wording.mark(found) + self._was())
         subject = wording.highlighted(kept.subject, self._words) or "<i>(no subject)</i>"
-        sender = escape(kept.name or kept.sender) + (f" &lt;{escape(kept.sender)}&gt;" if kept.name else "")
+        sender = wording.sender(kept.name, kept.sender, self._words)
         date = wording.when(kept.sent)
         self._what.set_content(
             f'<div class="mail-subject">{subject}</div>'

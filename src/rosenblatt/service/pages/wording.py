@@ -70,18 +70,25 @@ def highlighted(text: str, words: dict[str, float]) -> str:
     return "".join(parts)
 
 
+def sender(name: str, address: str, words: dict[str, float]) -> str:
+    """Write who sent a message, marked where that is a reason."""
+    domain = address.rpartition("@")[2]
+    push = words.get(f"from {address}", 0.0) or words.get(f"from {domain}", 0.0)
+    shown = f"{name} <{address}>" if name and address else name or address
+    return f'<mark class="{_side(push)}">{escape(shown)}</mark>' if push else escape(shown)
+
+
 def _side(push: float) -> str:
     return "for" if push > 0 else "against"
 
 
-def when(sent: float | None) -> str:
+def when(sent: float) -> str:
     """Write when a message was sent."""
-    if sent is None:
-        return ""
     try:
-        return datetime.fromtimestamp(sent).strftime("%-d %b %Y, %H:%M")
+        day = datetime.fromtimestamp(sent)
     except (OverflowError, OSError, ValueError):
         return ""
+    return f"{day.day} {day:%b %Y, %H:%M}"
 
 
 def learned(moved: Collection[tuple[str, float, float]], marks_changed: int, label: str) -> str:
