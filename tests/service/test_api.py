@@ -81,6 +81,18 @@ def test_features_vectors_and_text_are_named_numbers(service):
     assert service.get("mail").json()["features"] == 7
 
 
+def test_hashed_features_are_called_by_their_names(service):
+    service.put("hashed", hash_bits=12)
+    taught(service, "hashed")
+    told = service.get("hashed/explain").json()["classes"]
+    assert {each["feature"] for each in told[0]["features"]} == {"lunch", "noon"}
+    assert service.post("hashed/predict", **HAM).json()["reasons"][0]["feature"] in {
+        "lunch",
+        "noon",
+        "(bias)",
+    }
+
+
 def test_an_undecided_model_says_i_do_not_know(service):
     service.put("careful", undecided_below=1.5)
     taught(service, "careful")

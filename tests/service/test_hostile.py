@@ -1,6 +1,7 @@
 """Hostile requests: each gets a 4xx with a body that says what is wrong, and the service goes on."""
 
 import json
+import random
 import socket
 
 import pytest
@@ -149,6 +150,23 @@ def test_what_is_too_large_is_refused_before_it_is_read(service):
     assert "larger" in refused(service.client.post("/v1/models/m/predict", content=big), 413)
     line = b'{"label":"a","text":"' + b"x " * (1 << 16) + b'"}\n'
     assert "line" in refused(service.client.post("/v1/models/m/learn", content=line), 413)
+
+
+def test_a_model_file_with_a_changed_header_is_taken_whole_or_refused(service):
+    service.post("m/feedback", label="b", features={"b": 1})
+    content = service.client.get("/v1/models/m/snapshot").content
+    header = 8 + int.from_bytes(content[:8], "little")
+    rng = random.Random(5)
+    for _ in range(60):
+        harmed = bytearray(content)
+        for _ in range(rng.randrange(1, 4)):
+            harmed[rng.randrange(8, header)] = rng.choice(b'0123456789"[]{},:aeinrst-.')
+        answer = service.client.put("/v1/models/harmed/snapshot", content=bytes(harmed))
+        if answer.status_code != 200:
+            refused(answer, 422, 409)
+        elif service.post("harmed/predict", features={"a": 1}).status_code != 200:
+            raise AssertionError(bytes(harmed[:header]))
+        service.client.delete("/v1/models/harmed")
 
 
 def test_a_form_is_not_json(service):

@@ -174,6 +174,8 @@ class ServedLearner(OnlineLearner):
         own.running, own.totals = own.running.copy(), own.totals.copy()
         twin.learner = own
         twin._looked = None
+        twin._sketch = copy.copy(self._sketch)
+        twin._sketch._heard = dict(self._sketch._heard)
         twin._vocabulary = copy.copy(self._vocabulary)
         twin._vocabulary.index = dict(self._vocabulary.index)
         return twin

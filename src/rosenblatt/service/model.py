@@ -191,7 +191,9 @@ class Model:
         if len(learner.labels) < 2:
             return Portraits([Portrait(label, 0.0, []) for label in learner.labels])
         weights = learner.learner.weights(learner.hypothesis)[:, : 1 + len(learner._vocabulary)]
-        names = learner.names or [f"#{at}" for at in range(weights.shape[1] - 1)]
+        names = learner.names
+        if learner.hash_bits:
+            names = tuple(map(learner._sketch.name, range(weights.shape[1] - 1)))
         return Portraits(
             [
                 Portrait(_plain(each.label), each.bias, [Reason(*pair) for pair in each.features])

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from rosenblatt import rules
-from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.words import Words
 from rosenblatt.service.learner import ServedLearner
@@ -51,7 +50,8 @@ def write_model(
         words=words_of(settings),
     )
     told = {"settings": msgspec.to_builtins(settings), "counts": msgspec.to_builtins(counts)}
-    save_stream(learner, path, schema, {"online": True, "service": told})
+    sketch = learner._sketch if learner.hash_bits else None
+    save_stream(learner, path, schema, {"online": True, "service": told}, sketch)
 
 
 def read_model(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[ServedLearner, Counts]:
@@ -76,7 +76,7 @@ def read_model(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[S
     if wrong:
         raise BadModel(f"{path}: the model does not have the settings it claims: {', '.join(wrong)}")
     learner.hash_bits = schema.bits
-    learner._vocabulary = Vocabulary(schema)
+    learner._set_vocabulary(schema, told["names"])
     return learner, counts
 
 
