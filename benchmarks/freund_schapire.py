@@ -1,13 +1,16 @@
 """The tables of Freund and Schapire (1999), section 5: MNIST, degrees 1 to 6, theirs beside ours.
 
-``python -m benchmarks freund_schapire``, or ``python benchmarks/freund_schapire.py FOLDER [DEVICE] [DEGREES]`` with
-MNIST's four files in FOLDER. As in the paper: raw pixel values, random order, one class against the rest. Most of the
-work is degree 1, which never comes to rest; on one H200 all of it took 18 seconds.
+``python -m benchmarks freund_schapire``, or ``python benchmarks/freund_schapire.py FOLDER [DEVICE] [DEGREES] [ORDERS]``
+with MNIST's four files in FOLDER. As in the paper: raw pixel values, random order, one class against the rest. With
+ORDERS above one, the spread over so many random orders is told beside their numbers. Most of the work is degree 1,
+which never comes to rest; on one H200 all six degrees take a quarter of a minute.
 """
 
+import contextlib
 import gzip
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +45,40 @@ def raw_mnist(folder: Path) -> list[np.ndarray]:
         for kind, offset, shape in (("images-idx3", 16, (-1, 784)), ("labels-idx1", 8, (-1,))):
             with gzip.open(folder / f"{name}-{kind}-ubyte.gz") as file:
                 parts.append(np.frombuffer(file.read(), np.uint8, offset=offset).reshape(shape))
-    order = np.random.default_rng(1999).permutation(parts[0].shape[0])
     X, y, Xt, yt = parts
-    return [X[order].astype(np.float32), y[order].astype(int), Xt.astype(np.float32), yt.astype(int)]
+    return [X.astype(np.float32), y.astype(int), Xt.astype(np.float32), yt.astype(int)]
+
+
+@contextlib.contextmanager
+def progress(steps: int):
+    """Give a function that says what is done; a bar where rich is installed and someone looks."""
+    try:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError:
+        Progress = None
+    if Progress is None or not sys.stderr.isatty():
+        begun, done = time.perf_counter(), [0]
+
+        def say(what: str, advance: int) -> None:
+            done[0] += advance
+            if not advance:
+                print(
+                    f"[{done[0]:>4} of {steps} passes] {time.perf_counter() - begun:6.1f} s  {what}",
+                    file=sys.stderr,
+                )
+
+        yield say
+        return
+    from rich.console import Console
+
+    shown = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed} of {task.total} passes"),
+    )
+    with Progress(*shown, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=steps)
+        yield lambda what, advance: bar.update(task, description=what, advance=advance)
 
 
 class Column:
@@ -57,7 +91,7 @@ class Column:
         }
 
 
-def columns(degree, X, y, Xt, yt, **options) -> dict[float, Column]:
+def columns(degree, X, y, Xt, yt, on_pass, **options) -> dict[float, Column]:
     """Train once and look at every checkpoint; a tenth of a pass is trained on its own."""
     from rosenblatt.learner.dual import DualLearner
 
@@ -68,10 +102,12 @@ def columns(degree, X, y, Xt, yt, **options) -> dict[float, Column]:
     learner = DualLearner(degree=degree, multi_class="ovr", **options)
 
     def on_epoch(epoch) -> None:
+        on_pass(1)
         if epoch.number in CHECKPOINTS:
             found[epoch.number] = Column(learner, Xt, yt)
 
     learner.train(X, y, max_iter=int(CHECKPOINTS[-1]), shuffle=False, on_epoch=on_epoch)
+    on_pass(int(CHECKPOINTS[-1]) - len(learner.epochs))
     for passes in CHECKPOINTS:  # after a clean pass nothing moves, but the last hypothesis grows older
         if passes not in found:
             older = passes * len(y) - learner.clock
@@ -97,17 +133,46 @@ def tell(degree: int, found: dict[float, Column]) -> None:
         line("    theirs at T = 1", ["", "{:,}/{:,}".format(*THEIR_MISTAKES[degree])])
 
 
-def reproduce(folder: Path, device: str | None, degrees: list[int]) -> None:
+def tell_spread(degree: int, every: list[dict[float, Column]]) -> None:
+    """Tell what the order of the examples alone does to the test error: mean, deviation, least and most."""
+    print(f"  degree {degree}, {len(every)} random orders, T = {CHECKPOINTS}")
+    for name, normalise in ROWS:
+        errors = np.array([[found[T].errors[name, normalise] for T in CHECKPOINTS] for found in every])
+        theirs = THEIRS.get((degree, name)) if not normalise else None
+        lines = {
+            "mean": errors.mean(axis=0),
+            "deviation": errors.std(axis=0, ddof=1),
+            "least": errors.min(axis=0),
+            "most": errors.max(axis=0),
+        }
+        print(f"    {name}{' normalised' if normalise else ''}")
+        for what, values in lines.items():
+            print(f"      {what:<18}" + "".join(f"{value:>8.2f}" for value in values), flush=True)
+        if theirs:
+            print(
+                f"      {'theirs':<18}" + "".join(f"{'' if e is None else e:>8}" for e in theirs), flush=True
+            )
+
+
+def reproduce(folder: Path, device: str | None, degrees: list[int], shuffles: int = 1) -> None:
     X, y, Xt, yt = raw_mnist(folder)
     if device is not None:
         import torch
 
         X, Xt = torch.as_tensor(X, device=device), torch.as_tensor(Xt, device=device)
-    begun = time.perf_counter()
-    for k, degree in enumerate(degrees):
-        tell(degree, columns(degree, X, y, Xt, yt))
-        bar = "#" * (k + 1) + "." * (len(degrees) - k - 1)
-        print(f"[{bar}] {time.perf_counter() - begun:.1f} s", flush=True)
+    with progress(len(degrees) * shuffles * int(CHECKPOINTS[-1])) as say:
+        for degree in degrees:
+            every = []
+            for k in range(shuffles):
+                order = np.random.default_rng(1999 + k).permutation(len(y))
+                what = f"degree {degree}" + (f", order {k + 1}" if shuffles > 1 else "")
+                say(what, 0)
+                here = order if device is None else torch.as_tensor(order, device=device)
+                on_pass = partial(say, what)
+                every.append(columns(degree, X[here], y[order], Xt, yt, on_pass))
+            tell(degree, every[0])
+            if shuffles > 1:
+                tell_spread(degree, every)
 
 
 def main() -> None:
@@ -123,4 +188,5 @@ def main() -> None:
 if __name__ == "__main__":
     given = sys.argv[1:]
     where = given[1] if len(given) > 1 and given[1] != "cpu" else None
-    reproduce(Path(given[0]), where, [int(d) for d in given[2]] if len(given) > 2 else [1, 2, 3, 4, 5, 6])
+    which = [int(d) for d in given[2]] if len(given) > 2 else [1, 2, 3, 4, 5, 6]
+    reproduce(Path(given[0]), where, which, int(given[3]) if len(given) > 3 else 1)

@@ -76,7 +76,7 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
     keep_ledger : bool, default=True
         Record every update. Without it only ``last`` and ``averaged`` are known.
     block_size : int or None, default=None
-        Rows decided together; changes the speed only. None is 512, or 2048 on a GPU.
+        Rows decided together; changes the speed only. None is 512, or 2560 on a GPU.
     device : str or None, default=None
         Move the data there (``"cuda"``); None computes where the data are.
     dtype : str or None, default=None

@@ -5,8 +5,7 @@ are the scores and the Gram matrix of a block.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.matrix import checked_matrix
+from rosenblatt.learner.dual.crossing import Crossing, OnItsWay
 
 FLOATS = ("float32", "float64")
 AT_ONCE_HERE, AT_ONCE_THERE = 1 << 20, 1 << 28  # kernel values held at once: in cache, or in a GPU's memory
@@ -65,7 +65,7 @@ class Arrays:
         self._library = "numpy"
         self.device: Any = None
         self.tf32 = tf32
-        self._pinned: dict[str, Any] = {}
+        self._crossing = Crossing()
         if device is not None:
             self._library = _torch_library()
             self.device = device
@@ -147,37 +147,17 @@ class Arrays:
             return np.zeros(shape, dtype)
         return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), device=self.device)
 
-    def send(self, name: str, A: Any) -> "OnItsWay":
+    def send(self, name: str, A: Any) -> OnItsWay:
         """Begin to bring an array to the CPU; it stays valid until the next of its name is sent."""
         if self.here or not getattr(A, "is_cuda", False):
             return OnItsWay(np.ascontiguousarray(to_numpy(A)))
-        import torch
-
-        # Pageable memory costs a page fault for every 4 KiB; a pinned buffer, kept, costs nothing.
-        kept = self._pinned.get(name)
-        if kept is None or kept[0].shape != A.shape or kept[0].dtype != A.dtype:
-            buffer = torch.empty(A.shape, dtype=A.dtype, pin_memory=True)
-            kept = self._pinned[name] = (buffer, buffer.numpy(), torch.cuda.Event())
-        kept[0].copy_(A, non_blocking=True)
-        kept[2].record(torch.cuda.current_stream(A.device))
-        return OnItsWay(kept[1], kept[2])
+        return self._crossing.send(name, A)
 
     def bring(self, name: str, array: NDArray[Any], dtype: str | None = None) -> Any:
         """Put an array where matrices live, at once; it stays valid until the next of its name is brought."""
         if not self.on_gpu:
             return self.put(array, dtype)
-        import torch
-
-        # From pageable memory the copy would wait for all that the device has been asked for.
-        kept = self._pinned.get(name)
-        if kept is None or kept[0].numel() < array.size:
-            like = torch.empty(2 * array.size, dtype=getattr(torch, dtype or self.dtype), pin_memory=True)
-            kept = self._pinned[name] = (like, like.numpy(), like.to(self.device), torch.cuda.Event())
-        kept[3].synchronize()  # the one before has left
-        kept[1][: array.size] = array.reshape(-1)
-        there = kept[2][: array.size].copy_(kept[0][: array.size], non_blocking=True)
-        kept[3].record(torch.cuda.current_stream(there.device))
-        return there.view(array.shape)
+        return self._crossing.bring(name, array, dtype or self.dtype, self.device)
 
     def fetch(self, name: str, A: Any) -> NDArray[Any]:
         """Bring an array to the CPU; it stays valid until the next of its name is fetched."""
@@ -212,19 +192,6 @@ class Arrays:
         return self.xp.cumulative_sum(A, axis=0)
 
     @contextlib.contextmanager
-    def aside(self) -> Iterator[Callable[..., "Future[Any]"]]:
-        """Give a function that runs others aside: asking a GPU for work takes time in which a loop can decide."""
-        if not self.on_gpu:
-            yield _at_once
-            return
-        with ThreadPoolExecutor(1) as thread:
-            yield lambda function, *arguments: thread.submit(self._exactly, function, *arguments)
-
-    def _exactly(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        with self.exact_products():  # what a thread is told about gradients holds for it alone
-            return function(*arguments)
-
-    @contextlib.contextmanager
     def exact_products(self) -> Iterator[None]:
         """Keep products of float32 in float32 on a GPU, unless TF32 was asked for."""
         if not self._library.endswith("torch"):
@@ -242,32 +209,13 @@ class Arrays:
             products.allow_tf32 = before
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pinned": {}}
+        return {**self.__dict__, "_crossing": Crossing()}
 
     def _dtype_of(self, X: Any) -> str:
         if self.device is not None and not is_foreign(X):
             return "float32"
         dtype = getattr(X, "dtype", None)
         return "float64" if dtype is None else str(dtype).rpartition(".")[2]
-
-
-class OnItsWay:
-    """An array on its way to the CPU."""
-
-    def __init__(self, array: NDArray[Any], sent: Any = None) -> None:
-        self._array, self._sent = array, sent
-
-    def arrived(self) -> NDArray[Any]:
-        """Wait for it, and return it."""
-        if self._sent is not None:
-            self._sent.synchronize()
-        return self._array
-
-
-def _at_once(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-    done: Future[Any] = Future()
-    done.set_result(function(*arguments))
-    return done
 
 
 def _is_torch(X: Any) -> bool:

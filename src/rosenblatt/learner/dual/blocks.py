@@ -1,7 +1,6 @@
 """Passes over data in blocks: scores by one product, a compiled loop that decides, support rows stored once."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
 
-ROWS_HERE, ROWS_THERE = 512, 2048  # in one block: a device rather takes fewer, larger steps
+ROWS_HERE, ROWS_THERE = 512, 2560  # in one block: a device rather takes fewer, larger steps
 MOST_VISITS = 1 << 16  # in one block
 LINES_AT_ONCE = 4096  # visits that a ledger makes room for
 
@@ -56,55 +55,64 @@ def new_book(learner: "DualLearner", data: Data) -> ScoreBook:
     return book(space, data.X, data.first_row, scores)
 
 
-def parts(learner: "DualLearner", data: Data, visits: Visits) -> Iterator[Part]:
-    """Cut visits into blocks of at most so many rows; few rows shown often are one block."""
+def parts(
+    learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None = None
+) -> Iterator[Part]:
+    """Cut visits into blocks of at most so many rows; few rows shown often are one block.
+
+    For a book that looks ahead, the kernel with the rows whose steps may not have been told by then comes along: with
+    those that wait, and with the block before.
+    """
     space, size = learner.unstarted(), rows_at_once(learner)
     arrays, repeats = space.arrays, visits.weight.size > 0
     at_once = MOST_VISITS if repeats and data.labels.size <= size else size
     order = visits.order.astype(np.int64)
-    there = order if repeats or arrays.here else arrays.put(order, "int64")
+    before = order[:0]
     for number, piece in enumerate(cut(order.size, at_once)):
-        shown, index = order[piece], there[piece]
+        shown = order[piece]
         place = np.arange(shown.size)
         if repeats:
             shown, place = np.unique(shown, return_inverse=True)
-            index = shown if arrays.here else arrays.put(shown, "int64")
-        rows = arrays.rows(data.X, index)
-        kept = space.kept(data.X, shown, data.first_row) if learner.precomputed else rows
-        gram = arrays.send(f"gram{number % 2}", space.values(rows, kept))  # one arrives while one is read
-        yield Part(place.reshape(-1), visits.weight[piece], shown, index, rows, kept, gram)
+        earlier = np.concatenate([book.numbers, before]) if isinstance(book, ScoreBookThere) else before[:0]
+        every = np.concatenate([earlier, shown])
+        index = every if arrays.here else arrays.bring(f"shown{number % 2}", every, "int64")
+        kept = arrays.rows(data.X, index)
+        rows, index = kept[earlier.size :, ...], index[earlier.size :]
+        if learner.precomputed:
+            kept = space.kept(data.X, every, data.first_row)
+        values = space.values(rows, kept)
+        gram = arrays.send(f"gram{number % 2}", values[:, earlier.size :])  # one arrives while one is read
+        yield Part(
+            place.reshape(-1), visits.weight[piece], shown, index, rows, values[:, : earlier.size], gram
+        )
+        before = shown
 
 
 def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None) -> None:
     """Visit every example in order, exactly as one by one; a book brings the scores, else all support rows do.
 
-    While a block is decided, what needs none of its decisions is asked of the device.
+    What needs none of a block's decisions is asked of a device before they are made, and done by it meanwhile.
     """
-    arrays, blocks = learner.unstarted().arrays, parts(learner, data, visits)
-    log = _new_log(learner, data)
-
-    def met_after(part: Part) -> Part | None:
-        following = next(blocks, None)
-        if book is not None:
-            book.meet(part, following)
-        return following
-
+    arrays, log = learner.unstarted().arrays, _new_log(learner, data)
+    if book is not None:
+        book.begin()
+    blocks = parts(learner, data, visits, book)
     part = next(blocks, None)
     try:
-        with arrays.aside() as aside:
-            while part is not None:
-                scores = arrays.send("scores", _scores(learner, book, part).T)
-                gram, ahead = part.gram.arrived(), scores.arrived()
-                following = aside(met_after, part)
-                _decide(learner, data, part, np.array(ahead, np.float64), gram, log, book, following)
+        while part is not None:
+            scores = arrays.send("scores", _scores(learner, book, part).T)
+            gram, ahead = part.gram.arrived(), scores.arrived()
+            if book is not None and book.numbers.size > book.most_waiting:
+                book.settle()
+            following = next(blocks, None)
+            _decide(learner, data, part, np.array(ahead, np.float64), gram, log, book)
+            if book is not None:
                 touched = log.touched[: log.counts[2]]
-                after = following.result()
-                if touched.size and book is not None:
-                    book.note(part, touched, log.moves[: touched.size])
-                _take_up(learner, data, part, log)
-                if book is None:
-                    _remember(learner, data)
-                part = after
+                book.note(part, touched, log.moves[: touched.size])
+            _take_up(learner, data, part, log)
+            if book is None:
+                _remember(learner, data)
+            part = following
     finally:
         _remember(learner, data)
 
@@ -127,7 +135,6 @@ def _decide(
     gram: NDArray[Any],
     log: Log,
     book: ScoreBook | None,
-    meanwhile: "Future[Any]",
 ) -> None:
     """Run the compiled loop over a block; the ledger is written and scales are folded on the way."""
     classes, shown = learner.W.shape[0], part.shown
@@ -148,7 +155,6 @@ def _decide(
             learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
             learner.totals["written"] = 0
         if not _in_range(learner.running["scale"]).all():
-            meanwhile.result()  # it reads what is folded
             _fold(learner, book, block, log)
 
 

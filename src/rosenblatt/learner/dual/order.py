@@ -38,15 +38,20 @@ def _said(X: Any) -> Any:
     """Sum what the coordinates of each row say, as ``rosenblatt.passes.order`` does."""
     import torch
 
-    bits = (
-        X.view(torch.int64) if X.dtype == torch.float64 else X.view(torch.int32).to(torch.int64) & 0xFFFFFFFF
-    )
     columns = torch.arange(1, X.shape[1] + 1, dtype=torch.int64, device=X.device) * _signed(GOLDEN)
-    z = (bits ^ _down(bits, 32)) + columns
-    z = (z ^ _down(z, int(S30))) * _signed(FIRST)
-    z = (z ^ _down(z, int(S27))) * _signed(SECOND)
-    z = z ^ _down(z, int(S31))
-    return (z * (bits != 0)).sum(1)
+    if X.dtype == torch.float64:
+        z = X.view(torch.int64)
+        z = z ^ _down(z, 32)
+    else:
+        z = X.view(torch.int32).to(torch.int64)
+        z &= 0xFFFFFFFF
+    z += columns
+    for shift, constant in ((S30, FIRST), (S27, SECOND)):
+        z ^= _down(z, int(shift))
+        z *= _signed(constant)
+    z ^= _down(z, int(S31))
+    z *= X != 0  # of either sign
+    return z.sum(1)
 
 
 def _down(z: Any, by: int) -> Any:

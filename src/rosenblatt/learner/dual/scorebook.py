@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual.arrays import OnItsWay, cut
+from rosenblatt.learner.dual.arrays import cut
+from rosenblatt.learner.dual.crossing import OnItsWay
 from rosenblatt.learner.dual.space import FeatureSpace
-
-# Every block looks at the updates that wait; telling all rows of a few would read all rows for little.
-MOST_WAITING = 384
 
 
 class Part(NamedTuple):
@@ -24,12 +22,15 @@ class Part(NamedTuple):
     shown: NDArray[np.int64]  # the rows, each once
     index: Any  # the same, where matrices live
     rows: Any  # where matrices live
-    kept: Any  # the same as support rows are kept
+    beside: Any  # kernel with the rows whose steps are not told yet, for a book that looks ahead
     gram: OnItsWay  # among them
 
 
 class ScoreBook:
     """Scores of rows under the coefficients ``W`` and ``A`` of a run, ``(rows, 2·classes)``, in kernel units."""
+
+    # Every block looks at the updates that wait; telling all rows of a few would read all rows for little.
+    most_waiting = 384
 
     def __init__(self, space: FeatureSpace, X: Any, first_row: int, scores: Any) -> None:
         self.scores = scores  # where matrices live; without the updates that wait
@@ -37,6 +38,9 @@ class ScoreBook:
         self.classes = int(scores.shape[1]) // 2
         self.numbers = np.empty(0, np.int64)  # the rows of the updates that wait
         self.steps = np.empty((0, 2 * self.classes))  # what they added to W, and to A
+
+    def begin(self) -> None:
+        """Prepare for a pass."""
 
     def look(self, part: Part) -> Any:
         """Return ``(rows, classes)`` scores of a block under the weights as they are, where matrices live."""
@@ -53,11 +57,6 @@ class ScoreBook:
         self.numbers = np.concatenate([self.numbers, part.shown[touched]])
         self.steps = np.concatenate([self.steps, steps])
 
-    def meet(self, part: Part, following: Part | None) -> None:
-        """Prepare for the block that follows while one is decided."""
-        if self.numbers.size > MOST_WAITING:
-            self.settle()
-
     def settle(self) -> None:
         """Tell every row of the updates that wait."""
         if not self.numbers.size:
@@ -66,7 +65,8 @@ class ScoreBook:
         waiting = self.space.kept(self._X, self.numbers, self._first_row)
         steps = arrays.bring("steps", self.steps)
         for piece in cut(n, max(1, arrays.at_once // self.numbers.size)):
-            self.scores[piece, ...] += self.space.times(self._X[piece, ...], waiting, steps)
+            told = self.scores[piece, ...]
+            told += self.space.times(self._X[piece, ...], waiting, steps)  # in place
         self.numbers, self.steps = self.numbers[:0], self.steps[:0]
 
     def fold(self, c: int, scale: float, shadow: float) -> None:
@@ -78,38 +78,33 @@ class ScoreBook:
 class ScoreBookThere(ScoreBook):
     """The same where a device computes for nothing while this side decides, and every call to it is dear.
 
-    Whatever needs no decision is computed ahead: the kernel of the next block with this one, of which the steps are
-    still to be told. All other rows are told of a block while the next one is decided.
+    A block comes with its kernel with all rows whose steps are not told yet, the block before among them; so its scores
+    are one product away when that one is decided.
     """
 
-    _beside: Any = None  # kernel of a block's rows with those of the block before
-    _before: Any = None  # the steps of the block before
+    most_waiting = 512
+    _steps: Any = None  # of those rows
+
+    def begin(self) -> None:
+        """Tell all rows of the last block, which the first one does not come with."""
+        self.settle()
+        self._steps = None
 
     def look(self, part: Part) -> Any:
-        """Return the scores of a block: what all rows were told, and the steps of the block before."""
-        if self._beside is None:
-            self.settle()
+        """Return the scores of a block: what all rows were told, and the steps of the rows it comes with."""
         now = self.space.arrays.rows(self.scores, part.index)[:, : self.classes]
-        return now if self._before is None else now + self._beside @ self._before
+        return now if self._steps is None else now + part.beside @ self._steps
 
     def note(self, part: Part, touched: NDArray[np.int64], steps: NDArray[np.float64]) -> None:
-        """Take in the updates that a block made, as steps of all its rows."""
+        """Take in the updates that a block made, as steps of all its rows after those that wait."""
+        waiting, arrays = self.numbers.size, self.space.arrays
+        self._steps = None
+        if waiting or touched.size:
+            every = np.zeros((waiting + part.shown.size, self.classes), arrays.dtype)
+            every[:waiting] = self.steps[:, : self.classes]
+            every[waiting + touched] = steps[:, : self.classes]
+            self._steps = arrays.bring("every", every)
         super().note(part, touched, steps)
-        self._before = None
-        if self._beside is not None and touched.size:
-            every = np.zeros((part.shown.size, self.classes), self.space.arrays.dtype)
-            every[touched] = steps[:, : self.classes]
-            self._before = self.space.arrays.bring("before", every)
-
-    def meet(self, part: Part, following: Part | None) -> None:
-        """Tell all rows of the block before, and compute the kernel of the next block with this one."""
-        self.settle()
-        self._beside = None if following is None else self.space.values(following.rows, part.kept)
-
-    def settle(self) -> None:
-        """Tell every row of the updates that wait."""
-        super().settle()
-        self._before = None
 
 
 def fold_columns(told: Any, c: int, scale: float, shadow: float) -> None:
