@@ -59,7 +59,7 @@ def main() -> None:
 
 def _save(content: bytes, path: Path) -> None:
     picture = Image.open(io.BytesIO(content)).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path} {path.stat().st_size // 1024} kB")
 
 

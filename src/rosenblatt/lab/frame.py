@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -18,6 +19,13 @@ PAGES = (
     ("/networks", "Networks"),
     ("/lessons", "Lessons"),
 )
+TOOLS = {
+    "move": ("open_with", "Move", "Drag points"),
+    "plus": ("circle", "Put +1", "Put blue circles, y = +1"),
+    "minus": ("square", "Put −1", "Put orange squares, y = −1"),
+    "flip": ("swap_horiz", "Flip", "Flip the label of a point"),
+    "erase": ("close", "Erase", "Erase a point"),
+}
 THEMES = {"auto": None, "light": False, "dark": True}
 NEXT_THEME = {"auto": "dark", "dark": "light", "light": "auto"}
 
@@ -190,6 +198,18 @@ def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
     if key:
         with made:
             ui.tooltip(f"Key: {key}")
+    return made
+
+
+def editing_tools(page: LabPage) -> dict[str, Any]:
+    """The tools for points, by name; one of them is the state's."""
+    made = {}
+    for name, (icon, label, hint) in TOOLS.items():
+        tool = button(label, icon, partial(page.set, tool=name))
+        tool.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
+        with tool:
+            ui.tooltip(hint)
+        made[name] = tool
     return made
 
 

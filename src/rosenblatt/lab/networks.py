@@ -1,7 +1,6 @@
 """The page of networks: what Tower, Upstart and backpropagation build on data."""
 
 from collections.abc import Mapping
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -15,7 +14,6 @@ from rosenblatt.lab.legend import legend
 from rosenblatt.lab.networks_code import networks_code
 from rosenblatt.lab.networks_session import NetworksSession
 from rosenblatt.lab.networks_state import ALL, NetworksState
-from rosenblatt.lab.playground import TOOLS
 from rosenblatt.lab.table import from_query
 from rosenblatt.plots.style import MISTAKE
 
@@ -104,13 +102,7 @@ class NetworksPage:
             self.in_plane = ui.element("div").classes("lab-plane-card")
             with self.in_plane:
                 with frame.toolbar("Editing tools"):
-                    self.tools = {}
-                    for name, (icon, label, hint) in TOOLS.items():
-                        made = frame.button(label, icon, partial(self.set, tool=name))
-                        made.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
-                        with made:
-                            ui.tooltip(hint.capitalize())
-                        self.tools[name] = made
+                    self.tools = frame.editing_tools(self)
                 self.plane = Plane(
                     self.session.scene(),
                     label="The plane with the examples and the region of the network",

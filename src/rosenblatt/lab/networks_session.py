@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.lab.contour import from_grid, from_scores, grid
 from rosenblatt.lab.networks_state import ALL, NetworksState
-from rosenblatt.lab.points import MOST, Point, arrays
+from rosenblatt.lab.points import arrays, edited
 from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene
 from rosenblatt.lab.table import changed, to_query
 from rosenblatt.networks import Backpropagation, Tower, Upstart
@@ -64,20 +64,7 @@ class NetworksSession:
 
     def edit(self, what: str, **told: Any) -> None:
         """Do to the points what was done on the plane."""
-        points = list(self.points)
-        if what == "add":
-            if len(points) >= MOST:
-                raise ValueError(f"the plane holds {MOST} points: erase some first")
-            points.append(Point.near(told["x"], told["y"], told["label"]))
-        elif not 0 <= told["i"] < len(points):
-            return
-        elif what == "move":
-            points[told["i"]] = Point.near(told["x"], told["y"], points[told["i"]].label)
-        elif what == "flip":
-            points[told["i"]] = points[told["i"]]._replace(label=-points[told["i"]].label)
-        elif what == "erase":
-            del points[told["i"]]
-        self.set(data="own", points=tuple(points))
+        self.set(data="own", points=edited(self.points, what, **told))
 
     def status(self) -> str:
         """Say what was built."""

@@ -15,7 +15,7 @@ from rosenblatt.lab.legend import legend
 from rosenblatt.lab.playground_session import PlaygroundSession
 from rosenblatt.lab.playground_state import LEARNERS, PlaygroundState
 from rosenblatt.lab.table import from_query
-from rosenblatt.lab.upload import LARGEST, Uploaded
+from rosenblatt.lab.upload_dialog import ask_for_table
 
 DATA = {
     "separable": "Separable",
@@ -36,13 +36,6 @@ SPACES = {
     "kernel-poly-3": "Kernel: (1 + a·b)³",
     "kernel-poly-4": "Kernel: (1 + a·b)⁴",
     "kernel-rbf": "Kernel: Gaussian",
-}
-TOOLS = {
-    "move": ("open_with", "Move", "drag points"),
-    "plus": ("circle", "Put +1", "put blue circles, y = +1"),
-    "minus": ("square", "Put −1", "put orange squares, y = −1"),
-    "flip": ("swap_horiz", "Flip", "flip the label of a point"),
-    "erase": ("close", "Erase", "erase a point"),
 }
 PARTS = ("plus", "minus", "wrong", "margin", "halo", "normal", "update")
 KEYS = {"s": "step", "u": "update", "e": "epoch", "b": "back"}
@@ -111,7 +104,7 @@ class PlaygroundPage:
                 self.margin = frame.slider(self, "margin", "Margin γ", 0.01)
                 self.noise = frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", self._others)
-            frame.button("Upload CSV", "upload_file", self._upload)
+            frame.button("Upload CSV", "upload_file", partial(ask_for_table, self.set))
             frame.heading("Learner")
             self.learner = frame.choice(self, "learner", "Learner", views.NAMES)
             self.stepped = ui.element("div").classes("lab-stack").style("gap:8px")
@@ -153,13 +146,7 @@ class PlaygroundPage:
         with frame.card() as box:
             box.classes("lab-plane-card")
             with frame.toolbar("Editing tools"):
-                self.tools = {}
-                for name, (icon, label, hint) in TOOLS.items():
-                    made = frame.button(label, icon, partial(self.set, tool=name))
-                    made.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
-                    with made:
-                        ui.tooltip(hint.capitalize())
-                    self.tools[name] = made
+                self.tools = frame.editing_tools(self)
                 clear = frame.button(
                     "Clear", "delete_sweep", partial(self.set, data="own", points=(), clock=0)
                 )
@@ -253,63 +240,6 @@ class PlaygroundPage:
             self._act(KEYS[name])
         elif name == "r":
             self._run()
-
-    # Upload
-
-    def _upload(self) -> None:
-        with ui.dialog() as dialog, ui.element("div").classes("lab-dialog").style("width:480px"):
-            ui.html("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>", sanitize=False)
-            ui.label("A header line, columns of numbers, and a column of labels. It stays on this computer.")
-            place = ui.element("div").classes("lab-stack q-mt-md")
-            with place:
-                box = ui.upload(auto_upload=True, max_files=1, max_file_size=LARGEST, label="Choose a file")
-                box.props("accept=.csv,.txt flat bordered").classes("w-full")
-
-            async def arrived(event: events.UploadEventArguments) -> None:
-                try:
-                    table = Uploaded.read(await event.file.read())
-                except ValueError as error:
-                    ui.notify(str(error), type="negative", timeout=8000)
-                    box.reset()
-                    return
-                place.clear()
-                with place:
-                    self._choose_columns(table, dialog)
-
-            box.on_upload(arrived)
-        dialog.open()
-
-    def _choose_columns(self, table: Uploaded, dialog: Any) -> None:
-        label = next((name for name in reversed(table.labels)), table.labels[0])
-        numeric = [name for name in table.numeric if name != label] or table.numeric
-        x = ui.select(table.numeric, value=numeric[0], label="Across").mark("csv-x")
-        y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up").mark("csv-y")
-        truth = ui.select(table.labels, value=label, label="Label").mark("csv-label")
-        values = table.values_of(label)
-        positive = ui.select(values, value=values[-1], label="Counts as +1 (all else −1)").mark(
-            "csv-positive"
-        )
-        for box in (x, y, truth, positive):
-            box.props("dense outlined").classes("w-full")
-
-        def other_label(event: Any) -> None:
-            positive.set_options(table.values_of(event.value), value=table.values_of(event.value)[-1])
-
-        truth.on_value_change(other_label)
-
-        def use() -> None:
-            try:
-                points, left_out = table.points(x.value, y.value, truth.value, positive.value)
-            except ValueError as error:
-                ui.notify(str(error), type="negative")
-                return
-            dialog.close()
-            names = {"x_name": x.value[:40], "y_name": y.value[:40]}
-            self.set(data="own", points=points, clock=0, **names)
-            more = f", {left_out} rows left out" if left_out else ""
-            ui.notify(f"{len(points)} points, scaled to the plane{more}.")
-
-        ui.button("Use these columns", on_click=use).classes("lab-first")
 
     # Showing
 

@@ -8,7 +8,7 @@ from rosenblatt import hypotheses, rules
 from rosenblatt.lab.fitted import Fitted, Losses, losses
 from rosenblatt.lab.insight import Insight
 from rosenblatt.lab.playground_state import PlaygroundState
-from rosenblatt.lab.points import MOST, Point, Points, arrays
+from rosenblatt.lab.points import Points, arrays, edited
 from rosenblatt.lab.scene import Scene, empty_scene, model_scene, proof_scene, training_scene
 from rosenblatt.lab.table import changed, to_query
 from rosenblatt.lab.training import Training
@@ -80,20 +80,7 @@ class PlaygroundSession:
 
     def edit(self, what: str, **told: Any) -> None:
         """Do to the points what was done on the plane: add, move, flip, erase."""
-        points = list(self.points)
-        if what == "add":
-            if len(points) >= MOST:
-                raise ValueError(f"the plane holds {MOST} points: erase some first")
-            points.append(Point.near(told["x"], told["y"], told["label"]))
-        elif not 0 <= told["i"] < len(points):
-            return  # erased meanwhile
-        elif what == "move":
-            points[told["i"]] = Point.near(told["x"], told["y"], points[told["i"]].label)
-        elif what == "flip":
-            points[told["i"]] = points[told["i"]]._replace(label=-points[told["i"]].label)
-        elif what == "erase":
-            del points[told["i"]]
-        self.set(data="own", points=tuple(points))
+        self.set(data="own", points=edited(self.points, what, **told))
 
     def step(self) -> None:
         """Look at one example."""

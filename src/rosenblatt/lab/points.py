@@ -63,6 +63,31 @@ def arrays(points: Points) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, np.array([p.label for p in points], dtype=np.int64)
 
 
+def edited(points: Points, what: str, **told: Any) -> Points:
+    """Do to the points what was done on the plane: add, move, flip, erase; a point that is gone stays gone.
+
+    >>> edited((Point(1, 2, 1),), "flip", i=0)
+    (Point(x=1, y=2, label=-1),)
+    """
+    if what == "add":
+        if len(points) >= MOST:
+            raise ValueError(f"the plane holds {MOST} points: erase some first")
+        return (*points, Point.near(told["x"], told["y"], told["label"]))
+    i = int(told["i"])
+    if not 0 <= i < len(points):
+        return points
+    own = points[i]
+    if what == "move":
+        changed: Points = (Point.near(told["x"], told["y"], own.label),)
+    elif what == "flip":
+        changed = (own._replace(label=-own.label),)
+    elif what == "erase":
+        changed = ()
+    else:
+        raise ValueError(f"points are added, moved, flipped or erased, not {what!r}")
+    return (*points[:i], *changed, *points[i + 1 :])
+
+
 def generated(kind: str, n: int, margin: float, noise: float, seed: int) -> Points:
     """Make examples: ``separable`` by at least the margin (three lie on it), and four kinds that are not.
 

@@ -44,7 +44,9 @@ def drawing_of(
         level.append(1 + max((level[source] for source in sources), default=0))
     tallest = max(level.count(each) for each in set(level))
     skips = any(level[len(inputs) + k] - level[s] > 1 for k, (_, own) in enumerate(units) for s in own)
-    column = CLOSE if max(level) > 4 else COLUMN
+    column, first = (
+        (CLOSE, COLUMN - CLOSE) if max(level) > 4 else (COLUMN, 0)
+    )  # the inputs keep their distance
     height = (max(2, tallest) + (1 if skips else 0)) * ROW
     nodes: list[dict[str, Any]] = []
     for k, own in enumerate(level):
@@ -53,7 +55,14 @@ def drawing_of(
         if skips and own:  # wires that skip a layer pass above or below its units
             place += (own % 2 - 0.5) * 1.3 * ROW
         name = inputs[k] if k < len(inputs) else units[k - len(inputs)][0]
-        nodes.append({"x": 50 + own * column, "y": round(place, 1), "name": name, "input": k < len(inputs)})
+        nodes.append(
+            {
+                "x": 50 + own * column + (first if own else 0),
+                "y": round(place, 1),
+                "name": name,
+                "input": k < len(inputs),
+            }
+        )
     wires = []
     for k, (_, sources) in enumerate(units):
         for j, source in enumerate(sources):
@@ -65,6 +74,6 @@ def drawing_of(
         "nodes": nodes,
         "wires": wires,
         "chosen": chosen,
-        "width": 100 + max(level) * column,
+        "width": 100 + max(level) * column + first,
         "height": height,
     }
