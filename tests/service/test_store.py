@@ -415,6 +415,7 @@ def test_the_ring_finds_what_it_has_not_overwritten(tmp_path):
 def test_the_ring_believes_nothing_that_was_changed(tmp_path):
     ring = Recent(tmp_path / "recent", room=4096)
     name = ring.keep(1, b"payload") + ".0"
+    assert ring.dirty
     ring.close()
     flipped(tmp_path / "recent", 64 + 16 + 4 + 2)
     ring = Recent(tmp_path / "recent", room=4096)

@@ -1,5 +1,6 @@
 """All models of a store, in this process: predict, learn durably, explain. No network, no event loop."""
 
+import contextlib
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,14 +65,14 @@ class Models:
         self._by_number: dict[int, Model] = {}
         self.ledger_due: list[tuple[int, LedgerLine]] = []
         self._making = threading.Lock()
-        try:
+        with contextlib.ExitStack() as undoing:
+            undoing.callback(self.store.close)
             self.recent = Recent(self.store.folder / "recent", recent_bytes)
+            undoing.callback(self.recent.close)
             for number, name, settings in self.store.models():
                 self.add(self._recovered(number, name, settings))
             self.write_ledger()
-        except BaseException:
-            self.store.close()
-            raise
+            undoing.pop_all()  # all is well: nothing is undone
 
     def _recovered(self, number: int, name: str, settings: ModelSettings) -> Model:
         """Return a model from its newest good snapshot and the journal after it."""

@@ -1,10 +1,9 @@
-"""The predictions of late, so that feedback may name one by its id: a ring in a file of fixed size.
+"""The predictions of late, so that feedback may name one by its id: a ring of fixed size, in memory and in a file.
 
-The file is mapped into memory, so remembering is a copy of a few hundred bytes; what a killed process remembered, its
-successor knows. It is not flushed: after a power failure an id may be unknown, and the answer says so.
+Remembering is a copy of a few hundred bytes and never touches the disk; what is new is written to the file now and
+then, by whoever calls :meth:`Recent.flush`. So a killed process loses the ids of a moment, and says so when asked.
 """
 
-import mmap
 import os
 import zlib
 from pathlib import Path
@@ -29,23 +28,36 @@ class Recent:
 
     def __init__(self, path: Path, room: int = ROOM) -> None:
         self._room = room
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._ring = bytearray(room)
+        self._head, self._salt = 0, 0
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            size = os.fstat(handle).st_size
-            if size != START + room:
-                os.ftruncate(handle, 0)
-                os.ftruncate(handle, START + room)
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(
-                    handle, 0, START + room
-                )  # a full disk is met here, not when a page is touched
-            self._map = mmap.mmap(handle, START + room)
-        finally:
-            os.close(handle)
-        self._head, self._salt = HEAD.unpack_from(self._map)
-        if size != START + room or not self._salt:
+            self._read()
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._flushed = self._head
+
+    def _read(self) -> None:
+        """Take over what is in the file, if it is a ring of this size; else make it one."""
+        if os.fstat(self._file).st_size == START + self._room:
+            with os.fdopen(os.dup(self._file), "rb") as file:
+                file.seek(0)
+                self._head, self._salt = HEAD.unpack(file.read(HEAD.size))
+                file.seek(START)
+                file.readinto(self._ring)
+        if not self._salt:
             self._head, self._salt = 0, int.from_bytes(os.urandom(7), "little") | 1
-            HEAD.pack_into(self._map, 0, 0, self._salt)
+            os.ftruncate(self._file, 0)
+            os.ftruncate(self._file, START + self._room)
+            os.pwrite(self._file, HEAD.pack(0, self._salt), 0)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self._file, 0, START + self._room)  # a full disk is met here, not later
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something is remembered that the file does not have."""
+        return self._head != self._flushed
 
     def keep(self, model: int, payload: bytes) -> str:
         """Remember a request about a model; return the first part of its predictions' ids."""
@@ -59,11 +71,9 @@ class Recent:
         position = self._head
         body = model.to_bytes(4, "little") + payload
         check = zlib.crc32(body, (position ^ self._salt) & 0xFFFFFFFF)
-        place = START + at
-        RECORD.pack_into(self._map, place, position, len(body), check)
-        self._map[place + RECORD.size : place + RECORD.size + len(body)] = body
+        RECORD.pack_into(self._ring, at, position, len(body), check)
+        self._ring[at + RECORD.size : at + need] = body
         self._head = position + need
-        HEAD.pack_into(self._map, 0, self._head, self._salt)
         return f"{position:x}.{check:08x}"
 
     def find(self, prediction: str) -> tuple[int, bytes, int]:
@@ -77,23 +87,32 @@ class Recent:
             f"prediction {prediction} is no longer remembered: send the example itself with its label"
         )
         at = position % self._room
-        if (
-            position < 0
-            or index < 0
-            or position > self._head
-            or position + self._room < self._head
-            or at + RECORD.size > self._room
-        ):
+        outside = not self._head - self._room <= position < self._head
+        if position < 0 or index < 0 or outside or at + RECORD.size > self._room:
             raise gone
-        place = START + at
-        found, length, wanted = RECORD.unpack_from(self._map, place)
+        found, length, wanted = RECORD.unpack_from(self._ring, at)
         if found != position or wanted != check or at + RECORD.size + length > self._room or length < 4:
             raise gone
-        body = self._map[place + RECORD.size : place + RECORD.size + length]
+        body = bytes(self._ring[at + RECORD.size : at + RECORD.size + length])
         if zlib.crc32(body, (position ^ self._salt) & 0xFFFFFFFF) != check:
             raise gone
         return int.from_bytes(body[:4], "little"), body[4:], index
 
+    def flush(self) -> None:
+        """Write what is new to the file; from any thread, one at a time."""
+        head = self._head
+        start = max(self._flushed, head - self._room)
+        while start < head:
+            at = start % self._room
+            n = min(head - start, self._room - at)
+            os.pwrite(self._file, bytes(self._ring[at : at + n]), START + at)
+            start += n
+        os.pwrite(self._file, HEAD.pack(head, self._salt), 0)
+        self._flushed = head
+
     def close(self) -> None:
-        """Let go of the file."""
-        self._map.close()
+        """Write what is new, and let go of the file."""
+        try:
+            self.flush()
+        finally:
+            os.close(self._file)

@@ -9,7 +9,7 @@ waits for the disk.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from rosenblatt.service.bulk import Bulk
@@ -23,6 +23,7 @@ from rosenblatt.service.store import Fresh, Kept
 
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
+REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 
 
 class Service:
@@ -56,10 +57,12 @@ class Service:
         """Begin to take feedback."""
         self._loop = asyncio.get_running_loop()
         self._journal.start()
+        self._remembering = self._loop.call_later(REMEMBER_SECONDS, self._remember)
 
     async def stop(self) -> None:
         """Refuse new feedback, answer all that waits, write snapshots, close the store."""
         self.closing = True
+        self._remembering.cancel()
         while self.waiting or self._tasks:
             await asyncio.sleep(0.005)
         await self._journal.stop()
@@ -230,6 +233,20 @@ class Service:
             self.models.catch_up()
         except Exception as error:
             log.error("the store cannot be opened again", extra={"reason": str(error)})  # noqa: TRY400 (expected)
+
+    def _remember(self) -> None:
+        """Have what was predicted of late written where a successor finds it."""
+        if self.models.recent.dirty and not self.closing:
+            task = self._loop.create_task(self._quietly(self._errand(self.models.recent.flush)))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._remembering = self._loop.call_later(REMEMBER_SECONDS, self._remember)
+
+    async def _quietly(self, errand: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await errand
+        except Exception as error:
+            log.error("predictions are not remembered", extra={"reason": str(error)})  # noqa: TRY400 (goes on)
 
     def _snapshot_when_due(self) -> None:
         for model in self.models:
