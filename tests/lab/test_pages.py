@@ -1,7 +1,9 @@
 """Every page in a real browser: by mouse and by keyboard, on a desk and on a phone, light and dark."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -329,12 +331,22 @@ def test_a_lesson_leads_into_the_lab(visit):
 
 
 def test_twenty_visitors_do_not_see_each_other(visit):
+    """Six in windows, who step; fourteen who came at the same time and got their page with their own state in it."""
     visitor = visit()
     pages = []
-    for number in range(20):
-        page = visitor.page if number == 0 else visitor.context.new_page()
-        page.goto(f"{visitor.address}/?n={20 + number}", wait_until="commit")
-        pages.append(page)
+    for number in range(6):
+        pages.append(visitor.page if number == 0 else visitor.context.new_page())
+        pages[-1].goto(f"{visitor.address}/?n={20 + number}", wait_until="commit")
+
+    def came(number):
+        with urlopen(f"{visitor.address}/?n={40 + number}&clock={3 * number}", timeout=60) as answer:
+            return answer.read().decode()
+
+    with ThreadPoolExecutor(14) as crowd:
+        others = list(crowd.map(came, range(1, 15)))
+    for number, html in enumerate(others, start=1):
+        assert set(re.findall(r"(\d+) points:", html)) == {str(40 + number)}
+        assert set(re.findall(r"(\d+) seen", html)) == {str(3 * number)}
     for page in pages:
         page.wait_for_function("window.socket && window.socket.connected")
     for number, page in enumerate(pages):

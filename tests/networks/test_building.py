@@ -12,7 +12,7 @@ from rosenblatt.networks.gate import every_input
 BUILDERS = [Tower, Upstart]
 
 
-@parametrize_with_checks([Tower(max_iter=20), Upstart(max_iter=20), Backpropagation((4,), max_iter=100)])
+@parametrize_with_checks([Tower(max_iter=20), Upstart(max_iter=20), Backpropagation((4,), max_iter=40)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
