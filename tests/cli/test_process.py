@@ -136,8 +136,11 @@ def test_a_closed_pipe_is_no_error(files):
 
 def test_rows_may_come_from_standard_input(files):
     text = (files / "a.svm").read_text()
-    told = json.loads(start(MAIN, "fit", "-", "--json", "-m", files / "m", input=text).stdout)
-    assert told["rows"] == 400
+    answer = start(
+        MAIN, "fit", "-", "--json", "-m", files / "m", input=text, env={"PYTHONWARNINGS": "always"}
+    )
+    assert json.loads(answer.stdout)["rows"] == 400
+    assert "ResourceWarning" not in answer.stderr
     labels = start(MAIN, "predict", files / "m", "-", input=text).stdout
     assert set(labels.split()) == {"-1", "1"}
     assert labels.count("\n") == 400

@@ -222,6 +222,8 @@ def test_values_that_are_no_numbers_are_refused_and_nothing_is_learned(bad):
         learner.learn_one({"a": 1}, None)
     with pytest.raises(ValueError, match="label"):
         learner.learn_many([{"a": 1}, {"a": 2}], [1.0, float("nan")])
+    with pytest.raises(ValueError, match="label"):
+        learner.learn_many([{"a": 1}, {"a": 2}], ["no", None])
     with pytest.raises(ValueError, match="'b' is"):
         learner.learn_many([{"a": 1, "b": 1}, {"a": 2, "b": bad}], ["no", "no"])
     with pytest.raises(ValueError, match="'b' is"):

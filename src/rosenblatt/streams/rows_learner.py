@@ -131,36 +131,49 @@ class RowsLearner:
         weight = None
         if sample_weight is not None:
             weight = checked_weight(sample_weight, n) if np.any(sample_weight) else np.zeros(n)
-        everything, truth = np.arange(n, dtype=np.uintp), None
+        everything = np.arange(n, dtype=np.uintp)
+        truth = self._truth(y) if self.forget is None else None
+        if truth is not None and weight is None:  # nothing new, nothing to forget: all at once
+            if not self._learn_visits(rows, truth, Visits(everything, _NO_WEIGHTS)):
+                return False
+            self._passed(n)
+            return self._check_growth()
         for start, stop in self._stretches(y):
-            if self.meet_if_new(y[start]) or truth is None:
-                truth = self._truth(y)
+            self.meet_if_new(y[start])
+            truth = self._codes_so_far(y)
             visits = Visits(everything[start:stop], _NO_WEIGHTS)
             if weight is not None:
                 own = in_given_order(stop - start, weight[start:stop])
                 visits = Visits(own.order + np.uintp(start), own.weight)
-            places = many_rows(self.desk(), rows, truth, visits)
-            if self._learn(self.learner.rule, places.ctypes.data) == NOT_FINITE:
+            if not self._learn_visits(rows, truth, visits):
                 return False  # the first stretch looks at all rows
             self._passed(stop - start)
+        return self._check_growth()
+
+    def _learn_visits(self, rows: Rows, truth: NDArray[np.int64], visits: Visits) -> bool:
+        places = many_rows(self.desk(), rows, truth, visits)
+        return bool(self._learn(self.learner.rule, places.ctypes.data) != NOT_FINITE)
+
+    def _check_growth(self) -> bool:
         if not all(isfinite(each[SQNORM]) for each in self.learner.running.tolist()):
             raise ValueError(
                 "the weights grew beyond what a float can hold: scale the features, or clip them"
             )
         return True
 
-    def _truth(self, y: NDArray[Any]) -> NDArray[np.int64]:
-        """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
-        codes = self._codes(y)
-        truth: NDArray[np.int64] = codes if len(self.labels) > 2 else 2 * codes - 1
-        return truth
-
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
+    def _truth(self, y: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return labels as the compiled loop takes them, None where one has not been met."""
         known = self.learner.classes
-        if known.size == 2:
-            return np.asarray(y == known[1]).astype(np.int64)
+        if known.size == 2:  # two comparisons beat a search
+            second = np.asarray(y == known[1])
+            return 2 * second.astype(np.int64) - 1 if (second | (y == known[0])).all() else None
+        return self._codes_so_far(y) if self._all_known(y) else None
+
+    def _codes_so_far(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
+        known = self.learner.classes
         codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
-        return codes
+        return codes if known.size > 2 else 2 * codes - 1
 
     def progress(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
@@ -231,7 +244,6 @@ class RowsLearner:
             return
         cuts = {0, y.size}
         if not known:
-            _check_labels(y)
             classes, first = np.unique(y, return_index=True)
             cuts |= set(first[~np.isin(classes, self.learner.classes)].tolist())
         if self.forget is not None:
@@ -241,10 +253,11 @@ class RowsLearner:
         yield from pairwise(marks)
 
     def _all_known(self, y: NDArray[Any]) -> bool:
+        _check_labels(y)
         known = self.learner.classes
-        if known.size == 2:  # two comparisons beat a search
-            return bool(((y == known[0]) | (y == known[1])).all())
-        return bool(known.size) and bool((known[self._codes(y)] == y).all())
+        if not known.size:
+            return False
+        return bool((known[np.minimum(np.searchsorted(known, y), known.size - 1)] == y).all())
 
     # The average
 

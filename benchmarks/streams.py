@@ -1,0 +1,239 @@
+"""Streams and the command line, against river and Vowpal Wabbit; ratios of one run.
+
+Peers that are not installed are left out and named: ``pip install vowpalwabbit river``.
+``ROSENBLATT_BENCH_STREAM_MB`` sets the size of the stream that is generated on the fly (2,000). Elec2 is read from
+``ROSENBLATT_DATA``, or beside this repository.
+"""
+
+import gzip
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Ratios, best_of, console, data_folder, milliseconds
+
+STREAM_MB = int(os.environ.get("ROSENBLATT_BENCH_STREAM_MB", "2000"))
+COMMAND_MB, FEATURES, NONZEROS = 90, 50_000, 75
+MAIN = "import sys; from rosenblatt.cli import main; main()"
+PEAK = """
+import sys
+from rosenblatt.cli import main
+try:
+    main()
+finally:
+    print(int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) // 1024, file=sys.stderr)
+"""
+
+
+def main() -> None:
+    one_by_one()
+    with tempfile.TemporaryDirectory() as folder:
+        whole_command(Path(folder))
+    memory()
+    elec2()
+
+
+def installed(name: str) -> bool:
+    if importlib.util.find_spec(name) is not None:
+        return True
+    console.print(f"{name} is not installed: its lines are left out")
+    return False
+
+
+def one_by_one() -> None:
+    """``predict_one`` and ``learn_one`` in a loop, and ``learn_many`` in batches of 1,000; 20 named features."""
+    import pandas as pd
+
+    from rosenblatt import OnlineLearner
+
+    rng = np.random.default_rng(0)
+    names = [f"feature{k}" for k in range(20)]
+    X = rng.normal(size=(20_000, 20))
+    y = (X[:, :5].sum(axis=1) > 0.3 * rng.normal(size=20_000)).tolist()
+    rows = [dict(zip(names, x, strict=True)) for x in X.tolist()]
+    starts = range(0, 20_000, 1000)
+    frames = [(pd.DataFrame(X[a : a + 1000], columns=names), np.array(y[a : a + 1000])) for a in starts]
+    dicts = [(rows[a : a + 1000], y[a : a + 1000]) for a in starts]
+
+    def loop(model: Any) -> Any:
+        for x, label in zip(rows, y, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, label)
+        return model
+
+    def many(blocks: list[Any]) -> Any:
+        model = OnlineLearner()
+        for block, labels in blocks:
+            model.learn_many(block, labels)
+        return model
+
+    one, other = loop(OnlineLearner()).learner, many(frames).learner
+    same = np.array_equal(one.weights("averaged"), other.weights("averaged"))
+    console.print(f"learn_many leaves the weights of the loop, to the last bit: {'yes' if same else 'NO'}")
+    if not installed("river"):
+        return
+    from river.linear_model import Perceptron
+
+    ours, batches, lists, river = best_of(
+        10,
+        lambda: loop(OnlineLearner()),
+        lambda: many(frames),
+        lambda: many(dicts),
+        lambda: loop(Perceptron()),
+    )
+    table = Ratios("20,000 examples of 20 named features, against river's Perceptron in a loop")
+    each = milliseconds
+    table.add("predict_one + learn_one", each(ours), each(river), river / ours, 2)
+    table.add("learn_many, data frames of 1,000", each(batches), each(river), river / batches, 50)
+    table.add("learn_many, lists of 1,000 dicts", each(lists), each(river), river / lists, 2)
+    table.show()
+
+
+def text_block(rows: int = 4000, bar: bool = False) -> bytes:
+    """Return LIBSVM text, or Vowpal Wabbit's."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=FEATURES)
+    lines = []
+    for _ in range(rows):
+        index = np.unique(rng.integers(1, FEATURES, NONZEROS))
+        value = np.round(rng.random(index.size), 4)
+        label = 1 if weights[index] @ value > 0 else -1
+        pairs = " ".join(map("%d:%g".__mod__, zip(index.tolist(), value.tolist(), strict=True)))
+        lines.append(f"{label} {'| ' if bar else ''}{pairs}\n")
+    return "".join(lines).encode()
+
+
+def repeated(block: bytes, megabytes: int) -> Iterator[bytes]:
+    for _ in range(max(1, megabytes * 10**6 // len(block))):
+        yield block
+
+
+def whole_command(folder: Path) -> None:
+    """From nothing to a model: interpreter, imports, reading, one pass, what is printed."""
+    svm, vw, small = folder / "a.svm", folder / "a.vw", folder / "small.svm"
+    for path, bar in ((svm, False), (vw, True)):
+        with path.open("wb") as file:
+            file.writelines(repeated(text_block(bar=bar), COMMAND_MB))
+    small.write_bytes(text_block(1000))
+    model = folder / "m.safetensors"
+
+    def command(*arguments: Any) -> Callable[[], Any]:
+        words = [sys.executable, "-c", MAIN, *map(str, arguments)]
+        return lambda: subprocess.run(words, check=True, capture_output=True)
+
+    once = ("--passes", 1, "--no-shuffle", "--model", model)
+    contestants = {
+        "fit, 1,000 rows": command("fit", small),
+        "fit, 90 MB, one pass, out of core": command("fit", svm, *once, "--out-of-core"),
+        "fit, 90 MB, one pass, in memory": command("fit", svm, *once, "--no-ledger"),
+        "fit, 90 MB, one pass, all hypotheses": command("fit", svm, *once),
+        "stream, 90 MB": command("stream", svm, "--every", 10**6, "--model", folder / "s.safetensors"),
+    }
+    there = installed("vowpalwabbit")
+    if there:
+        options = (
+            f"--loss_function hinge --holdout_off --quiet -b 18 --no_stdin -d {vw} -f {folder / 'vw.model'}"
+        )
+        code = f"import vowpalwabbit; vowpalwabbit.Workspace({options!r}).finish()"
+        words = [sys.executable, "-c", code]
+        contestants["vw"] = lambda: subprocess.run(words, check=True, capture_output=True)
+    times = dict(zip(contestants, best_of(3, *contestants.values()), strict=True))
+    peer = times.pop("vw", None)
+    if peer is None:
+        for what, ours in times.items():
+            console.print(f"{what}: {milliseconds(ours)}")
+        return
+    table = Ratios("Whole commands, start-up included, against the vw package on the same 90 MB")
+    for what, ours in times.items():
+        if "1,000" in what:
+            console.print(f"cold start: {what}: {milliseconds(ours)} (asked: well under a second)")
+        else:
+            table.add(what, milliseconds(ours), milliseconds(peer), peer / ours, 1.5)
+    table.show()
+
+
+def memory() -> None:
+    """Feed a stream that is generated on the fly through a pipe, and ask the kernel for the peak."""
+    block = text_block()
+    ways = {
+        "stream -": ["stream", "-", "--format", "libsvm", "--every", str(10**7)],
+        "fit - --out-of-core --passes 1": [
+            "fit",
+            "-",
+            "--format",
+            "libsvm",
+            "--out-of-core",
+            "--passes",
+            "1",
+        ],
+    }
+    for what, words in ways.items():
+        more = ["--no-shuffle"] if "fit" in what else []
+        peaks = []
+        for size in (STREAM_MB // 8, STREAM_MB):
+            child = subprocess.Popen(
+                [sys.executable, "-c", PEAK, *words, *more],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            assert child.stdin is not None
+            assert child.stderr is not None
+            for piece in repeated(block, size):
+                child.stdin.write(piece)
+            child.stdin.close()
+            peaks.append(int(child.stderr.read().split()[-1]))
+            child.wait()
+        flat = "flat" if peaks[1] < 1.1 * peaks[0] + 8 else "GROWS"
+        console.print(
+            f"peak memory, {what}: {peaks[0]} MB at {STREAM_MB // 8:,} MB, {peaks[1]} MB at {STREAM_MB:,} MB: "
+            f"{flat}, asked: flat, under 400 MB"
+        )
+
+
+def elec2() -> None:
+    """Progressive accuracy on Elec2: predict every row before learning from it."""
+    folder = data_folder()
+    path = None if folder is None else folder / "streams" / "elec.csv.gz"
+    if path is None or not path.exists():
+        console.print("Elec2: set ROSENBLATT_DATA to measure it")
+        return
+    from rosenblatt import OnlineLearner
+
+    with gzip.open(path, "rt") as file:
+        names = next(file).strip().split(",")
+        table = np.array([line.split(",") for line in file], dtype=float)
+    rows = [dict(zip(names[:-1], x, strict=True)) for x in table[:, :-1].tolist()]
+    labels = (table[:, -1] == 1).tolist()
+
+    def accuracy(model: Any) -> float:
+        right = 0
+        for x, label in zip(rows, labels, strict=True):
+            right += model.predict_one(x) == label
+            model.learn_one(x, label)
+        return right / len(rows)
+
+    contestants: dict[str, Callable[[], Any]] = {
+        "last": lambda: OnlineLearner("last"),
+        "averaged": lambda: OnlineLearner("averaged"),
+        "averaged, forget=20": lambda: OnlineLearner("averaged", forget=20.0),
+        "averaged, forget=100": lambda: OnlineLearner("averaged", forget=100.0),
+        "last, passive-aggressive": lambda: OnlineLearner("last", rule="passive-aggressive"),
+    }
+    if installed("river"):
+        from river.linear_model import Perceptron
+
+        contestants["river's Perceptron"] = Perceptron
+    for what, make in contestants.items():
+        console.print(f"Elec2, {len(rows):,} rows, progressive accuracy, {what}: {accuracy(make()):.4f}")
+
+
+if __name__ == "__main__":
+    main()
