@@ -4,6 +4,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
+from tests.cli.commands import run
 
 from rosenblatt.lab.app import address_of, listening
 
@@ -49,3 +50,6 @@ def test_a_port_that_is_taken_is_named():
         assert address_of(own) == f"http://127.0.0.1:{port}"
         with pytest.raises(ValueError, match=f"port {port} is taken"):
             listening(port)
+        refused = run(["lab", "--port", str(port), "--no-open"])
+        assert refused.exit_code == 2
+        assert f"port {port} is taken" in refused.stderr

@@ -321,6 +321,36 @@ def test_networks_are_built_on_what_is_drawn(visit):
     page.get_by_text("Nothing is promised").wait_for()
 
 
+def test_networks_and_lessons_by_keyboard(visit):
+    visitor = visit()
+    page = visitor.open("/networks")
+    page.get_by_role("button", name="Flip").press("Enter")
+    visitor.until(tool="flip")
+    page.locator("main .lab-plane svg").first.focus()
+    for key in ["Shift+ArrowRight"] * 3 + ["Shift+ArrowUp"] * 2 + ["ArrowUp"] * 2 + ["Enter"]:
+        page.keyboard.press(key)
+    visitor.until(data="own")
+    page.get_by_text("1 unit, 0 of 4 wrong").wait_for()
+    page = visitor.open("/lessons")
+    page.get_by_role("link", name="4. Convergence").press("Enter")
+    page.get_by_role("link", name="Press Run").press("Enter")
+    page.wait_for_url(re.compile(r"margin=0.1"))
+    page.wait_for_function("window.socket && window.socket.connected")
+    page.keyboard.press("r")
+    page.get_by_text("A clean pass").wait_for()
+
+
+def test_b_aims_by_keyboard(visit):
+    visitor = visit()
+    page = visitor.open("/game?role=B")
+    page.locator("main .lab-plane svg").first.focus()
+    page.keyboard.press("Shift+ArrowUp")
+    visitor.until(aim=90)
+    page.locator("h2").first.click()
+    page.keyboard.press("s")
+    visitor.until(guesses="90")
+
+
 def test_a_lesson_leads_into_the_lab(visit):
     visitor = visit()
     page = visitor.open("/lessons")
