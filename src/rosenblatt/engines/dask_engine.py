@@ -47,6 +47,7 @@ class DaskEngine:
 
     def hold(self, makers: Sequence[Any]) -> None:
         """Make the shards by tasks: of blocks, where Dask puts them; of nothing, spread evenly over the workers."""
+        self.release()
         self._makers = list(makers)
         self._make(list(range(len(makers))))
         self._tried(lambda: self._settled(list(self._shards.values())))
@@ -78,7 +79,7 @@ class DaskEngine:
         """Let go of the shards; what still runs is cancelled."""
         for future in self._shards.values():
             future.release()
-        self._shards = {}
+        self._shards, self._homes = {}, {}
 
     # Shards
 

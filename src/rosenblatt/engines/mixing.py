@@ -239,7 +239,10 @@ def _moves(learner: PassLearner, start: Start, found: Outcome) -> NDArray[np.flo
         W *= running["scale"][:, None]
         delta = W - began
         a = found.clock * W - sum_of_all
-    rows = [found.share * delta, a - found.clock * delta]
-    if start.variances is not None and learner.p == 2.0 and learner.S is not None:
-        rows.append(found.share * (learner.S - unpacked(start.variances).reshape(learner.W.shape)))
-    return np.stack([row.reshape(-1) for row in rows])
+    keeps_variances = start.variances is not None and learner.p == 2.0
+    moves = np.empty((2 + keeps_variances, *W.shape))
+    np.multiply(delta, found.share, out=moves[0])
+    np.subtract(a, found.clock * delta, out=moves[1])
+    if keeps_variances and learner.S is not None and start.variances is not None:
+        moves[2] = found.share * (learner.S - unpacked(start.variances).reshape(W.shape))
+    return moves.reshape(moves.shape[0], -1)

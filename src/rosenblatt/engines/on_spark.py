@@ -10,7 +10,7 @@ import numpy as np
 
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import fit_on, maker_for
-from rosenblatt.engines.scoring import Evaluation, evaluate_on
+from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard
 from rosenblatt.engines.spark_engine import SparkEngine, plain_errors
 from rosenblatt.engines.spark_frames import (
@@ -102,7 +102,7 @@ def transform_spark(
         _checked(frame, features, None, None)
     columns = [features] if isinstance(features, str) else list(features)
     encode = getattr(encoder, "transform", None) or (lambda table: table)
-    learner, hypothesis = last.learner_, getattr(last, "hypothesis", "last")
+    learner, hypothesis = last.learner_, hypothesis_of(last)
     kind = {"U": "string", "O": "string", "i": "long", "u": "long", "b": "boolean"}.get(
         last.classes_.dtype.kind, "double"
     )
@@ -112,7 +112,7 @@ def transform_spark(
 
         table = pa.Table.from_arrays(rows.flatten(), names=[field.name for field in rows.type])
         X = encode(table) if layout is None else matrix_of(table, layout)
-        return pa.array(learner.predict(_as_wide(X, learner.n_features), hypothesis).tolist())
+        return pa.array(learner.predict(_as_wide(X, learner.n_features), *hypothesis).tolist())
 
     import pyarrow as pa
 

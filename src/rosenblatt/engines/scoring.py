@@ -59,7 +59,7 @@ def take_stock(engine: Engine, learner: Learner, start: Start, shards: int) -> f
 
 def evaluate_on(engine: Engine, model: Any) -> Evaluation:
     """Count right and wrong predictions of a fitted estimator on every shard."""
-    classes, weights = model.classes_, model.learner_.weights(getattr(model, "hypothesis", "last"))
+    classes, weights = model.classes_, model.learner_.weights(*hypothesis_of(model))
     seen_as = getattr(model.learner_, "binary", None)  # naive Bayes looks at rows as zeros and ones
     counted: dict[tuple[Any, Any], int] = {}
     for pairs in engine.gather(_confusions, weights, classes, seen_as):
@@ -73,6 +73,12 @@ def evaluate_on(engine: Engine, model: Any) -> Evaluation:
         confusion[np.searchsorted(known, truth), np.searchsorted(known, guess)] = count
     rows = int(confusion.sum())
     return Evaluation(rows, float(np.trace(confusion)) / rows, known, confusion)
+
+
+def hypothesis_of(model: Any) -> tuple[str, ...]:
+    """Return what a model predicts by, to be handed to its learner; nothing where the learner knows it by itself."""
+    named = getattr(model, "hypothesis", None)
+    return () if named is None else (named,)
 
 
 def _stock_alone(shard: Shard, start: Start) -> dict[str, Standing] | None:

@@ -39,6 +39,7 @@ class SparkEngine:
         """Keep an RDD whose partitions hold the pieces of a shard each."""
         from pyspark import StorageLevel
 
+        self.release()
         self._shards, self._count = pieces.persist(StorageLevel.MEMORY_AND_DISK), count
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:

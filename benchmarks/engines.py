@@ -1,0 +1,260 @@
+"""Do engines pay? Accuracy of mixing, Dask against one process, an epoch beside its passes, Spark's own learner.
+
+``python -m benchmarks engines`` runs what is installed; ``ROSENBLATT_GIGABYTES`` (4) sets the size of the shards.
+"""
+
+import copy
+import gc
+import os
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Ratios, console, data_folder, mnist
+from rosenblatt import LogisticRegression, Perceptron
+from rosenblatt.data import read_all
+from rosenblatt.engines import fit_local
+from rosenblatt.engines.dask_engine import DaskEngine
+from rosenblatt.engines.mixing import joined, mix, one_pass, shape_for, start_of
+from rosenblatt.engines.shard import Setup, Shard
+from rosenblatt.learner import Learner
+from rosenblatt.rules import Rosenblatt
+
+FEATURES, EPOCHS = 200, 3
+SEEDS = range(4)
+WIDE = 1_000_000
+
+
+def main() -> None:
+    accuracy()
+    if find_spec("distributed"):
+        dask_against_one_process(float(os.environ.get("ROSENBLATT_GIGABYTES", "4")))
+        overhead("Dask", dask_engines, 0.3)
+    if find_spec("pyspark") and (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        overhead("Spark", spark_engines, 1.5)
+        against_spark()
+
+
+def accuracy() -> None:
+    """Mixing eight shards against one process, after ten epochs."""
+    folder = data_folder()
+    if folder is None:
+        console.print("no real data: set ROSENBLATT_DATA for the accuracy of mixing")
+        return
+    table = Ratios("Accuracy on the test set after 10 epochs: 8 shards against one process (mean of 4 seeds)")
+    train = read_all(folder / "libsvm" / "a9a.gz")
+    test = read_all(folder / "libsvm" / "a9a.t.gz", schema=train.schema)
+    sets = {
+        "a9a": (train.X, train.y, test.X, test.y),
+        "MNIST": (*mnist(folder, "train"), *mnist(folder, "t10k")),
+    }
+    for name, (X, y, X_test, y_test) in sets.items():
+        alone = np.mean(
+            [Perceptron(random_state=k, keep_ledger=False).fit(X, y).score(X_test, y_test) for k in SEEDS]
+        )
+        for mixing in ("uniform", "mistakes"):
+            mixed = np.mean(
+                [
+                    fit_local(Perceptron(random_state=k), X, y, shards=8, mixing=mixing).score(X_test, y_test)
+                    for k in SEEDS
+                ]
+            )
+            lost = 100 * (alone - mixed)
+            table.add(
+                f"{name}, {mixing}", f"{100 * mixed:.2f}%", f"{100 * alone:.2f}%", -lost, -0.5, " points"
+            )
+    table.show()
+
+
+def made_shard(index: int, rows: int, seed: int = 0) -> Shard:
+    """Rows on two sides of a hyperplane, some on the wrong one; made where they stay."""
+    rng = np.random.default_rng([seed, index])
+    X = rng.standard_normal((rows, FEATURES), dtype=np.float32)
+    y = (X[:, :20].sum(axis=1) + 0.5 * rng.standard_normal(rows) > 0).astype(np.int64)
+    return Shard(X, y, None, index)
+
+
+def learner_and_setup(width: int, dtype: str) -> tuple[Learner, Setup]:
+    setup = Setup(Rosenblatt(), "joint", True, 0, True, np.array([0, 1]), width, dtype, None)
+    learner = Learner(keep_ledger=False)
+    shape_for(learner, setup)
+    return learner, setup
+
+
+def dask_against_one_process(gigabytes: float) -> None:
+    """Time of an epoch over the same rows: two workers with a shard each, and one process with one."""
+    import distributed
+
+    rows = int(gigabytes * 2**30 / 4 / FEATURES / 2)
+    table = Ratios(
+        f"An epoch over {gigabytes:g} GB of dense float32 rows, two processes on two cores (best of {EPOCHS})"
+    )
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        engine = DaskEngine(client)
+        engine.hold([lambda index: made_shard(index, rows)] * 2)
+        learner, setup = learner_and_setup(FEATURES, "float32")
+        ours = []
+        for _ in range(EPOCHS + 1):  # the first compiles, and makes the keys of the shuffle
+            began = time.perf_counter()
+            mix(learner, engine.reduce(one_pass, start_of(learner, setup, "uniform", alone=False), joined))
+            ours.append(time.perf_counter() - began)
+        engine.release()
+    gc.collect()
+    halves = [made_shard(index, rows) for index in range(2)]
+    whole = Shard(np.concatenate([half.X for half in halves]), np.concatenate([half.y for half in halves]))
+    del halves
+    learner, setup = learner_and_setup(FEATURES, "float32")
+    theirs = []
+    for _ in range(EPOCHS + 1):
+        began = time.perf_counter()
+        mix(learner, joined([one_pass(whole, start_of(learner, setup, "uniform", alone=True))]))
+        theirs.append(time.perf_counter() - began)
+    best = min(ours[1:]), min(theirs[1:])
+    table.add(f"2 × {rows:,} × {FEATURES}", f"{best[0]:.2f} s", f"{best[1]:.2f} s", best[1] / best[0], 1.6)
+    table.show()
+
+
+@contextmanager
+def dask_engines() -> Iterator[Any]:
+    import distributed
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield DaskEngine(client)
+
+
+@contextmanager
+def spark_session() -> Iterator[Any]:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.memory", "4g")
+            .config("spark.driver.maxResultSize", "2g")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@contextmanager
+def spark_engines() -> Iterator[Any]:
+    from rosenblatt.engines.spark_engine import SparkEngine
+
+    with spark_session() as session:
+        yield SparkEngine(session.sparkContext)
+
+
+def wide_shard(index: int, nonzeros: int) -> Shard:
+    """A few sparse rows over a million features; with many of them, all weights move and dense vectors travel."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(index)
+    rows = 200
+    places = np.sort(rng.integers(0, WIDE, (rows, nonzeros)), axis=1)
+    X = csr_array(
+        (rng.standard_normal(places.size), places.ravel(), np.arange(rows + 1) * nonzeros), shape=(rows, WIDE)
+    )
+    return Shard(X, rng.integers(0, 2, rows), None, index)
+
+
+def overhead(name: str, engines: Any, asked: float) -> None:
+    """What an epoch takes beside its passes at a million weights: the two shards' passes take milliseconds."""
+    table = Ratios(f"{name}: an epoch less its longest pass, 2 shards, 10⁶ weights (seconds; best of 8)")
+    with engines() as engine:
+        for what, nonzeros in (("every weight moves", 20_000), ("few weights move", 50)):
+            engine.hold([lambda index, nonzeros=nonzeros: wide_shard(index, nonzeros)] * 2)
+            learner, setup = learner_and_setup(WIDE, "float64")
+            if nonzeros > 1000:
+                learner.W = 1e-3 * np.random.default_rng(0).standard_normal(learner.W.shape)
+            beside, travelled = [], 0
+            for _ in range(9):  # every epoch from the same weights, so that every one moves as many
+                began = time.perf_counter()
+                start = start_of(learner, setup, "uniform", alone=False)
+                outcome = engine.reduce(one_pass, start, joined)
+                mix(copy.deepcopy(learner), outcome)
+                spent = time.perf_counter() - began
+                beside.append(spent - max(told.seconds for told in outcome.told))
+                travelled = 2 * start.nbytes + sum(told.nbytes for told in outcome.told)
+            best = min(beside[1:])
+            table.add(f"{what}, {travelled / 1e6:.1f} MB", f"{best:.3f} s", f"{asked:g} s", asked / best, 1.0)
+        engine.release()
+    table.show()
+
+
+def against_spark() -> None:
+    """Spark's LogisticRegression against ours on Spark, on the same cached DataFrame, to the same accuracy on it."""
+    rows, width = 200_000, 100
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((rows, width))
+    y = (X @ rng.standard_normal(width) + 3.0 * rng.standard_normal(rows) > 0).astype(np.float64)
+    from rosenblatt.engines import fit_spark
+
+    table = Ratios("LogisticRegression on Spark, 200,000 × 100, two cores, to the same accuracy")
+    with spark_session() as session, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pyarrow as pa
+        from pyspark.ml.classification import LogisticRegression as Theirs
+        from pyspark.ml.functions import array_to_vector
+
+        columns = {
+            "values": pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), width).cast(
+                pa.list_(pa.float64())
+            )
+        }
+        frame = session.createDataFrame(pa.table({**columns, "label": pa.array(y)})).repartition(2)
+        frame = frame.select(array_to_vector("values").alias("features"), "label").persist()
+        frame.count()
+        began = time.perf_counter()
+        theirs = Theirs(maxIter=100, regParam=0.0).fit(frame)
+        their_time = time.perf_counter() - began
+        theirs_right = float(((X @ theirs.coefficients.toArray() + theirs.intercept > 0) == (y > 0)).mean())
+        for passes in (1, 2, 3, 5, 10):
+            began = time.perf_counter()
+            ours = fit_spark(LogisticRegression(max_iter=passes), frame, features="features")
+            our_time = time.perf_counter() - began
+            ours_right = ours.score(X, y)
+            if ours_right >= theirs_right - 5e-4:
+                break
+        words = (
+            f"{our_time:.2f} s, {100 * ours_right:.2f}%",
+            f"{their_time:.2f} s, {100 * theirs_right:.2f}%",
+        )
+        table.add(f"whole fit, {passes} passes", *words, their_time / our_time, 5.0)
+        table.add(
+            "learning, data in place",
+            f"{sum(epoch.seconds for epoch in ours.mixing_.epochs):.2f} s",
+            f"{their_time:.2f} s",
+            their_time / sum(epoch.seconds for epoch in ours.mixing_.epochs),
+            5.0,
+        )
+    table.show()
+
+
+if __name__ == "__main__":
+    main()
