@@ -16,6 +16,7 @@ from rosenblatt.data import open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
 from rosenblatt.service.models import Models
+from rosenblatt.storage import load_learner
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.training import train_on_stream
 
@@ -111,7 +112,11 @@ def streamed(X, y, folder):
 def online(X, y, folder, many):
     learner = OnlineLearner()
     learner.meet([-1, 3, 7])
-    if many:
+    if many == "dicts":
+        for lo in range(0, len(y), 50):
+            part = [dict(zip(NAMES, row, strict=True)) for row in X[lo : lo + 50].tolist()]
+            learner.learn_many(part, y[lo : lo + 50].tolist())
+    elif many:
         learner.learn_many(pd.DataFrame(X, columns=NAMES), y)
     else:
         for row, label in zip(X.tolist(), y.tolist(), strict=True):
@@ -141,6 +146,14 @@ def service(X, y, folder, after):
     models.close()
     learner.W, learner.A = learner.W[:, :5], learner.A[:, :5]
     return learner
+
+
+def command_line(X, y, folder, *options, write=libsvm_file):
+    from tests.cli.commands import run_well
+
+    words = ["fit", write(X, y, folder), "--passes", 1, "--no-shuffle", "-m", folder / "m", *options]
+    run_well([str(word) for word in words])
+    return load_learner(folder / "m")[0]
 
 
 WAYS_IN = {
@@ -174,6 +187,13 @@ WAYS_IN = {
     "service, then its snapshot": lambda X, y, folder: service(X, y, folder, after="snapshot"),
     "service, then a replay of its journal": lambda X, y, folder: service(X, y, folder, after="replay"),
     "service, in bulk": lambda X, y, folder: service(X, y, folder, after="bulk"),
+    "learn_many of dicts": lambda X, y, folder: online(X, y, folder, many="dicts"),
+    "command line": command_line,
+    "command line, csv": lambda X, y, folder: command_line(X, y, folder, write=csv_file),
+    "command line, out of core": lambda X, y, folder: command_line(X, y, folder, "--out-of-core"),
+    "command line, out of core, converted": lambda X, y, folder: command_line(
+        X, y, folder, "--out-of-core", write=converted
+    ),
     "whole file": lambda X, y, folder: learned_from([read_all(csv_file(X, y, folder))]),
 }
 

@@ -257,6 +257,31 @@ def test_a_saved_stream_goes_on_as_if_it_had_never_stopped(tmp_path):
             assert np.array_equal(weights(again, hypothesis), weights(whole, hypothesis))
 
 
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 8}, {"hypothesis": "voted"}, {"forget": 30.0}])
+def test_a_copy_goes_its_own_way(options):
+    import copy
+    import pickle
+
+    X, y = examples()
+    learner = one_by_one(OnlineLearner(**options), X[:100], y[:100])
+    learner.predict_one({"a": 1.0, "b": 2.0, "c": 0.0, "d": 1.0})
+    width = learner.learner.n_features
+    before = learner.learner.weights("averaged").copy()
+    copies = [copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))]
+    for each in copies:
+        one_by_one(each, X[100:], y[100:])
+    assert np.array_equal(learner.learner.weights("averaged")[:, : width + 1], before)
+    one_by_one(learner, X[100:], y[100:])
+    for each in copies:
+        assert np.array_equal(each.learner.weights("averaged"), learner.learner.weights("averaged"))
+
+
+def test_probabilities_of_the_only_class_there_is():
+    learner = OnlineLearner()
+    learner.learn_one({"a": 1}, "x")
+    assert learner.predict_proba_one({"a": 1}) == {"x": 1.0}
+
+
 def test_explanations_add_up():
     learner = one_by_one(OnlineLearner(), *examples(classes=("no", "yes")))
     told = learner.explain_one({"a": 1.0, "b": -2.0, "unknown": 5.0})

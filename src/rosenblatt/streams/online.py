@@ -30,6 +30,22 @@ from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.names import NameSketch
 from rosenblatt.streams.rows_learner import RowsLearner
 
+# What belongs to the desk of one object, and is found out anew by a copy of it.
+DESK = frozenset(
+    (
+        "_truth_of",
+        "_answers",
+        "_held",
+        "_whole",
+        "_layout",
+        "_size",
+        "_names",
+        "_known_desk",
+        "_address",
+        "_room",
+    )
+) | {"_columns", "_rule", "_predict", "_value_bytes", "_truth_there"}
+
 
 class OnlineLearner(RowsLearner):
     """Learns from one example at a time; an example is a dict of named features.
@@ -82,21 +98,7 @@ class OnlineLearner(RowsLearner):
         self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
         if hash_bits:
             self.widen(1 << hash_bits)
-        self._truth_of: dict[Any, int] = {}  # of labels met, as the compiled loop takes them
-        self._answers: list[
-            Any
-        ] = []  # the label of every answer of the compiled loop, ties counted from the end
-        self._held: Example | None = None  # the example on the desk, if it can be predicted as it lies
-        self._whole: Example | None = (
-            None  # the same, if all its names are known, so that it can be learned from
-        )
-        self._layout: Layout | None = None  # how the places on the desk were found
-        self._size = -1  # of the layout
-        self._names: tuple[Any, ...] = ()  # of the example before
-        self._known_desk: Any = None  # whose address this is
-        self._address = 0
-        self._room = Room()
-        self._columns: Columns | None = None  # of the table before
+        self._forget_desk()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,8 +139,8 @@ class OnlineLearner(RowsLearner):
 
         They are probabilities in earnest under the rule ``logistic`` only.
         """
-        if not self.labels:
-            return {}
+        if len(self.labels) < 2:
+            return dict.fromkeys(self.labels, 1.0)
         scores = self._scored(x)[1]
         if scores.size == 1:
             scores = np.array([0.0, scores[0]])
@@ -223,6 +225,31 @@ class OnlineLearner(RowsLearner):
         return found
 
     # Inside
+
+    _of_this_object = RowsLearner._of_this_object | DESK
+    _truth_of: dict[Any, int]  # of labels met, as the compiled loop takes them
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._forget_desk()
+
+    def _forget_desk(self) -> None:
+        """Begin with an empty desk and nothing known about the example before."""
+        self._truth_of = {}
+        self._answers: list[
+            Any
+        ] = []  # the label of every answer of the compiled loop, ties counted from the end
+        self._held: Example | None = None  # the example on the desk, if it can be predicted as it lies
+        self._whole: Example | None = (
+            None  # the same, if all its names are known, so that it can be learned from
+        )
+        self._layout: Layout | None = None  # how the places on the desk were found
+        self._size = -1  # of the layout
+        self._names: tuple[Any, ...] = ()  # of the example before
+        self._known_desk: Any = None  # whose address this is
+        self._address = 0
+        self._room = Room()
+        self._columns: Columns | None = None  # of the table before
 
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
         self._vocabulary, self._sketch = Vocabulary(schema), sketch

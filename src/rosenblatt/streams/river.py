@@ -27,6 +27,7 @@ def _river_learner() -> type:
             rule: str = "rosenblatt",
             multi_class: str = "joint",
             fit_intercept: bool = True,
+            hash_bits: int = 0,
             forget: float | None = None,
             seed: int = 0,
         ) -> None:
@@ -34,6 +35,7 @@ def _river_learner() -> type:
             self.rule = rule
             self.multi_class = multi_class
             self.fit_intercept = fit_intercept
+            self.hash_bits = hash_bits
             self.forget = forget
             self.seed = seed
             self._learner = OnlineLearner(
@@ -41,6 +43,7 @@ def _river_learner() -> type:
                 rule=rule,
                 multi_class=multi_class,
                 fit_intercept=fit_intercept,
+                hash_bits=hash_bits,
                 forget=forget,
                 seed=seed,
             )
@@ -71,6 +74,7 @@ def _river_learner() -> type:
             """Return a number for every class, one in all."""
             return self._learner.predict_proba_one(x)
 
+    RiverLearner.__qualname__ = "RiverLearner"  # by which pickle finds it again
     return RiverLearner
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,16 @@ class RowsLearner:
         self.labels: list[Any] = learner.classes.tolist()  # classes in order, as Python values
         self._learn: Any = None  # the compiled loop of rows, once it is needed
         self._desk = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: not the desk, which lies at its own place in memory."""
+        return {name: value for name, value in vars(self).items() if name not in self._of_this_object}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._learn = self._desk = None
+
+    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_desk"))
 
     # Growing
 
