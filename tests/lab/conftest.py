@@ -30,9 +30,9 @@ def address():
         lab.terminate()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A Chromium without a window."""
+    """A Chromium without a window; let go after each module: while it is held, no test may run an event loop."""
     sync_api = pytest.importorskip("playwright.sync_api")
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
