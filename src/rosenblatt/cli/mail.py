@@ -130,7 +130,9 @@ def sort(
         subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
         print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {subject or '(no subject)'}")
         if why:
-            print("    because: " + "  ".join(f"{word} {_signed(push)}" for word, push in why))
+            rest = mark.score - sum(push for _, push in why)
+            told = [*why, ("all else", rest)]
+            print("    because: " + "  ".join(f"{word} {_signed(push)}" for word, push in told))
 
 
 def _model(folder: Path) -> "tuple[Model, _Known]":

@@ -6,6 +6,7 @@ import time
 import pytest
 from tests.service.mail.messages import letter
 
+from rosenblatt.service.care import Verdict, verify
 from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.mail.features import features
 from rosenblatt.service.mail.marks import IMPORTANT, MODEL, NOT, SETTINGS, Marks
@@ -139,6 +140,7 @@ def test_what_is_taken_back_is_as_if_it_had_never_been_said(tmp_path):
         return fingerprint(models), [(each.number, each.told) for each in desk.box.find("", desk.number, 20)]
 
     after, told = served(models, work)
+    assert verify(tmp_path / "store") == ([], [Verdict(MODEL, 5, after, ())])
     again = Models(tmp_path / "store", **SMALL)
     assert fingerprint(again) == after
     box = Mailbox(again.store.folder)

@@ -97,3 +97,14 @@ def test_commands_beside_a_running_server(taught, tmp_path):
     assert refused.exit_code == 2
     assert str(taught.folder) in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_broken_box_is_said_and_the_api_goes_on(serve, visit, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "mail.sqlite3").write_bytes(
+        b"this is no database, and longer than a header of one is"
+    )
+    server = serve()
+    page = visit(server).page
+    assert "mail.sqlite3: cannot be opened" in page.locator(".mail-empty").inner_text()
+    assert httpx.put(f"{server.address}/v1/models/other").status_code == 201

@@ -35,8 +35,7 @@ class Frame:
 
     def head(self, title: str, other: str, other_path: str, icon: str) -> Any:
         """Draw the heading; returns the place for what the page adds to it."""
-        ui.add_css(css() + (Path(__file__).parent / "mail.css").read_text(encoding="utf-8"))
-        ui.colors(primary="#0072B2")
+        _look()
         self._dark = ui.dark_mode(THEMES[self.theme])
         with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar mail-bar-top"):
             ui.html(f"<h1>{title}</h1>", sanitize=False).classes("mail-title")
@@ -74,3 +73,21 @@ class Frame:
         self.keep(theme=theme)
         self._dark.value = THEMES[theme]
         self._turner.props(f"aria-label='Theme: {theme}'")
+
+
+def _look() -> None:
+    ui.add_css(css() + (Path(__file__).parent / "mail.css").read_text(encoding="utf-8"))
+    ui.colors(primary="#0072B2")
+
+
+def trouble(reason: str) -> None:
+    """Draw what stands where there is no filter to show."""
+    _look()
+    ui.dark_mode(None)
+    with ui.element("main").classes("mail-main"), ui.element("div").classes("mail-empty"):
+        ui.html("<h2>The mail filter cannot be shown</h2>", sanitize=False)
+        ui.label(reason)
+        ui.label(
+            "Stop the server, and restore the file from a copy or move it away; what was learned is in the journal, "
+            "and the API answers meanwhile."
+        )

@@ -1,6 +1,8 @@
 """The pages put onto the application: NiceGUI behind the API's routes, its box opened and closed with the store."""
 
 import contextlib
+import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,7 +12,11 @@ from starlette.routing import Match
 
 from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.mail.teaching import Desk
+from rosenblatt.service.refusals import Refusal
+from rosenblatt.service.service import Service
+from rosenblatt.service.store import StoreBroken
 
+log = logging.getLogger("rosenblatt.service")
 API = ("/v1", "/healthz", "/readyz", "/metrics", "/openapi.json")
 TITLE = "Inbox — mail filter"
 ICON = (
@@ -31,15 +37,8 @@ def mount(app: FastAPI) -> None:
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[Any]:
-        async with inner(app) as state:
-            service = app.state.service
-            box = Mailbox(service.models.store.folder)
-            app.state.desk = Desk(service, box)
-            try:
-                await app.state.desk.settle()
-                yield state
-            finally:
-                box.close()
+        async with inner(app) as state, _desk(app.state.service) as app.state.desk:
+            yield state
 
     app.router.lifespan_context = life
     if not _served:
@@ -50,19 +49,48 @@ def mount(app: FastAPI) -> None:
     pages.app = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
 
 
+@contextlib.asynccontextmanager
+async def _desk(service: Service) -> AsyncIterator[Desk | str]:
+    """Yield the filter, or why there is none: a broken box must not keep the API from being served."""
+    try:
+        box = Mailbox(service.models.store.folder)
+    except StoreBroken as error:
+        log.error("the mail filter is not served", extra={"reason": str(error)})  # noqa: TRY400 (said to people)
+        yield str(error)
+        return
+    desk = Desk(service, box)
+    try:
+        await desk.settle()
+    except (Refusal, sqlite3.Error) as error:
+        log.error("answers about mail wait to be learned", extra={"reason": str(error)})  # noqa: TRY400 (later)
+    try:
+        yield desk
+    finally:
+        box.close()
+
+
 def _register(ui: Any) -> None:
     from fastapi import Request
 
+    from rosenblatt.service.pages.frame import trouble
     from rosenblatt.service.pages.inbox import InboxPage
     from rosenblatt.service.pages.model_page import ModelPage
 
     @ui.page("/", title=TITLE)  # type: ignore[untyped-decorator]
     async def inbox(request: Request) -> None:
-        await InboxPage(_served[0].state.desk, dict(request.query_params)).show()
+        desk = _served[0].state.desk
+        if isinstance(desk, str):
+            trouble(desk)
+        else:
+            await InboxPage(desk, dict(request.query_params)).show()
 
     @ui.page("/model", title="Model — mail filter")  # type: ignore[untyped-decorator]
     async def model(request: Request) -> None:
-        await ModelPage(_served[0].state.desk, dict(request.query_params)).show()
+        desk = _served[0].state.desk
+        if isinstance(desk, str):
+            trouble(desk)
+        else:
+            await ModelPage(desk, dict(request.query_params)).show()
 
 
 class _BehindTheApi:

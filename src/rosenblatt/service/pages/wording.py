@@ -41,13 +41,15 @@ def mark(found: Mark) -> str:
 
 
 def because(why: Iterable[Said], found: Mark) -> str:
-    """Write the reasons; those that speak for the mark are bold."""
-    parts = []
+    """Write the reasons, those that speak for the mark in bold, and what all else adds: they sum to the score."""
+    parts, rest = [], found.score
     for word, push in why:
+        rest -= push
         for_it = (push > 0) == (found.score > 0)
         name = f"<b>{escape(word)}</b>" if for_it else escape(word)
         parts.append(f'<span class="mail-reason {_side(push)}">{name} {number(push)}</span>')
     if parts:
+        parts.append(f'<span class="mail-reason">all else {number(rest)}</span>')
         return f"because: {' '.join(parts)}"
     lean = "" if found.label == UNDECIDED else "; it goes by what most mail has been"
     return f"because: no word in it is known yet{lean}"
