@@ -103,7 +103,8 @@ def test_the_page_and_the_library_agree(visit):
         assert float(cells[6]) == pytest.approx(line["sqnorm"], rel=1e-3)
     told = page.locator('[data-part="weights"]').inner_text().replace("−", "-").replace("\n", "")
     numbers = [float(part) for part in re.findall(r"= (-?\d+\.\d+)", told)]
-    np.testing.assert_allclose(numbers, [model.intercept_[0], *model.coef_[0]], atol=0.006)
+    margin = (y * (X @ model.coef_[0] + model.intercept_[0])).min() / np.linalg.norm(model.coef_[0])
+    np.testing.assert_allclose(numbers, [model.intercept_[0], *model.coef_[0], margin], atol=0.006)
 
 
 def test_points_are_dragged_flipped_and_erased(visit):

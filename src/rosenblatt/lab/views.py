@@ -119,7 +119,13 @@ def weights_line(session: PlaygroundSession) -> str:
     if model is None or weights is None:
         return ""
     names = ["b", *(f"w<sub>{escape(name)}</sub>" for name in model.space.names())]
-    return ", ".join(f"{name} = {_signed(float(value))}" for name, value in zip(names, weights, strict=True))
+    told = ", ".join(f"{name} = {_signed(float(value))}" for name, value in zip(names, weights, strict=True))
+    measured = session.losses() if weights[1:].any() else None
+    return (
+        told
+        if measured is None
+        else f"{told}<br>margin on the data: min y f(x)/‖w‖ = {_signed(measured.margin)}"
+    )
 
 
 def _tau(tau: float) -> str:
