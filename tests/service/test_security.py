@@ -88,6 +88,8 @@ def test_a_browser_signs_in_with_a_cookie_that_scripts_cannot_read(guarded):
     page = guarded.client.get("/", headers={"accept": "text/html"})
     assert page.status_code == 401
     assert "<form" in page.text
+    assert "style-src 'unsafe-inline'" in page.headers["content-security-policy"]
+    assert len(page.headers.get_list("content-security-policy")) == 1
     wrong = guarded.client.post("/sign-in", data={"token": "<script>"})
     assert wrong.status_code == 401
     assert "<script>" not in wrong.text

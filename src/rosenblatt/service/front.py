@@ -19,7 +19,7 @@ from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Predictions, Problem
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.refusals import BadMessage, Left, Refusal, TimedOut, TooLarge, WrongType
-from rosenblatt.service.security import API_HEADERS, SECURITY_HEADERS, Guard, Unauthorised, need
+from rosenblatt.service.security import API_HEADERS, PAGE_HEADERS, SECURITY_HEADERS, Guard, Unauthorised, need
 from rosenblatt.service.service import Service, one
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.sign_in import PATH as SIGN_IN
@@ -279,7 +279,7 @@ async def _send(send: Send, answer: Answer, number: str) -> None:
         *answer.headers,
         (b"content-length", str(len(answer.body)).encode()),
         (b"x-request-id", number.encode()),
-        *API_HEADERS,
+        *(API_HEADERS if answer.headers[0] is JSON else PAGE_HEADERS),
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

@@ -18,7 +18,10 @@ OPEN_PATHS = ("/healthz", "/readyz", "/sign-in")
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # without any, a browser would not say where our own forms come from
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (
@@ -27,6 +30,10 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
         b"img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; "
         b"base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
     ),
+)
+PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (  # of pages that say themselves what they load
+    *SECURITY_HEADERS[:5],
+    (b"cache-control", b"no-store"),
 )
 API_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -73,11 +80,11 @@ class Guard:
         host = headers.get(b"host", b"")
         if not self._host_is_ours(host):
             raise Misdirected(
-                f"host {host[:80]!r} is not one of this service; name it with --allow-host if it should be"
+                f"host {_shown(host)} is not one of this service; name it with --allow-host if it should be"
             )
         origin = headers.get(b"origin")
         if origin is not None and not self._same_site(origin, host):
-            raise Forbidden(f"requests from {origin[:80]!r} are not taken: only from pages of this service")
+            raise Forbidden(f"requests from {_shown(origin)} are not taken: only from pages of this service")
         if headers.get(b"sec-fetch-site") == b"cross-site" and headers.get(b"sec-fetch-mode") != b"navigate":
             raise Forbidden("requests from pages of other sites are not taken")
         if not self._tokens:
@@ -113,6 +120,10 @@ def need(scope: str, wanted: str) -> None:
     """Raise a refusal where a scope does not include the wanted one."""
     if SCOPES.index(scope) < SCOPES.index(wanted):
         raise Forbidden(f"this token may {scope}; here {wanted} is needed")
+
+
+def _shown(header: bytes) -> str:
+    return repr(header[:80].decode("latin-1"))
 
 
 def _host_name(host: bytes) -> str:

@@ -1,0 +1,36 @@
+"""Signing in, in a real browser: the page asks for a token, a wrong one stays out, a right one comes in."""
+
+import shutil
+
+import pytest
+from tests.service.server import served
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+def page():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium here")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=["--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
+
+
+def test_a_person_signs_in(tmp_path, page):
+    with served(tmp_path / "store", tokens=(("admin", TOKEN),)) as service:
+        page.goto(f"{service.url}/v1/models")
+        assert "a token is needed" in page.content()
+        page.goto(f"{service.url}/")
+        page.get_by_label("Token").fill("not the token")
+        page.get_by_role("button", name="Sign in").click()
+        assert "not known here" in page.get_by_role("alert").inner_text()
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{service.url}/")
+        assert page.evaluate("document.cookie") == ""  # scripts cannot read it
+        page.goto(f"{service.url}/v1/models")
+        assert '"models":[]' in page.content()
