@@ -13,7 +13,7 @@ IMAGES = Path(__file__).parent / "images"
 COLOURS = 256  # of a picture: its file is half as large, and looks the same
 SIZES = {1440: 900, 390: 844}
 PAGES = {
-    "playground": "/?clock=31",
+    "playground": "/?clock=29",
     "proof": "/?data=xor&n=12&clock=20&proof=yes",
     "side-by-side": "/?data=moons&noise=0.5&space=kernel-rbf&clock=80&beside=perceptron.logistic.max-margin",
     "game": "/game?rounds=12",

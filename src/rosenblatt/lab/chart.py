@@ -9,6 +9,7 @@ import numpy as np
 
 WIDTH, HEIGHT = 420, 176
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 28, 42
+MOST = 400  # points of a line; more cannot be told apart
 FEW = 24  # points that are also drawn as dots
 FAR = 8.0  # a bound this many times the run is drawn on a logarithmic scale
 
@@ -100,7 +101,8 @@ class _Scale(NamedTuple):
 
 def _line(curve: Curve, right: float, scale: _Scale) -> str:
     points, before = [], None
-    for x, y in zip(curve.x, curve.y, strict=True):
+    kept = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), MOST)).astype(int))
+    for x, y in ((curve.x[k], curve.y[k]) for k in kept):
         px, py = LEFT + (WIDTH - LEFT - RIGHT) * float(x) / right, scale.at(float(y))
         if curve.stairs and before is not None:
             points.append(f"{px:.1f},{before:.1f}")
