@@ -94,6 +94,19 @@ def plain() -> Server:
     return Server(["-m", "benchmarks.service_plain", str(port)], port)
 
 
+def flush_seconds(folder: Path) -> float:
+    """Return how long the disk takes to make 8 kB durable, in the middle of 50 tries."""
+    took = []
+    with (folder / "flushed").open("wb") as file:
+        for _ in range(50):
+            began = time.perf_counter()
+            file.write(bytes(8192))
+            file.flush()
+            os.fsync(file.fileno())
+            took.append(time.perf_counter() - began)
+    return sorted(took)[25]
+
+
 def rates(table: Ratios, folder: Path) -> None:
     """Predict against plain FastAPI, feedback against predict, and the tail of predict while feedback runs."""
     service, peer = ours(folder), plain()
@@ -188,10 +201,15 @@ def restart(table: Ratios, folder: Path) -> None:
 def main() -> None:
     table = Ratios(f"the service on loopback; load by {tool()}, which shares {os.cpu_count()} cores with it")
     with tempfile.TemporaryDirectory() as folder:
+        flush = flush_seconds(Path(folder))
         rates(table, Path(folder) / "rates")
         memory(table, Path(folder) / "rates")
         restart(table, Path(folder) / "restart")
     table.show()
+    console.print(
+        f"a flush of this disk took {1000 * flush:.2f} ms before the run: 16 connections that wait for theirs make at most "
+        f"{16 / flush:,.0f} feedbacks a second"
+    )
     if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
         console.print("the machine was busy with other things: trust the ratios, not the rates")
 
