@@ -206,9 +206,10 @@ def main() -> None:
         memory(table, Path(folder) / "rates")
         restart(table, Path(folder) / "restart")
     table.show()
+    most = 16 / flush
     console.print(
-        f"a flush of this disk took {1000 * flush:.2f} ms before the run: 16 connections that wait for theirs make at most "
-        f"{16 / flush:,.0f} feedbacks a second"
+        f"a flush of this disk took {1000 * flush:.2f} ms before the run: "
+        f"16 connections that wait for theirs make at most {most:,.0f} feedbacks a second"
     )
     if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
         console.print("the machine was busy with other things: trust the ratios, not the rates")

@@ -237,6 +237,17 @@ def test_slow_requests_are_closed_and_too_many_connections_refused(tmp_path, mon
         assert b"retry-after: 1" in answers[-1]
 
 
+def test_endless_headers_are_cut_short(open_to_all):
+    host, _, port = open_to_all.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as wire:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
+        endless = b"".join(b"x-%d: %s\r\n" % (at, b"y" * 1000) for at in range(50_000))
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            wire.sendall(endless)
+    big = {f"x-{at}": "y" * 1000 for at in range(20)}
+    assert open_to_all.client.get("/healthz", headers=big).status_code == 200
+
+
 async def echo(scope, receive, send):
     """Say back what a websocket says."""
     while True:

@@ -6,6 +6,7 @@ from rosenblatt.service.settings import Settings
 
 SECONDS = 15.0  # in which headers must come, and so much of a body:
 LEAST_BYTES = 1024
+MOST_HEADER_BYTES = 64 << 10
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"content-length: 89\r\n\r\n"
@@ -26,6 +27,7 @@ def careful_protocol(settings: Settings) -> Any:
         _timer: Any = None
         _arrived = 0  # bytes, since the timer was set
         _refused = False
+        _in_headers = False
 
         def connection_made(self, transport: Any) -> None:
             if len(self.connections) >= settings.most_connections:
@@ -42,16 +44,21 @@ def careful_protocol(settings: Settings) -> Any:
                 super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if not self._refused:
-                self._arrived += len(data)
-                super().data_received(data)
+            if self._refused:
+                return
+            self._arrived += len(data)
+            super().data_received(data)
+            if self._in_headers and self._arrived > MOST_HEADER_BYTES and not self.transport.is_closing():
+                self.transport.close()
 
         def on_message_begin(self) -> None:
+            self._in_headers = True
             if self._timer is None:
                 self._wait()
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
+            self._in_headers = False
             self._arrived = LEAST_BYTES  # the body's time begins
             super().on_headers_complete()
 
