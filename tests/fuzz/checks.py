@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from itertools import cycle
 
 import numpy as np
 from tests.fuzz import plain
@@ -12,7 +11,7 @@ from rosenblatt.data.delimited import Header, read_rows
 from rosenblatt.data.json_lines import BadValue, JsonExamples
 from rosenblatt.data.kinds import numbers
 from rosenblatt.data.lines import Block
-from rosenblatt.data.scanners import libsvm, vw
+from rosenblatt.data.scanners import libsvm, table_check, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.words import Words
 
@@ -22,11 +21,20 @@ COLUMNS = ["a", "b", "c"]
 @contextlib.contextmanager
 def guarded():
     """Let the compiled scanners read from memory that ends where they must stop."""
-    places = cycle([Guarded() for _ in range(4)])  # a scanner may be called while another's text is looked at
-    modules = (libsvm, vw, plain_numbers)
+    places: list[Guarded] = []
+
+    def holding(text):
+        """Use a place that nobody looks at: a scanner may call another."""
+        free = next((place for place in places if place.free), None)
+        if free is None:
+            free = Guarded()
+            places.append(free)
+        return free.holding(text)
+
+    modules = (libsvm, vw, plain_numbers, table_check)
     before = [module.as_bytes for module in modules]
     for module in modules:
-        module.as_bytes = lambda text: next(places).holding(text)
+        module.as_bytes = holding
     try:
         yield
     finally:
@@ -88,6 +96,12 @@ def check_csv(text):
             values = numbers(found.columns[name])
             expected = [np.nan if row[place] is None else row[place] for row in read]
             assert np.array_equal(values, np.array(expected, float), equal_nan=True)
+        plain_block = table_check.check_numbers(text, separator, 3)
+        if plain_block != table_check.NOT_PLAIN:
+            assert not bad
+            assert all(np.isfinite(row).all() for row in read)
+            whole = all(row[2] == round(row[2]) and abs(row[2]) < 2**53 for row in read)
+            assert plain_block == table_check.FRACTIONS or whole
         scanned = plain_numbers.scan_numbers(text, separator, np.array([1, 0, 2]), 2)
         if scanned is not None:
             assert not bad

@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+import weakref
 
 import numpy as np
 
@@ -20,6 +21,12 @@ class Guarded:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.mprotect(ctypes.c_void_p(last), ctypes.c_size_t(mmap.PAGESIZE), NO_ACCESS):
             raise OSError(ctypes.get_errno(), "mprotect")
+        self._looked_at = lambda: None
+
+    @property
+    def free(self):
+        """Whether the text it held last is no longer looked at."""
+        return self._looked_at() is None
 
     def holding(self, text):
         """Return the bytes of a text as scanners see them, at the end of the memory that may be read."""
@@ -30,4 +37,5 @@ class Guarded:
         data.flags.writeable = True
         data[:] = np.frombuffer(text, np.uint8)
         data.flags.writeable = False
+        self._looked_at = weakref.ref(data)
         return data

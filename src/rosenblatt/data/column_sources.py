@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
+from rosenblatt.data.kinds import PlainNumbers
 from rosenblatt.data.lines import Block, blocks_after_head
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners.numbers import scan_numbers
+from rosenblatt.data.scanners.table_check import FRACTIONS, NOT_PLAIN, WHOLE, check_numbers
 from rosenblatt.data.unpacking import how_packed
 
 ROWS_AT_ONCE = 1 << 16
@@ -28,6 +30,9 @@ class ColumnSource(Protocol):
 
         ``side_by_side`` allows text that is all numbers to be told as numbers.
         """
+
+    def look(self, target: str | None) -> Iterator[Rows]:
+        """Yield blocks of all columns, told only as well as is needed to find their kinds."""
 
 
 class DelimitedSource:
@@ -62,8 +67,29 @@ class DelimitedSource:
             columns |= {name: found.others[k] for k, name in enumerate(names[side_by_side:])}
             return Rows(columns, block.first_line + found.lines, [], found.values)
 
-        blocks = (block for block in map(self._after_header, blocks_after_head(self.path)) if block.text)
-        yield from in_order(read, enumerate(blocks))
+        yield from in_order(read, enumerate(self._blocks()))
+
+    def look(self, target: str | None) -> Iterator[Rows]:
+        """Yield blocks of strings or numbers, or say only that all are plain numbers. The first is always strings."""
+        names, slots = self.names, np.arange(len(self.names))
+        last = target is None or target == names[-1]
+
+        def see(numbered: tuple[int, Block]) -> Rows:
+            at, block = numbered
+            separator = self.header.separator
+            plain = check_numbers(block.text, separator, len(names)) if at and last else NOT_PLAIN
+            if plain == WHOLE or (plain == FRACTIONS and target is None):
+                columns = {name: PlainNumbers(name == target) for name in names}
+                return Rows(columns, np.empty(0, np.int64), [])
+            found = scan_numbers(block.text, separator, slots, len(names)) if at else None
+            if found is None:
+                return read_rows(block, self.header, names)
+            return Rows({name: found.values[:, k] for k, name in enumerate(names)}, found.lines, [])
+
+        yield from in_order(see, enumerate(self._blocks()))
+
+    def _blocks(self) -> Iterator[Block]:
+        return (block for block in map(self._after_header, blocks_after_head(self.path)) if block.text)
 
     def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:
         """Return where each column goes among those wanted, or -1; nothing where numbers are not asked for."""
@@ -81,6 +107,10 @@ class DelimitedSource:
 
 class ParquetSource:
     """A Parquet file."""
+
+    def look(self, target: str | None) -> Iterator[Rows]:
+        """Yield all columns."""
+        return self.rows(self.names)
 
     def __init__(self, path: str) -> None:
         import pyarrow as pa
@@ -109,6 +139,10 @@ class ParquetSource:
 
 class ArrowSource:
     """An Arrow IPC file or stream."""
+
+    def look(self, target: str | None) -> Iterator[Rows]:
+        """Yield all columns."""
+        return self.rows(self.names)
 
     def __init__(self, path: str) -> None:
         self.path = path

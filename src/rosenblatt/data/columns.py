@@ -58,12 +58,12 @@ class ColumnExamples(Examples):
             self._schema = learn_schema(self._columns, features, self._target, self._wish, self._look)
         return self._schema
 
-    def _columns(self, side_by_side: int = 0) -> Iterator[Strings]:
+    def _columns(self) -> Iterator[Strings]:
         names = self._sources[0].names
-        return (rows.columns for source in self._sources for rows in source.rows(names, side_by_side))
+        return (rows.columns for source in self._sources for rows in source.rows(names))
 
     def _look(self) -> Iterator[Strings]:
-        return self._columns(len(self._sources[0].names))
+        return (rows.columns for source in self._sources for rows in source.look(self._target))
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema

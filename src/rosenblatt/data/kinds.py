@@ -1,6 +1,6 @@
 """What a column may be, by the values seen so far: numeric, discrete or text."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,12 @@ from rosenblatt.data.words import looks_like_text
 
 MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "null", "NULL", "None"])
 TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
+
+
+class PlainNumbers(NamedTuple):
+    """A column of numbers that nobody has read yet."""
+
+    whole: bool  # all are certainly integers, and exact in a float64
 
 
 class Kind:
@@ -43,7 +49,11 @@ class Kind:
         return "integer" if self.all_integers else "number"
 
     def see(self, column: Any) -> None:
-        """Take in the values of a block: strings or numbers of Arrow's, or numpy's numbers, all of them finite."""
+        """Take in the values of a block: strings or numbers of Arrow's; numpy's or other plain numbers, all finite."""
+        if isinstance(column, PlainNumbers):
+            self.any_value = True
+            self.all_integers &= column.whole
+            return
         if isinstance(column, np.ndarray):
             self.any_value |= column.size > 0
             self.all_integers = self.all_integers and bool((column == np.rint(column)).all())

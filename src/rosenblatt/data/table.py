@@ -55,18 +55,16 @@ class TableExamples(Examples):
         return (rows.columns for rows in self._rows(self._header.names))
 
     def _look(self) -> Iterator[Strings]:
-        return (rows.columns for rows in self._rows(self._header.names, len(self._header.names)))
+        first, count = None, 0
+        for rows in DelimitedSource(self.path, self._header).look(self._target):
+            first, count = (rows if count == 0 else None), count + 1
+            yield rows.columns
+        self._only_block = first
 
     def _rows(self, wanted: list[str], side_by_side: int = 0) -> Iterator[Rows]:
         if self._only_block is not None:
-            yield self._only_block
-            return
-        first, count = None, 0
-        for rows in DelimitedSource(self.path, self._header).rows(wanted, side_by_side):
-            first, count = (rows if count == 0 else None), count + 1
-            yield rows
-        if set(wanted) == set(self._header.names):
-            self._only_block = first
+            return iter([self._only_block])
+        return DelimitedSource(self.path, self._header).rows(wanted, side_by_side)
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema

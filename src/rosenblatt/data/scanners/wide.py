@@ -83,6 +83,16 @@ def first_bit(typing: Any, mask: Any) -> Any:
 
 
 @intrinsic
+def bits_in(typing: Any, mask: Any) -> Any:
+    """Return how many bits are set."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), emit
+
+
+@intrinsic
 def leading_zeros(typing: Any, number: Any) -> Any:
     """Return how many zero bits stand above the highest bit, 64 where there is none."""
 
