@@ -53,6 +53,8 @@ def import_(
       rosenblatt mail import takeout.mbox --important Starred --rest Inbox --data ~/mail-filter
     """
     need_service()
+    from itertools import chain
+
     from rosenblatt.service.mail.box import Mailbox
     from rosenblatt.service.mail.folders import sorted_mail
     from rosenblatt.service.mail.marks import MODEL
@@ -62,13 +64,15 @@ def import_(
     path = path.expanduser()
     if not path.exists():
         refuse(f"{path}: no such file or folder")
+    found = (each for each in sorted_mail(path, important, rest) if each.label)
+    first = next(found, None)  # what cannot be read makes no store
+    if first is None:
+        refuse(f"{path}: no message in it")
     models = Models(_folder(data))
     try:
         box = Mailbox(models.store.folder)
         try:
-            told = import_sorted(
-                models, box, (each for each in sorted_mail(path, important, rest) if each.label)
-            )
+            told = import_sorted(models, box, chain([first], found))
         finally:
             box.close()
         info = models.info(MODEL)

@@ -10,7 +10,7 @@ def test_the_model_page_tells_what_was_learned_and_gives_it_away(taught, visit, 
     assert any(word in words[1] for word in ("sale", "discount", "offer"))
     note = page.locator(".mail-note", has_text="at most (R/γ)² =")
     note.wait_for()
-    bound = float(note.inner_text().rpartition("= ")[2].split()[0].replace(",", ""))
+    bound = float(note.inner_text().rpartition("(R/γ)² = ")[2].split()[0].replace(",", ""))
     mistakes = int(page.locator(".mail-fact", has_text="marked wrong before").locator("b").inner_text())
     assert 0 < mistakes <= bound
     lines = page.locator(".mail-ledger tbody tr")

@@ -73,7 +73,7 @@ class ModelPage:
         async def add_bound() -> None:
             found = await asyncio.to_thread(bound_for, service.models.store, model)
             drawn.set_content(_mistakes(past, found))
-            note.set_content(_about(found))
+            note.set_content(_about(found, model.learner.rows))
 
         ui.timer(0.05, add_bound, once=True)
 
@@ -148,17 +148,19 @@ def _accuracy(past: History) -> str:
     return chart("progressive accuracy", "messages seen", lines, "no message yet")
 
 
-def _about(found: Bounded | str) -> str:
+def _about(found: Bounded | str, seen: int) -> str:
     if isinstance(found, str):
         return escape(found[0].upper() + found[1:]) + "."
+    loose = f" More than the {seen:,} seen: it says little here." if found.bound >= seen else ""
     if found.separable:
         return (
             f"These messages can be separated with margin γ = {found.margin:.3f} within radius R = {found.radius:.2f}: "
-            f"whatever their order, the passive-aggressive rule makes at most (R/γ)² = {found.bound:,.0f} mistakes."
+            "whatever their order, the passive-aggressive rule makes at most "
+            f"(R/γ)² = {found.bound:,.0f} mistakes.{loose}"
         )
     return (
         "No hyperplane that was found separates these messages: the bound max(R², 1/C)(‖u‖² + 2C Σ loss) "
-        f"allows {found.bound:,.0f} mistakes on them (Crammer et al. 2006, Theorem 4)."
+        f"allows {found.bound:,.0f} mistakes on them (Crammer et al. 2006, Theorem 4).{loose}"
     )
 
 

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
@@ -31,6 +32,10 @@ _served: list[
 
 def mount(app: FastAPI) -> None:
     """Serve the pages under the paths that the API leaves free."""
+    if find_spec("nicegui") is None:
+        raise ValueError(
+            "the pages need NiceGUI: pip install 'rosenblatt[service]', or serve with --no-pages"
+        )
     from nicegui import ui
 
     inner = app.router.lifespan_context
