@@ -27,26 +27,24 @@ def same_learner(one, other):
     assert one.rows_seen == other.rows_seen
 
 
-def kill_this_process():
-    os.kill(os.getpid(), signal.SIGKILL)
+def deadly_makers(X, y, shards, epoch, marker, whom="worker"):
+    """Return makers of shards, the first of which kills its worker in the middle of one epoch, once in all.
 
+    On Spark the ``executor`` dies: the Java process above the Python worker. Everything here is local, so that it
+    travels by value to workers that cannot import the tests.
+    """
 
-def kill_the_executor():
-    """Kill the Java process above this Python worker."""
-    pid = os.getppid()
-    while pid > 1:
-        if "CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_text():
-            os.kill(pid, signal.SIGKILL)
-            return
-        status = Path(f"/proc/{pid}/status").read_text()
-        pid = int(status.partition("PPid:")[2].split()[0])
-    raise AssertionError("no executor above this process")
+    def kill():
+        pid = os.getpid()
+        while (
+            whom == "executor"
+            and "CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_text()
+        ):
+            pid = int(Path(f"/proc/{pid}/status").read_text().partition("PPid:")[2].split()[0])
+        assert pid > 1, "no executor above this process"
+        os.kill(pid, signal.SIGKILL)
 
-
-def deadly_makers(X, y, shards, epoch, marker, kill):
-    """Return makers of shards, the first of which kills in the middle of one epoch, once in all."""
-
-    class Deadly(Shard):  # local, so that it travels by value
+    class Deadly(Shard):
         def visits(self, setup, number):
             if number == epoch and self.index == 0:
                 try:

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from tests.cli.commands import run_well
-from tests.engines.data import deadly_makers, kill_the_executor, noisy, same_learner
+from tests.engines.data import deadly_makers, noisy, same_learner
 
 from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
@@ -133,7 +133,7 @@ def test_other_estimators(frame, estimator):
 
 def test_a_tree_of_many_shards_has_the_shape_it_has_everywhere(spark):
     X, y = noisy(rows=60)
-    makers = deadly_makers(X, y, 20, None, "", None)
+    makers = deadly_makers(X, y, 20, None, "")
     engine = SparkEngine(spark.sparkContext)
     try:
         engine.hold(makers)
@@ -177,7 +177,7 @@ def test_an_executor_killed_in_the_middle_of_an_epoch_changes_nothing(spark, tmp
     marker = tmp_path / "killed"
     engine = SparkEngine(spark.sparkContext)
     try:
-        engine.hold(deadly_makers(X, y, 4, epoch, str(marker), kill_the_executor))
+        engine.hold(deadly_makers(X, y, 4, epoch, str(marker), "executor"))
         here = fit_on(engine, Perceptron(max_iter=2))
     finally:
         engine.release()
