@@ -17,7 +17,7 @@ export default {
               :stroke="i === drawing.chosen ? '#0072B2' : 'var(--faint)'" :stroke-width="i === drawing.chosen ? 4 : 1.5" />
         <circle v-else :cx="n.x" :cy="n.y" r="30" fill="var(--raised)" :stroke="i === drawing.chosen ? '#0072B2' : 'var(--ink)'"
                 :stroke-width="i === drawing.chosen ? 4 : 2" />
-        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="n.name.length > 4 ? 16.2 : 17" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
+        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="n.name.length > 3 ? 16.1 : 17" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
       </g>
     </svg>
   </div>`,

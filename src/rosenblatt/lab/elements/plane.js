@@ -40,10 +40,10 @@ export default {
             v-bind="stroke(l[4])" :data-part="l[4]" />
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="var(--ink)" opacity="0.16" data-part="halo" />
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="none" stroke="var(--ink)" :stroke-width="2*k" />
-      <g fill="#0072B2" stroke="var(--paper)" :stroke-width="k">
+      <g fill="#0072B2" stroke="var(--paper)" :stroke-width="k" :style="small ? {} : {willChange: 'transform'}">
         <circle v-for="(p, i) in plus" :key="'p'+i" v-memo="[p[0], p[1], k, mark]" :cx="p[0]*100" :cy="-p[1]*100" :r="mark*k" data-part="plus" />
       </g>
-      <g fill="#E69F00" stroke="var(--paper)" :stroke-width="k">
+      <g fill="#E69F00" stroke="var(--paper)" :stroke-width="k" :style="small ? {} : {willChange: 'transform'}">
         <rect v-for="(p, i) in minus" :key="'n'+i" v-memo="[p[0], p[1], k, mark]" :x="p[0]*100-mark*k" :y="-p[1]*100-mark*k" :width="2*mark*k"
               :height="2*mark*k" data-part="minus" />
       </g>
