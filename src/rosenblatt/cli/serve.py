@@ -68,7 +68,6 @@ def serve(
       rosenblatt serve --host 0.0.0.0 --token-file tokens --allow-host mail.example.org --check
     """
     need_service()
-    from rosenblatt.service.logs import set_up
     from rosenblatt.service.serving import serve as run
     from rosenblatt.service.settings import Settings, usual_folder
     from rosenblatt.service.tokens import read_tokens
@@ -88,7 +87,6 @@ def serve(
     if check:
         _check(settings, json)
         return
-    set_up()
     run(settings)
 
 

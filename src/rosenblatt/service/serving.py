@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from rosenblatt.service.logs import set_up
 from rosenblatt.service.settings import Settings
 
 log = logging.getLogger("rosenblatt.service")
@@ -109,14 +110,16 @@ def serve(settings: Settings) -> None:
     """Serve until told to stop; then answer what was asked, write snapshots, and return."""
     from rosenblatt.service.models import Models
 
-    for remark in check(settings):
-        log.warning(remark)
+    remarks = check(settings)
     models = Models(settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
     try:
         sock = listening(settings)
     except BaseException:
         models.close(snapshot=False)
         raise
+    set_up()
+    for remark in remarks:
+        log.warning(remark)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(100_000, 50, 100)  # requests make no cycles; looking for some takes longer than they do
     with sock, contextlib.suppress(KeyboardInterrupt):
