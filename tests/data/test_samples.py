@@ -99,3 +99,10 @@ def test_a_model_of_a_sample_reads_a_table(tmp_path):
 def test_the_target_of_a_sample_is_fixed():
     with pytest.raises(BadInput, match="its target is 'class'"):
         open_examples("sample:iris", target="petal width (cm)")
+
+
+def test_a_sample_is_scaled_when_asked_and_as_it_was_when_trained():
+    plain, scaled = read_all("sample:wine"), read_all("sample:wine", scale=True)
+    expected = (plain.X - plain.X.mean(axis=0)) / plain.X.std(axis=0)
+    np.testing.assert_allclose(scaled.X, expected, atol=1e-9)
+    assert np.array_equal(read_all("sample:wine", schema=scaled.schema).X, scaled.X)

@@ -90,7 +90,7 @@ def open_examples(
 
         if target not in (None, "class"):
             raise BadInput(path, None, f"its target is 'class', not {target!r}: drop the target")
-        return SampleExamples(path, known, batch_rows, skip_bad)
+        return SampleExamples(path, known, batch_rows, skip_bad, scale)
     paths = paths_of(source)
     format = format or find_format(paths[0])
     if format == "folder of files":

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.attributes import scaled
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.scales import Scales
 from rosenblatt.data.schema import Column, LabelKind, Schema, TableSchema
 
 PREFIX = "sample:"
@@ -63,12 +65,24 @@ class SampleExamples(Examples):
 
     format = "sample"
 
-    def __init__(self, source: str, schema: Schema | None, batch_rows: int | None, skip_bad: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        schema: Schema | None,
+        batch_rows: int | None,
+        skip_bad: bool,
+        scale: bool = False,
+    ) -> None:
         super().__init__(source, batch_rows, skip_bad)
         sample = load_sample(source.removeprefix(PREFIX))
         kind: LabelKind = "text" if sample.y.dtype.kind == "U" else "integer"
-        columns = tuple(Column(name) for name in sample.feature_names)
-        self._schema = TableSchema(columns, "class", kind)
+        scales: list[tuple[float, float] | None] = [None] * len(sample.feature_names)
+        if scale:
+            seen = Scales(len(sample.feature_names))
+            seen.see(sample.X)
+            scales = [*seen.found()]
+        columns = zip(sample.feature_names, scales, strict=True)
+        self._schema = TableSchema(tuple(Column(name, scale=own) for name, own in columns), "class", kind)
         self._sample = sample if schema is None else self._as_trained(sample, schema)
 
     @property
@@ -86,7 +100,8 @@ class SampleExamples(Examples):
         return Sample(sample.X[:, [names.index(name) for name in wanted]], sample.y, wanted)
 
     def _blocks(self) -> Iterator[Batch]:
-        yield Batch(self._sample.X, self._sample.y, np.arange(1, self._sample.y.size + 1))
+        X = scaled(self._sample.X.copy(), self._schema)
+        yield Batch(X, self._sample.y, np.arange(1, self._sample.y.size + 1))
 
 
 def _shipped(file: str, names: list[str], n_comment: int = 1) -> tuple[NDArray[np.float64], list[str]]:

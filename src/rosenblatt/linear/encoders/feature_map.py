@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 KINDS = ("squares", "products", "polynomial")
 
@@ -85,7 +85,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return names such as ``x0^2`` and ``x0 x1``."""
         check_is_fitted(self)
-        names_in = _check_feature_names_in(self, input_features)
+        names_in = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # as they came
         if self.names is not None:
             return np.array(self.names, dtype=object)
         if callable(self.kind):
