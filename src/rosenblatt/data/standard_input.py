@@ -52,7 +52,6 @@ class StandardInput:
             atexit.register(kept.close)
             with self.reader() as reader:
                 shutil.copyfileobj(reader, kept, 1 << 20)
-            atexit.register(kept.close)
             self._kept = kept
 
     def close(self) -> None:
