@@ -5,5 +5,6 @@
 - :mod:`~rosenblatt.service.mail.box`: the messages and what was said about them, in a database beside the journal.
 - :mod:`~rosenblatt.service.mail.marks`: the marks of many messages, from one look at the weights.
 - :mod:`~rosenblatt.service.mail.folders`: what is already sorted, from mbox, Maildir and folders of ``.eml`` files.
+- :mod:`~rosenblatt.service.mail.bound`: how many mistakes it can make at most, a theorem.
 - :mod:`~rosenblatt.service.mail.teaching`: answers on their way into the journal, one by one or in bulk, and out of it.
 """
