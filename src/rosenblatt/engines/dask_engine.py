@@ -19,6 +19,7 @@ from rosenblatt.engines.shard import Shard
 T = TypeVar("T")
 MOST_TRIES = 5  # of one question
 PATIENCE = 1.0  # seconds after which a wait looks around
+MOST_IDLE = 10  # times that it may find nobody at work
 
 
 class DelayedMaker(NamedTuple):
@@ -28,8 +29,8 @@ class DelayedMaker(NamedTuple):
     given: tuple[Any, ...]
 
 
-class Stranded(Exception):
-    """Shards wait for workers that are gone."""
+class Stranded(RuntimeError):
+    """Answers are due, but nobody is at work on them: shards wait for workers that are gone, or tasks got lost."""
 
 
 class DaskEngine:
@@ -143,15 +144,18 @@ class DaskEngine:
                 future.release()
 
     def _settled(self, futures: list[Any]) -> None:
-        """Wait for futures, looking around from time to time for shards that nobody will ever make."""
+        """Wait for futures, looking around from time to time whether somebody is at work on them."""
         from distributed import wait
 
+        idle = 0
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
             except TimeoutError:
-                if self._stranded():
-                    raise Stranded from None
+                at_work = any(self._client.processing().values()) or not self._client.nthreads()
+                idle = 0 if at_work else idle + 1
+                if self._stranded() or idle >= MOST_IDLE:
+                    raise Stranded("the Dask cluster has workers, but none works on what was asked") from None
             else:
                 return
 
@@ -166,7 +170,8 @@ class DaskEngine:
             except (FutureCancelledError, FuturesCancelledError, CommClosedError, Stranded):
                 if not left:
                     raise
-                lost = self._stranded()
+                held = self._client.who_has(list(self._shards.values()))
+                lost = [at for at, shard in self._shards.items() if not held.get(shard.key)]
                 if lost:
                     self._make(lost)
         raise AssertionError  # the last try returned or raised
