@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MB = int(os.environ.get("ROSENBLATT_BENCH_MB", "100"))
+RUNS = 3  # of everyone; the shortest counts
 FEATURES, NONZEROS = 50_000, 75
 ROW = "{:<58} {:>8} {:>8} {:>7} {:>8} {:>8} {:>7}  {}"
 VW_OPTIONS = "--loss_function hinge --holdout_off --quiet -b 18 --no_stdin"
@@ -74,10 +75,6 @@ def spent(work: Callable[[], Any], repeat: int = 1, cold: Path | None = None) ->
         clocks.append(time.perf_counter() - start)
         processors.append(_processor_seconds() - before)
     return Spent(min(clocks), max(min(processors), 1e-9))
-
-
-def seconds(work: Callable[[], Any], repeat: int = 1) -> Spent:
-    return spent(work, repeat)
 
 
 def _processor_seconds() -> float:
@@ -150,13 +147,13 @@ def libsvm_rows(svm: Path, vw: Path) -> None:
         Perceptron(max_iter=1, tol=None).fit(X, y)
 
     train(svm)  # compiled
-    one = spent(lambda: train(svm), 5)
-    tell("LIBSVM to model, 1 pass, against scikit-learn", spent(scikit), one, "40x")
-    tell("the same, cold", spent(scikit, cold=svm), spent(lambda: train(svm), 2, svm), "")
+    peer, one = spent(scikit, RUNS), spent(lambda: train(svm), RUNS)
+    tell("LIBSVM to model, 1 pass, against scikit-learn", peer, one, "40x")
+    tell("the same, cold", spent(scikit, 1, svm), spent(lambda: train(svm), 1, svm), "")
     train(vw)
-    text = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), 2) if installed("vowpalwabbit") else None
+    text = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), RUNS) if installed("vowpalwabbit") else None
     tell("the same LIBSVM against Vowpal Wabbit, its text", text, one, "3x")
-    tell("Vowpal Wabbit text to model, against Vowpal Wabbit", text, spent(lambda: train(vw), 3), "")
+    tell("Vowpal Wabbit text to model, against Vowpal Wabbit", text, spent(lambda: train(vw), RUNS), "")
     cache_row(svm, vw)
 
 
@@ -193,10 +190,10 @@ def csv_row(csv: Path) -> None:
         Perceptron(max_iter=1, tol=None).fit(table.iloc[:, :-1], table.y)
 
     train(csv)  # compiled
-    peer = spent(pandas, 2) if installed("pandas") else None
-    tell("CSV to model, against pandas and scikit-learn", peer, spent(lambda: train(csv), 3), "5x")
-    cold = spent(pandas, cold=csv) if installed("pandas") else None
-    tell("the same, cold", cold, spent(lambda: train(csv), 2, csv), "")
+    peer = spent(pandas, RUNS) if installed("pandas") else None
+    tell("CSV to model, against pandas and scikit-learn", peer, spent(lambda: train(csv), RUNS), "5x")
+    cold = spent(pandas, 1, csv) if installed("pandas") else None
+    tell("the same, cold", cold, spent(lambda: train(csv), 1, csv), "")
 
 
 def whole_command(folder: Path) -> None:
@@ -211,8 +208,8 @@ def whole_command(folder: Path) -> None:
     ours()
     peer = None
     if installed("vowpalwabbit"):
-        peer = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), 3)
-    tell("whole command, 90 MB, against the vw package", peer, spent(ours, 3), "1.5x")
+        peer = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), RUNS)
+    tell("whole command, 90 MB, against the vw package", peer, spent(ours, RUNS), "1.5x")
 
 
 def online_rows() -> None:
@@ -246,14 +243,14 @@ def online_rows() -> None:
     if installed("river"):
         from river.linear_model import Perceptron
 
-        peer = seconds(lambda: loop(Perceptron()), 3)
+        peer = spent(lambda: loop(Perceptron()), 3)
     tell(
         "predict_one + learn_one, 20,000 examples, against river",
         peer,
-        seconds(lambda: loop(OnlineLearner()), 3),
+        spent(lambda: loop(OnlineLearner()), 3),
         "2x",
     )
-    tell("learn_many by 1,000, against river's loop", peer, seconds(many, 3), "50x")
+    tell("learn_many by 1,000, against river's loop", peer, spent(many, 3), "50x")
 
 
 def memory_row() -> None:
