@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.commands import run_well
@@ -16,6 +17,14 @@ try:
     main()
 except SystemExit as end:
     print(json.dumps({"code": end.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+PEAK = """
+import sys
+from rosenblatt.cli import main
+try:
+    main()
+finally:
+    print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0], file=sys.stderr)
 """
 KILLED_WHILE_WRITING = """
 import os, signal, sys
@@ -144,3 +153,16 @@ def test_rows_may_come_from_standard_input(files):
     labels = start(MAIN, "predict", files / "m", "-", input=text).stdout
     assert set(labels.split()) == {"-1", "1"}
     assert labels.count("\n") == 400
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the kernel does not tell the peak")
+def test_memory_is_honoured_out_of_core(tmp_path):
+    """A shuffle of these rows would hold them all, and copies of them, were it not told otherwise."""
+    row = " ".join(f"{j}:0.{j}" for j in range(1, 400))
+    with (tmp_path / "a.svm").open("w") as file:
+        file.writelines(f"{k % 2} {row} {k % 7 + 400}:1\n" for k in range(9000))
+    words = ["fit", tmp_path / "a.svm", "--out-of-core", "--memory", "300MB", "--passes", "2", "--no-cache"]
+    start(MAIN, *words)  # compiled, which takes memory of its own
+    answer = start(PEAK, *words)
+    assert answer.returncode == 0, answer.stderr
+    assert int(answer.stderr.split()[-1]) < 300 << 10

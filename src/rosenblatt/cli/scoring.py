@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from rosenblatt.cli.learners import Model
 
-MOST_WORK = 100_000_000  # rows × cost of a hypothesis up to which all rows are looked at unless asked for
+MOST_WORK = 30_000_000  # rows × cost of a hypothesis up to which all rows are looked at unless asked for
 
 
 class Accuracy(NamedTuple):

@@ -197,9 +197,9 @@ class BatchFile(Examples):
             self._files(self._numbers(columns["file"], np.int32)),
         )
 
-    def forget(self, at: int) -> None:
-        """Give back the memory of a batch that has been read; it stays in the file."""
-        if len(self._map) < FORGET_ABOVE or not hasattr(self._map, "madvise"):
+    def forget(self, at: int, small_too: bool = False) -> None:
+        """Give back the memory of a batch that has been read; it stays in the file, which is kept if it is small."""
+        if not hasattr(self._map, "madvise") or (len(self._map) < FORGET_ABOVE and not small_too):
             return
         buffers = [
             b for column in self._reader.get_batch(at).columns for b in column.buffers() if b is not None

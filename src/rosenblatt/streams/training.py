@@ -19,7 +19,7 @@ from rosenblatt.streams.gathering import batch_bytes, gathered
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 
 BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # that a shuffle holds at a time, at most
-NEEDED = 200 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
+NEEDED = 235 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
 
 
 class Pass(NamedTuple):
@@ -172,7 +172,7 @@ class _Run:
         if not self.stock or (isinstance(batches, _Direct) and not batches.again):
             return {}
         room = ROOM if self.memory is None else min(ROOM, self._spare() // 4)
-        in_order = _in_order(batches) if isinstance(batches, BatchFile) else batches
+        in_order = _in_order(batches, self._tight) if isinstance(batches, BatchFile) else batches
         self.learner.standings = take_stock(self.learner, in_order, room)
         return self.learner.standings
 
@@ -180,9 +180,15 @@ class _Run:
         if isinstance(batches, _Direct):
             return iter(batches)
         if not self.shuffle:
-            return _in_order(batches)
-        room = BUFFER_BYTES if self.memory is None else min(BUFFER_BYTES, max(1 << 20, self._spare() // 4))
-        return _shuffled(batches, np.random.default_rng([self.learner.seed % 2**63, number]), room)
+            return _in_order(batches, self._tight)
+        room = BUFFER_BYTES if self.memory is None else min(BUFFER_BYTES, max(1 << 20, self._spare() // 8))
+        rng = np.random.default_rng([self.learner.seed % 2**63, number])
+        return _shuffled(batches, rng, room, self._tight)
+
+    @property
+    def _tight(self) -> bool:
+        """Whether nothing that was read may stay in memory."""
+        return self.memory is not None
 
     def _weights(self, width: int) -> int:
         """How many bytes weights take: two vectors, a copy of them as the last whole pass left them, one on the way."""
@@ -221,14 +227,14 @@ def _about(batches: "_Direct | BatchFile") -> tuple[Schema, list[BadLine]]:
     return batches.schema, [BadLine(*line) for line in batches.about["skipped"]]
 
 
-def _in_order(batches: BatchFile) -> Iterator[Batch]:
+def _in_order(batches: BatchFile, tight: bool) -> Iterator[Batch]:
     """Yield the batches of a mapped file; what has been read is given back."""
     for at in range(len(batches)):
         yield batches.batch(at)
-        batches.forget(at)
+        batches.forget(at, tight)
 
 
-def _shuffled(batches: BatchFile, rng: np.random.Generator, room: int) -> Iterator[Batch]:
+def _shuffled(batches: BatchFile, rng: np.random.Generator, room: int, tight: bool) -> Iterator[Batch]:
     """Visit batches in a drawn order, gather rows until the room is full, and visit these in a drawn order."""
     order = np.arange(len(batches))
     rng.shuffle(order)
@@ -243,7 +249,7 @@ def _shuffled(batches: BatchFile, rng: np.random.Generator, room: int) -> Iterat
         if rows >= BUFFER_ROWS or size >= room:
             yield _mixed(held, rng)
             for place in places:
-                batches.forget(place)
+                batches.forget(place, tight)
             held, places, rows, size = [], [], 0, 0
     if held:
         yield _mixed(held, rng)
