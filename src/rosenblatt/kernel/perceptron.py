@@ -11,18 +11,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.kernel.support import SupportRows
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
-from rosenblatt.linear.base import seed_of
-from rosenblatt.linear.progress import Progress
-from rosenblatt.linear.training_record import TrainingRecord, presentations
-from rosenblatt.storage import BadModel
+from rosenblatt.linear.base import INPUT, refuse_one_class, seed_of
+from rosenblatt.linear.by_passes import TrainedByPasses
 
-KEPT = ("max_iter", "shuffle", "warm_start")  # parameters that a file keeps beside the learner's own
+NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
 
 
-class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPerceptron(TrainedByPasses[DualLearner], SupportRows, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns by correcting its mistakes in a space that is never entered.
 
     **Update.** The weights are a sum over the examples that taught something, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
@@ -39,8 +38,8 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         ``1/(features·variance)`` of the first data seen.
     rule : str or rule, default="rosenblatt"
         A name or an object such as ``rules.PassiveAggressive(C=0.1)``.
-    eta : float, default=1.0
-        The learning rate of a rule given by name.
+    eta : float or None, default=None
+        The learning rate of a rule given by name; None leaves it at the rule's own (1 for Rosenblatt's).
     hypothesis : str, default="averaged"
         What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from one
         training run; see :meth:`use`.
@@ -76,7 +75,7 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
     keep_ledger : bool, default=True
         Record every update. Without it only ``last`` and ``averaged`` are known.
     block_size : int or None, default=None
-        Rows decided together; changes the speed only. None is 512, or 2560 on a GPU.
+        Rows decided together; changes the speed only. None is 512, or 2048 on a GPU.
     device : str or None, default=None
         Move the data there (``"cuda"``); None computes where the data are.
     dtype : str or None, default=None
@@ -136,7 +135,7 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         gamma: Any = None,
         coef0: float = 1.0,
         rule: Any = "rosenblatt",
-        eta: float = 1.0,
+        eta: float | None = None,
         hypothesis: str = "averaged",
         normalise: bool = False,
         max_iter: int = 10,
@@ -195,33 +194,15 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         sample_weight : array-like of shape (n,), optional
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
-        self._check_hypothesis(self.hypothesis)
-        X, y = self._checked(X, y, reset=True)
+        X, y = self._checked_to_fit(X, y)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel is a square matrix of all pairs of examples, got {X.shape}"
             )
         weight = self._weights(y, sample_weight)
-        classes = np.unique(y if weight is None else y[weight > 0.0])
-        if classes.size < 2:
-            raise ValueError(f"y holds only one class, {classes[0]!r}: a boundary needs two to lie between")
-        if not (self.warm_start and hasattr(self, "learner_")):
-            self.learner_ = self._new_learner()
-        passes_before = len(self.learner_.epochs)
-        with Progress(self.verbose, self.max_iter) as progress:
-            self.learner_.train(
-                X,
-                y,
-                max_iter=self.max_iter,
-                shuffle=self.shuffle,
-                sample_weight=weight,
-                on_epoch=progress.advance,
-                stock=True if self.hypothesis in ("survivor", "pocket", "random") else None,
-            )
-        self.n_iter_ = len(self.learner_.epochs) - passes_before
-        self.classes_ = self.learner_.classes
+        refuse_one_class(np.unique(y if weight is None else y[weight > 0.0]))
+        self._begin()
+        self._train(X, y, weight, stock=True if self.hypothesis in NEEDS_A_LOOK else None)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -230,18 +211,7 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         Where the kernel is precomputed, a batch is the next rows of one Gram matrix, with a column for every example
         seen so far and in this batch, at least.
         """
-        first = not hasattr(self, "learner_")
-        self._check_hypothesis(self.hypothesis)
-        X, y = self._checked(X, y, reset=first)
-        if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
-        weight = self._weights(y, sample_weight)
-        if first:
-            self.learner_ = self._new_learner()
-        self.learner_.learn(X, y, weight, classes)
-        self.n_iter_ = 1
-        self.classes_ = self.learner_.classes
-        return self
+        return super().partial_fit(X, y, classes, sample_weight)
 
     # Predicting
 
@@ -271,46 +241,12 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
         return decided(self.decision_function(X), self.classes_, undecided)
 
-    # What it knows
-
-    @property
-    def support_(self) -> NDArray[np.int64]:
-        """The examples the model is made of."""
-        return self._learner().support_rows
-
-    @property
-    def n_support_(self) -> int:
-        """How many rows the model remembers."""
-        return self._learner().n_support
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The rows the model is made of, where they live; columns of the Gram matrix where it is precomputed."""
-        return self._learner().support.all()
-
-    @property
-    def dual_coef_(self) -> NDArray[Any]:
-        """Coefficients of the support rows in the hypothesis that predicts."""
-        if self.hypothesis == "voted":
-            raise AttributeError(
-                "'voted' is a vote of many hypotheses and has no coefficients; 'averaged' has"
-            )
-        return self._learner().weights(self.hypothesis, self.normalise)
-
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file: coefficients, support rows and the ledger; no code."""
         check_is_fitted(self)
-        about = {
-            "estimator": type(self).__name__,
-            "learner": "kernel",
-            "hypothesis": self.hypothesis,
-            "normalise": bool(self.normalise),
-            "parameters": {name: _plain(getattr(self, name)) for name in KEPT},
-            "n_iter": int(self.n_iter_),
-            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
-        }
+        about = {**self._about_training(), "learner": "kernel", "normalise": bool(self.normalise)}
         save_dual(self.learner_, path, about=about)
 
     @classmethod
@@ -318,38 +254,23 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         """Read a model from a file; a kernel that was a function must be given again."""
         learner, about = load_dual(path, kernel=kernel, device=device)
         name, degree, gamma, coef0 = learner.kernel_parameters
-        try:
-            model = cls(
-                name,
-                degree=degree,
-                gamma=gamma,
-                coef0=coef0,
-                rule=learner.rule,
-                hypothesis=hypotheses.check_name(about["hypothesis"]),
-                normalise=bool(about["normalise"]),
-                delta=learner.delta,
-                budget=learner.budget,
-                forget=learner.forget,
-                tolerance=learner.tolerance,
-                fit_intercept=bool(learner.unit),
-                random_state=learner.seed,
-                multi_class=learner.multi_class,
-                keep_ledger=learner.ledger is not None or learner.budget is not None,
-                block_size=learner.block_size,
-                device=device,
-                max_iter=int(about["parameters"]["max_iter"]),
-                shuffle=bool(about["parameters"]["shuffle"]),
-                warm_start=bool(about["parameters"]["warm_start"]),
-            )
-            model.n_iter_ = int(about["n_iter"])
-            names = about["feature_names"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
-        model.learner_, model.classes_ = learner, learner.classes
-        model.n_features_in_ = learner.n_features
-        if names:
-            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-        return model
+        return cls._from_file(
+            path,
+            learner,
+            about,
+            kernel=name,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            normalise=bool(about.get("normalise")),
+            delta=learner.delta,
+            budget=learner.budget,
+            forget=learner.forget,
+            tolerance=learner.tolerance,
+            keep_ledger=learner.ledger is not None or learner.budget is not None,
+            block_size=learner.block_size,
+            device=device,
+        )
 
     # Inside
 
@@ -375,7 +296,7 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
         )
 
     def _check_hypothesis(self, name: str) -> None:
-        hypotheses.check_name(name)
+        super()._check_hypothesis(name)
         if self.budget is not None and name in hypotheses.FROM_THE_LEDGER:
             raise ValueError(
                 f"{name!r} is read from rows that a budget forgets: with one, use 'last' or 'averaged'"
@@ -387,27 +308,18 @@ class KernelPerceptron(TrainingRecord[DualLearner], ClassifierMixin, BaseEstimat
             if reset:
                 self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
         else:
-            X, y = validate_data(self, X, y, reset=reset, **_INPUT)
+            X, y = validate_data(self, X, y, reset=reset, **INPUT)
         check_classification_targets(y)
         return X, y
 
     def _rows(self, X: Any) -> Any:
-        return X if is_foreign(X) else validate_data(self, X, reset=False, **_INPUT)
+        return X if is_foreign(X) else validate_data(self, X, reset=False, **INPUT)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-        return presentations(y, weight, self.class_weight)
+        return super()._weights(y, to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.device is None
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-_INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -82,7 +82,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             names = about["feature_names"]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
-        model._resume(learner, names)
+        resume(model, learner, names)
         return model
 
     def _hyperplanes(self) -> NDArray[Any]:
@@ -101,14 +101,6 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             "parameters": kept,
             "feature_names": names or None,
         }
-
-    def _resume(self, learner: Any, names: Any) -> None:
-        self.learner_ = learner
-        self.n_features_in_ = learner.n_features
-        if learner.classes is not None:
-            self.classes_ = learner.classes
-        if names:
-            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
     def _rows(self, X: Any) -> Any:
         """Check the rows to be scored."""
@@ -217,6 +209,16 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def resume(model: Any, learner: Any, names: Any) -> None:
+    """Give a model the learner of a file, and what is told by it."""
+    model.learner_ = learner
+    model.n_features_in_ = learner.n_features
+    if learner.classes is not None:
+        model.classes_ = learner.classes
+    if names:
+        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
 
 def step_within(X: Any, fit_intercept: bool, part: float) -> float:

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from rosenblatt.learner.files import load_model
 from rosenblatt.learner.planes import FixedPlanes
-from rosenblatt.linear.base import LinearClassifier, LinearModel
+from rosenblatt.linear.base import LinearClassifier, LinearModel, resume
 
 
 class Hyperplane(LinearClassifier):
@@ -55,7 +55,7 @@ class Hyperplane(LinearClassifier):
         self.feature_names = feature_names
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         bias = np.broadcast_to(np.asarray(intercept, dtype=np.float64).reshape(-1), coef.shape[:1])
-        self._resume(FixedPlanes(np.column_stack([bias, coef]), np.asarray(classes)), None)
+        resume(self, FixedPlanes(np.column_stack([bias, coef]), np.asarray(classes)), None)
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 

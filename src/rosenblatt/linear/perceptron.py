@@ -13,12 +13,11 @@ from rosenblatt import hypotheses, rules
 from rosenblatt.learner import Learner
 from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of
-from rosenblatt.linear.progress import Progress
-from rosenblatt.linear.training_record import TrainingRecord, presentations
+from rosenblatt.linear.by_passes import TrainedByPasses
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
 
-class Perceptron(TrainingRecord[Learner], LinearClassifier):
+class Perceptron(TrainedByPasses[Learner], LinearClassifier):
     """A linear classifier that learns by correcting its mistakes, and says what it has proved.
 
     **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
@@ -150,48 +149,18 @@ class Perceptron(TrainingRecord[Learner], LinearClassifier):
         reference : array-like or (coef, intercept), optional
             A hyperplane ``u`` to measure every update against: ``trace_`` keeps ``v·u`` and ``‖v‖²``.
         """
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
-        hypotheses.check_name(self.hypothesis)
-        X, y = self._checked(X, y, reset=True)
-        weight = presentations(y, sample_weight, self.class_weight)
+        X, y = self._checked_to_fit(X, y)
+        weight = self._weights(y, sample_weight)
         if weight is not None and (weight == 0.0).any():
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
         refuse_one_class(np.unique(y))
-        if not (self.warm_start and hasattr(self, "learner_")):
-            self.learner_ = self._new_learner()
+        learner = self._begin()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
-            self.learner_.start_from(coef, 0.0 if intercept_init is None else intercept_init, np.unique(y))
-        passes_before = len(self.learner_.epochs)
-        with Progress(self.verbose, self.max_iter) as progress:
-            self.learner_.train(
-                X,
-                y,
-                max_iter=self.max_iter,
-                shuffle=self.shuffle,
-                sample_weight=weight,
-                on_epoch=progress.advance,
-            )
-        self.n_iter_ = len(self.learner_.epochs) - passes_before
-        self.classes_ = self.learner_.classes
+            learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, np.unique(y))
+        self._train(X, y, weight)
         if reference is not None:
             self.trace_ = self.trace(reference)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch once, in its order; classes not seen before are taken in."""
-        first = not hasattr(self, "learner_")
-        hypotheses.check_name(self.hypothesis)
-        X, y = self._checked(X, y, reset=first)
-        if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
-        weight = presentations(y, sample_weight, self.class_weight)
-        if first:
-            self.learner_ = self._new_learner()
-        self.learner_.learn(X, y, weight, classes)
-        self.n_iter_ = 1
-        self.classes_ = self.learner_.classes
         return self
 
     # Predicting
@@ -230,42 +199,19 @@ class Perceptron(TrainingRecord[Learner], LinearClassifier):
         check_is_fitted(self)
         if ledger is None:
             ledger = self.hypothesis in ("voted", "survivor", "random") and self.learner_.ledger is not None
-        about = {
-            "estimator": type(self).__name__,
-            "hypothesis": self.hypothesis,
-            "parameters": {
-                "max_iter": int(self.max_iter),
-                "shuffle": bool(self.shuffle),
-                "warm_start": bool(self.warm_start),
-                "keep_ledger": bool(self.keep_ledger),
-            },
-            "n_iter": int(self.n_iter_),
-            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
-        }
+        about = self._about_training()
+        about["parameters"]["keep_ledger"] = bool(self.keep_ledger)
         save_learner(self.learner_, path, about=about, ledger=ledger)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file; averaging goes on exactly where it stopped."""
         learner, about = load_learner(path)
-        try:
-            model = cls(
-                learner.rule,
-                hypothesis=hypotheses.check_name(about["hypothesis"]),
-                fit_intercept=bool(learner.unit),
-                random_state=learner.seed,
-                multi_class=learner.multi_class,
-                max_iter=int(about["parameters"]["max_iter"]),
-                shuffle=bool(about["parameters"]["shuffle"]),
-                warm_start=bool(about["parameters"]["warm_start"]),
-                keep_ledger=bool(about["parameters"]["keep_ledger"]),
-            )
-            model.n_iter_ = int(about["n_iter"])
-            names = about["feature_names"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
-        model._resume(learner, names)
-        return model
+        kept = about.get("parameters")
+        keep_ledger = kept.get("keep_ledger") if isinstance(kept, dict) else None
+        if not isinstance(keep_ledger, bool):
+            raise BadModel(f"{path}: not a model of {cls.__name__}: it does not say whether a ledger is kept")
+        return cls._from_file(path, learner, about, keep_ledger=keep_ledger)
 
     # Inside
 

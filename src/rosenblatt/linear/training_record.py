@@ -4,9 +4,6 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_class_weight
-
-from rosenblatt.data.matrix import checked_weight
 
 LearnerT = TypeVar("LearnerT")
 
@@ -70,14 +67,3 @@ class TrainingRecord(Generic[LearnerT]):
         if not hasattr(self, "learner_"):
             raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
         return self.learner_
-
-
-def presentations(y: NDArray[Any], sample_weight: Any, class_weight: Any) -> NDArray[np.float64] | None:
-    """Return how often each example is presented, the weights of classes multiplied in; None for once each."""
-    weight = checked_weight(sample_weight, len(y))
-    if class_weight is None:
-        return weight
-    classes = np.unique(y)
-    of_class = compute_class_weight(class_weight, classes=classes, y=y)
-    own = of_class[np.searchsorted(classes, y)]
-    return checked_weight(own if weight is None else own * weight, len(y))

@@ -15,7 +15,7 @@ from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
 
-ROWS_HERE, ROWS_THERE = 512, 2560  # in one block: a device rather takes fewer, larger steps
+ROWS_HERE, ROWS_THERE = 512, 2048  # in one block: a device rather takes fewer, larger steps
 MOST_VISITS = 1 << 16  # in one block
 LINES_AT_ONCE = 4096  # visits that a ledger makes room for
 

@@ -44,7 +44,7 @@ class DualLearner(DualState):
     fit_intercept : learn a bias, as the weight of an always-one coordinate: ``K + 1``
     keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from
     seed : of the shuffle, of ``random`` and of forgetting by chance
-    block_size : rows decided together; changes the speed only; None is 512, or 2560 on a device
+    block_size : rows decided together; changes the speed only; None is 512, or 2048 on a device
     device, dtype, tf32 : where and how exactly products are computed; see :mod:`rosenblatt.learner.dual.arrays`
 
     Examples
