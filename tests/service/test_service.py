@@ -9,6 +9,7 @@ from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
 from rosenblatt.service.refusals import Closing, Conflict, StoreDown
 from rosenblatt.service.service import Service
+from rosenblatt.service.snapshots import freeze, model_from_file
 
 ROOM = 1 << 16
 
@@ -149,6 +150,25 @@ def test_a_model_may_be_deleted_and_made_again_under_feedback(tmp_path):
         return clock
 
     assert asyncio.run(main()) == fingerprint_of(tmp_path)[0] == 1
+
+
+def test_a_snapshot_of_what_was_replaced_is_not_believed(tmp_path):
+    models = Models(tmp_path / "one", recent_bytes=ROOM)
+    for name in ("m", "new"):
+        models.create(name)
+        models.learn(name, [(example(at), "ab"[(at + len(name)) % 2]) for at in range(10)])
+    models.model("new").save(tmp_path / "file")
+    old = freeze(models.model("m"))
+    replacement = model_from_file("m", tmp_path / "file", None)
+    replacement.number = models.model("m").number
+    models.write_base(replacement)
+    models.add(replacement)
+    models.write_frozen(old)  # it was under way
+    wanted = models.info("m", fingerprint=True).fingerprint
+    models.close()
+    again = Models(tmp_path / "one", recent_bytes=ROOM)
+    assert again.info("m", fingerprint=True).fingerprint == wanted
+    again.close()
 
 
 def test_two_make_the_same_model_at_once(tmp_path):

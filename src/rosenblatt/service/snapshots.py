@@ -34,8 +34,10 @@ def freeze(model: Model) -> Frozen:
 
 
 def write_snapshot(store: Store, frozen: Frozen) -> None:
-    """Write a snapshot, enter it, and drop those that are too many."""
+    """Write a snapshot, enter it, and drop those that are too many; one that a base has overtaken is left out."""
     number, seq = frozen.model.number, frozen.counts.seq
+    if store.base_seq(number) >= seq:  # what was frozen may have been replaced meanwhile
+        return
     folder = store.folder / "snapshots"
     name = f"{number}-{seq}.safetensors"
     frozen.model.save(folder / name, frozen.learner, frozen.counts)

@@ -66,6 +66,11 @@ class Tables:
         ).fetchone()
         return found
 
+    def base_seq(self, model: int) -> int:
+        """Return the place in the journal after which a model's feedbacks count."""
+        found = self._db.execute("SELECT seq FROM bases WHERE model = ?", (model,)).fetchone()
+        return int(found[0]) if found else -1
+
     # The ledger
 
     def write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
