@@ -7,7 +7,7 @@ from pathlib import Path
 BARE = """
 import sys
 
-ABSENT = {"pyarrow", "safetensors", "flint", "typer", "click", "rich", "matplotlib", "pandas", "polars", "array_api_compat"}
+ABSENT = {"pyarrow", "safetensors", "flint", "typer", "click", "rich", "matplotlib", "pandas", "array_api_compat"}
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
