@@ -24,35 +24,39 @@ class Recent:
     >>> recent = Recent(Path(tempfile.mkdtemp()) / "recent", room=1 << 16)
     >>> recent.find(recent.keep(7, b"example") + ".0")
     (7, b'example', 0)
+    >>> recent.close()
     """
 
     def __init__(self, path: Path, room: int = ROOM) -> None:
         self._room = room
         self._ring = bytearray(room)
         self._head, self._salt = 0, 0
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        self._file = os.fdopen(handle, "r+b")
         try:
             self._read()
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
         self._flushed = self._head
 
     def _read(self) -> None:
         """Take over what is in the file, if it is a ring of this size; else make it one."""
-        if os.fstat(self._file).st_size == START + self._room:
-            with os.fdopen(os.dup(self._file), "rb") as file:
-                file.seek(0)
-                self._head, self._salt = HEAD.unpack(file.read(HEAD.size))
-                file.seek(START)
-                file.readinto(self._ring)
+        file = self._file
+        if file.seek(0, os.SEEK_END) == START + self._room:
+            file.seek(0)
+            self._head, self._salt = HEAD.unpack(file.read(HEAD.size))
+            file.seek(START)
+            file.readinto(self._ring)
         if not self._salt:
             self._head, self._salt = 0, int.from_bytes(os.urandom(7), "little") | 1
-            os.ftruncate(self._file, 0)
-            os.ftruncate(self._file, START + self._room)
-            os.pwrite(self._file, HEAD.pack(0, self._salt), 0)
+            file.truncate(0)
+            file.truncate(START + self._room)
+            file.seek(0)
+            file.write(HEAD.pack(0, self._salt))
+            file.flush()
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(self._file, 0, START + self._room)  # a full disk is met here, not later
+            os.posix_fallocate(file.fileno(), 0, START + self._room)  # a full disk is met here, not later
 
     @property
     def dirty(self) -> bool:
@@ -105,9 +109,13 @@ class Recent:
         while start < head:
             at = start % self._room
             n = min(head - start, self._room - at)
-            os.pwrite(self._file, bytes(self._ring[at : at + n]), START + at)
+            self._file.seek(START + at)
+            self._file.write(bytes(self._ring[at : at + n]))
             start += n
-        os.pwrite(self._file, HEAD.pack(head, self._salt), 0)
+        self._file.flush()  # the records are there before the head says so
+        self._file.seek(0)
+        self._file.write(HEAD.pack(head, self._salt))
+        self._file.flush()
         self._flushed = head
 
     def close(self) -> None:
@@ -115,4 +123,4 @@ class Recent:
         try:
             self.flush()
         finally:
-            os.close(self._file)
+            self._file.close()
