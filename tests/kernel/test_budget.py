@@ -141,6 +141,16 @@ def test_copies_and_repeated_corrections_take_one_place():
     assert np.unique(heavy.support_rows).size == heavy.n_support <= len(y)
 
 
+def test_rows_of_nothing_are_forgotten_like_others():
+    X, y = np.zeros((12, 2)), np.arange(12) % 2
+    X[8:, 0] = [1.0, -1.0, 1.0, -1.0]
+    for forget in ("oldest", "random", "project"):
+        learner = DualLearner(kernel="linear", budget=3, forget=forget)
+        learner.learn(X, y)
+        assert np.isfinite(learner.scores(X, "last")).all()
+        assert learner.n_support <= 3
+
+
 def test_other_rules_forget_without_shrinking_and_claim_nothing():
     X, y = stream(200, 2, seed=4)
     clf = KernelPerceptron("rbf", rule=PassiveAggressive(C=0.5), budget=10, hypothesis="last").fit(X, y)

@@ -66,9 +66,12 @@ def drop(slot: int, up: int, sqradius: float, moved: float, state: Any, budget: 
             length += abs(alpha) * (0.5 if joint else 1.0)
     keep = 1.0
     if budget.eta > 0.0:
-        square, line = squares / (budget.eta**2 * sqradius), 2.0 * length / budget.eta
+        unit = (
+            budget.eta**2 * sqradius if sqradius > 0.0 else 1.0
+        )  # where all rows are zero, so are the squares
+        square, line = squares / unit, 2.0 * length / budget.eta
         if tune:
-            spent = toll.squares / (budget.eta**2 * sqradius) + toll.lengths
+            spent = toll.squares / unit + toll.lengths
             keep = largest_within(square, line, max(DAMAGE * toll.mistakes - spent, DAMAGE * moved))
         toll.squares += keep * keep * squares
         toll.lengths += keep * line
