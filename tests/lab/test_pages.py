@@ -92,7 +92,7 @@ def test_the_page_and_the_library_agree(visit):
     X, y = arrays(state.points)
     assert np.abs(X[0] - [1, 1]).max() < 0.03
     model = Perceptron(hypothesis="last", shuffle=False, max_iter=200).fit(X, y)
-    assert state.clock == model.clock_
+    visitor.until(clock=int(model.clock_))
     shown = ledger_on(page)
     assert len(shown) == len(model.ledger_) <= 60
     for cells, line in zip(shown, model.ledger_, strict=True):

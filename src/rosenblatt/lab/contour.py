@@ -62,7 +62,7 @@ def from_grid(told: NDArray[np.float64], scores: Scores | None = None) -> Shape:
     ).reshape(-1, 4, 2)
     own = np.stack([values[i, j], values[i, j + 1], values[i + 1, j + 1], values[i + 1, j]], axis=1)
     cuts = _cuts(corners, own, scores)
-    for cell, inside, cut in zip(corners, own > 0.0, cuts, strict=True):
+    for cell, inside, cut in zip(corners.tolist(), (own > 0.0).tolist(), cuts.tolist(), strict=True):
         polygon, crossings = [], []
         for k in range(4):
             if inside[k]:

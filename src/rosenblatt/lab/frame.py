@@ -187,6 +187,12 @@ def card(title: str = "") -> Any:
         yield box
 
 
+def main_button(text: str, icon: str, act: Callable[[], None]) -> Any:
+    """The button that a newcomer should press."""
+    made = ui.button(text, icon=icon, on_click=act).props("no-wrap unelevated :ripple=false")
+    return made.classes("lab-first")
+
+
 def toolbar(label: str, kind: str = "lab-tools") -> Any:
     """A row of buttons that belong together."""
     return ui.element("div").classes(f"{kind} q-mb-sm").props(f"role=toolbar aria-label='{label}'")
@@ -194,7 +200,8 @@ def toolbar(label: str, kind: str = "lab-tools") -> Any:
 
 def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
     """A quiet button; its key is said where there is one."""
-    made = ui.button(text, icon=icon, on_click=act, color=None).props("flat no-wrap").classes("lab-quiet")
+    made = ui.button(text, icon=icon, on_click=act, color=None).props("flat no-wrap :ripple=false")
+    made.classes("lab-quiet")
     if key:
         with made:
             ui.tooltip(f"Key: {key}")

@@ -102,8 +102,7 @@ class GamePage:
             )
             with frame.toolbar("Steps", "lab-steps"):
                 self.back = frame.button("Back", "skip_previous", partial(self._act, "back"), "b")
-                self.play = ui.button("Round", icon="play_arrow", on_click=partial(self._act, "play"))
-                self.play.classes("lab-first").props("no-wrap")
+                self.play = frame.main_button("Round", "play_arrow", partial(self._act, "play"))
                 self.all = frame.button("To the end", "fast_forward", self._to_the_end)
                 frame.button("New game", "replay", partial(self._act, "restart"))
                 self.reveal = frame.button(

@@ -70,10 +70,7 @@ class GatesPage:
                         for name, label in (("w1", "Weight w₁"), ("w2", "Weight w₂"), ("b", "Bias b"))
                     }
             with frame.toolbar("Learning", "lab-steps"):
-                self.learn_button = ui.button(
-                    "Learn one row", icon="play_arrow", on_click=partial(self._learn, 1)
-                )
-                self.learn_button.classes("lab-first").props("no-wrap")
+                frame.main_button("Learn one row", "play_arrow", partial(self._learn, 1))
                 frame.button("Learn until clean", "fast_forward", self._learn_all)
                 frame.button("Zero weights", "replay", partial(self.set, w1=0.0, w2=0.0, b=0.0))
                 self.ask = frame.button(

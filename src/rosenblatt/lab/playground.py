@@ -159,8 +159,7 @@ class PlaygroundPage:
             )
             with frame.toolbar("Steps", "lab-steps"):
                 self.back_button = frame.button("Back", "skip_previous", lambda: self._act("back"), "b")
-                self.step_button = ui.button("Step", icon="play_arrow", on_click=lambda: self._act("step"))
-                self.step_button.classes("lab-first").props("no-wrap")
+                self.step_button = frame.main_button("Step", "play_arrow", lambda: self._act("step"))
                 self.update_button = frame.button("Update", "skip_next", lambda: self._act("update"), "u")
                 self.epoch_button = frame.button("Epoch", "fast_forward", lambda: self._act("epoch"), "e")
                 self.run_button = frame.button("Run", "directions_run", self._run, "r")

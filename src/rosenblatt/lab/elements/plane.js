@@ -76,7 +76,7 @@ export default {
       </g>
     </svg>
   </div>`,
-  props: { scene: Object, tool: String, label: String, small: Boolean },
+  props: { written: String, tool: String, label: String, small: Boolean },
   emits: ["edit"],
   data() {
     return { width: 640, held: null, local: null, toldAt: 0, at: [0, 0], cursorShown: false, ids: "m" + Math.random().toString(36).slice(2) + "-" };
@@ -97,6 +97,7 @@ export default {
     },
   },
   computed: {
+    scene() { return Object.freeze(JSON.parse(this.written)); },
     box() { return this.scene.box; },
     viewBox() { return `${this.box[0] * 100} ${-this.box[3] * 100} ${(this.box[2] - this.box[0]) * 100} ${(this.box[3] - this.box[1]) * 100}`; },
     k() { return ((this.box[2] - this.box[0]) * 100) / this.width; }, // units for one pixel

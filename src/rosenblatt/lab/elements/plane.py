@@ -1,5 +1,6 @@
 """The plane as an element of a page: draws a scene, and tells what was done to its points."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,25 +22,24 @@ class Plane(Element, component="plane.js"):  # type: ignore[call-arg, misc]
         self, scene: Scene, *, label: str, tool: str = "", on_edit: Handler | None = None, small: bool = False
     ) -> None:
         super().__init__()
-        self._props["scene"] = scene
+        self._draw(scene)
         self._props["tool"] = tool
         self._props["label"] = label
         self._props["small"] = small
         if on_edit is not None:
             self.on("edit", lambda event: on_edit(event.args))
 
-    @property
-    def scene(self) -> Scene:
-        """What is drawn."""
-        scene: Scene = self._props["scene"]
-        return scene
-
     def show(self, scene: Scene, tool: str | None = None) -> None:
         """Draw another scene."""
-        self._props["scene"] = scene
+        self._draw(scene)
         if tool is not None:
             self._props["tool"] = tool
         self.update()
+
+    def _draw(self, scene: Scene) -> None:
+        self.scene = scene
+        # As text: NiceGUI and Vue would watch every number of it for changes, which costs more than drawing it.
+        self._props["written"] = json.dumps(scene)
 
     def save(self, kind: str, name: str) -> None:
         """Have the browser save the picture as ``svg`` or ``png``."""
