@@ -3,9 +3,10 @@
 What was found out about workers that die. Scattered data are lost with them, and scattering while a worker dies hangs;
 so the weights, too, are the result of a task, which the scheduler can run again. A task bound to an address waits for
 ever once that worker is gone, and one that may also run elsewhere still does if it was due in a moment when no worker
-was left. So only shards that are made from nothing ask for a worker, and one that waits for a worker that is gone is
-made anew under another name; shards of a user's blocks are made where Dask puts them. Cancelling by force can fail
-inside the scheduler: futures are let go of instead, which cancels what nobody else wants.
+was left. A pass that is bound to nothing is stolen by an idle worker, and the shard moves with it: seconds for a
+gigabyte. So a pass asks for the worker that holds its shard but takes another, and a wait that finds nobody at work
+makes lost shards anew under other names and asks again. Shards of a user's blocks are made where Dask puts them.
+Cancelling by force can fail inside the scheduler: futures are let go of instead, which cancels what nobody else wants.
 """
 
 import warnings
@@ -118,7 +119,7 @@ class DaskEngine:
     # Questions
 
     def _answers(self, ask: Callable[..., Any], sent: tuple[Any, ...]) -> list[Any]:
-        """Ask every shard; Dask sends the question to where the shard lies."""
+        """Ask every shard where it lies, or elsewhere once that worker is gone; else Dask would move idle shards."""
         self._asked += 1
         name = ask.__name__.strip("_")
         with warnings.catch_warnings():
@@ -126,10 +127,24 @@ class DaskEngine:
                 "ignore", "Sending large graph", UserWarning
             )  # weights are sent, not rows
             common = self._client.submit(tuple, sent, key=self._key("sent", 0), pure=False)
-        return [
-            self._client.submit(_asked, ask, self._shards[at], common, key=self._key(name, at), pure=False)
-            for at in range(len(self._shards))
-        ]
+        held = self._client.who_has(list(self._shards.values()))
+        answers = []
+        for at in range(len(self._shards)):
+            shard = self._shards[at]
+            here = list(held.get(shard.key, ())) or None
+            answers.append(
+                self._client.submit(
+                    _asked,
+                    ask,
+                    shard,
+                    common,
+                    key=self._key(name, at),
+                    pure=False,
+                    workers=here,
+                    allow_other_workers=here is not None,
+                )
+            )
+        return answers
 
     def _key(self, what: str, at: int) -> str:
         return f"rosenblatt-{what}-{self._run}-{self._asked}-{at}"
