@@ -67,6 +67,8 @@ class Meter:
             seen = min(seen, self.bytes_of)
         rate = (rows - self._rows) / max(now - self._last, 1e-9)
         self._last, self._rows = now, rows
+        if of and self.bytes_of is not None:  # rows that were kept are read from elsewhere
+            seen = self.bytes_of * rows // of
         share = rows / of if of else seen / self.bytes_of if seen and self.bytes_of else None
         spent = now - self._started
         left = None if not share else round(spent * (1 - share) / share + passes_left * spent / share, 1)
@@ -78,9 +80,10 @@ class Meter:
             "seconds_left": left,
         }
 
-    def again(self) -> None:
-        """Begin another pass."""
-        self._started, self._rows = time.perf_counter(), 0
+    def again(self, since: float) -> None:
+        """Begin another pass, which began at this time."""
+        self._started = self._last = since
+        self._rows = 0
 
 
 def in_words(told: dict[str, Any]) -> str:

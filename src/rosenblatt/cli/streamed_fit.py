@@ -139,15 +139,17 @@ class Telling:
     def __init__(self, source: str, passes: int, progress: Progress, every: int | None, json: bool) -> None:
         self._passes, self._progress = passes, progress
         self._every, self._json = every, json
-        self._meter, self._number, self._next = Meter(source), 0, every or 0
+        self._meter, self._number, self._next, self._reported = Meter(source), 0, every or 0, 0
+        self._before = time.perf_counter()  # when it was last told something
 
     def __call__(self, at: "Pass") -> None:
         """Take the word of the training."""
         if at.number != self._number:
-            self._number, self._next = at.number, self._every or 0
+            self._number, self._next, self._reported = at.number, self._every or 0, 0
             if at.number > 1 or at.of is not None:
-                self._meter.again()
-        due = self._every is not None and (at.rows >= self._next or at.done)
+                self._meter.again(self._before)
+        self._before = time.perf_counter()
+        due = self._every is not None and (at.rows >= self._next or at.done) and at.rows > self._reported
         if not due and not self._progress.shown:
             return
         told = {
@@ -163,6 +165,7 @@ class Telling:
         self._progress.tell(words, max(at.number - 1, 0), self._passes)
         if due:
             self._next = (at.rows // (self._every or 1) + 1) * (self._every or 1)
+            self._reported = at.rows
             print(dumps(told) if self._json else words, flush=True)
 
 
