@@ -151,9 +151,11 @@ class JsonExamples(Examples):
                     self._pass_over([BadLine(path, number, str(error))])
                 except json.JSONDecodeError as error:
                     reason = f"not JSON: {error.msg}"
-                    self._pass_over([BadLine(path, number, reason, error.colno)])
-                except UnicodeDecodeError:
-                    self._pass_over([BadLine(path, number, "not UTF-8 text: convert the file to UTF-8")])
+                    column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
+                    self._pass_over([BadLine(path, number, reason, column)])
+                except UnicodeDecodeError as error:
+                    reason = "not UTF-8 text: convert the file to UTF-8"
+                    self._pass_over([BadLine(path, number, reason, error.start + 1)])
                 except RecursionError:
                     self._pass_over([BadLine(path, number, "not JSON: nested too deep")])
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.cells import first_not_utf8
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.named_schema import NamedSchema
@@ -148,7 +149,7 @@ def _scanned(text: bytearray) -> tuple[bytearray, VwScan]:
     bad = []
     for at, line in enumerate(text.split(b"\n")):
         if at in odd:
-            bad.append((at, -1, start))
+            bad.append((at, -1 - first_not_utf8(bytes(line)), start))
         start += len(line) + 1
     text = bytearray(b"\n").join(lines)
     found = scan_vw(text)
@@ -173,7 +174,7 @@ def _is_utf8(line: bytearray) -> bool:
 
 def _in_words(path: str, first: int, text: bytearray, line: int, what: int, start: int) -> BadLine:
     if what < 0:
-        return BadLine(path, first + line, NOT_TEXT)
+        return BadLine(path, first + line, NOT_TEXT, -what)
     tokens = text[start : start + 200].split(b"\n", 1)[0].split(maxsplit=1)
     token = tokens[0].decode("utf-8", "backslashreplace") if tokens else "the end of the line"
     column = start - text.rfind(b"\n", 0, start)

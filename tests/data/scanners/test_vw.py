@@ -223,7 +223,7 @@ def test_splits_and_hashes(tmp_path, monkeypatch):
 
 def test_text_that_is_not_utf8_is_told(tmp_path):
     (tmp_path / "a.vw").write_bytes(b"1 | a\n1 | \xff\n-1 | \xc3\xa9\n")
-    with pytest.raises(BadInput, match=r"a.vw:2: not UTF-8"):
+    with pytest.raises(BadInput, match=r"a.vw:2:5: not UTF-8"):
         read_all(tmp_path / "a.vw")
     found = read_all(tmp_path / "a.vw", skip_bad=True)
     assert found.feature_names == ["a", "é"]
