@@ -15,6 +15,7 @@ PUBLIC = (
     "rosenblatt.plots",
     "rosenblatt.proofs",
     "rosenblatt.engines",
+    "rosenblatt.export",
     "rosenblatt.networks",
     "rosenblatt.kernel",
     "rosenblatt.data",

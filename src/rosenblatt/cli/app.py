@@ -8,6 +8,7 @@ from rosenblatt.cli.compare import compare
 from rosenblatt.cli.convert import convert
 from rosenblatt.cli.evaluate import evaluate
 from rosenblatt.cli.explain import explain
+from rosenblatt.cli.export import export
 from rosenblatt.cli.fit import fit
 from rosenblatt.cli.info import info
 from rosenblatt.cli.lab import lab
@@ -34,6 +35,7 @@ COMMANDS = (
     solve,
     stream,
     convert,
+    export,
     serve,
     store,
     lab,

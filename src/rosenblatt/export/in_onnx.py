@@ -1,0 +1,131 @@
+"""A form as an ONNX graph: ``x`` in, ``label`` and ``scores`` out, every number a double."""
+
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.export.form import Form, KernelForm
+from rosenblatt.learner.dual.kernels import RBF, Poly
+
+OPSET, IR_VERSION = 17, 8
+
+
+class Graph:
+    """Nodes and constants as they are put together."""
+
+    def __init__(self) -> None:
+        try:
+            from onnx import helper, numpy_helper
+        except ImportError:
+            raise ImportError("an ONNX graph needs onnx: pip install 'rosenblatt[onnx]'") from None
+        self.helper, self.numpy_helper = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, name: str, value: Any) -> str:
+        """Keep a constant and return its name."""
+        array = np.asarray(value)
+        if array.dtype.kind in "USO":
+            text = [str(each).encode() for each in array]
+            tensor = self.helper.make_tensor(name, 8, [len(text)], text)  # 8: strings
+        else:
+            tensor = self.numpy_helper.from_array(array, name)
+        self.constants.append(tensor)
+        return name
+
+    def then(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        """Add a node and return what its output is called."""
+        self.nodes.append(self.helper.make_node(operation, inputs, [output], **attributes))
+        return output
+
+
+def graph_of(form: Form | KernelForm) -> bytes:
+    """Return the bytes of a checked ONNX model."""
+    graph = Graph()
+    made = _linear(graph, form) if isinstance(form, Form) else _kernel(graph, form)
+    columns = len(form.bias)
+    flat = columns == 1  # one score: a column of its own, as `decision_function` gives it
+    if flat:
+        made = graph.then("Squeeze", [made, graph.constant("second", np.array([1], np.int64))], "scores")
+    else:
+        made = graph.then("Identity", [made], "scores")
+    outputs = [("scores", 11, ["rows"] if flat else ["rows", columns])]  # 11: doubles
+    if form.classes is not None:
+        outputs.insert(0, _label(graph, made, form.classes, flat))
+    return _model(graph, form, outputs)
+
+
+def _linear(graph: Graph, form: Form) -> str:
+    x = "x"
+    if form.above is not None:
+        counted = graph.then("Greater", [x, graph.constant("above", np.float64(form.above))], "counted")
+        x = graph.then("Cast", [counted], "binary", to=11)
+    weights = graph.constant("weights", np.ascontiguousarray(form.weights.T))
+    product = graph.then("MatMul", [x, weights], "product")
+    return graph.then("Add", [product, graph.constant("bias", form.bias)], "all_scores")
+
+
+def _kernel(graph: Graph, form: KernelForm) -> str:
+    kernel, support = form.kernel, form.support
+    rows = graph.constant("support", np.ascontiguousarray(support.T))
+    values = graph.then("MatMul", ["x", rows], "products")
+    if isinstance(kernel, Poly):
+        values = graph.then("Mul", [values, graph.constant("gamma", np.float64(kernel.gamma))], "stretched")
+        values = graph.then("Add", [values, graph.constant("coef0", np.float64(kernel.coef0))], "base")
+        values = graph.then("Pow", [values, graph.constant("degree", np.float64(kernel.degree))], "values")
+    elif isinstance(kernel, RBF):
+        squares = graph.then("Mul", ["x", "x"], "squares")
+        second = graph.constant("across", np.array([1], np.int64))
+        norms = graph.then("ReduceSum", [squares, second], "norms", keepdims=1)
+        twice = graph.then("Mul", [values, graph.constant("two", np.float64(2.0))], "twice")
+        nearer = graph.then("Sub", [twice, norms], "nearer")
+        minus = graph.then(
+            "Sub", [nearer, graph.constant("norms_of_support", (support**2).sum(axis=1))], "minus"
+        )
+        scaled = graph.then("Mul", [minus, graph.constant("gamma", np.float64(kernel.gamma))], "exponent")
+        values = graph.then(
+            "Exp", [graph.then("Min", [scaled, graph.constant("zero", np.float64(0))], "cut")], "values"
+        )
+    product = graph.then("MatMul", [values, graph.constant("coefficients", form.coefficients)], "sum")
+    return graph.then("Add", [product, graph.constant("bias", form.bias)], "all_scores")
+
+
+def _label(graph: Graph, scores: str, classes: Any, flat: bool) -> tuple[str, int, list[Any]]:
+    if flat:
+        zero = graph.constant("nothing", np.float64(0.0))
+        positive = graph.then("Greater", [scores, zero], "positive")
+        place = graph.then("Cast", [positive], "place", to=7)  # 7: int64
+        classes = classes[[0, -1]]
+    else:
+        place = graph.then("ArgMax", [scores], "place", axis=1, keepdims=0)
+    text = np.asarray(classes).dtype.kind in "USO"
+    known = classes if text else _numbers(classes)
+    graph.then("Gather", [graph.constant("classes", known), place], "label", axis=0)
+    kind = 8 if text else 7 if known.dtype == np.int64 else 11
+    return "label", kind, ["rows"]
+
+
+def _numbers(classes: Any) -> Any:
+    return np.asarray(classes).astype(np.float64 if np.asarray(classes).dtype.kind == "f" else np.int64)
+
+
+def _model(graph: Graph, form: Form | KernelForm, outputs: list[tuple[str, int, list[Any]]]) -> bytes:
+    import onnx
+
+    from rosenblatt import __version__
+
+    width = form.weights.shape[1] if isinstance(form, Form) else form.support.shape[1]
+    made = graph.helper.make_graph(
+        graph.nodes,
+        "rosenblatt",
+        [graph.helper.make_tensor_value_info("x", 11, ["rows", width])],
+        [graph.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in outputs],
+        graph.constants,
+    )
+    opset = graph.helper.make_opsetid("", OPSET)
+    model = graph.helper.make_model(
+        made, opset_imports=[opset], producer_name="rosenblatt", producer_version=__version__
+    )
+    model.ir_version = IR_VERSION
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString())

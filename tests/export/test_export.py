@@ -1,0 +1,190 @@
+"""Every learner exported and run: ONNX under onnxruntime, Python as it is, C compiled, SQL in SQLite."""
+
+import ctypes
+import shutil
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+
+import rosenblatt
+from rosenblatt.data import Column, TableSchema
+from rosenblatt.export import (
+    ENDINGS,
+    c_source,
+    export_model,
+    form_of,
+    onnx_graph,
+    python_source,
+    sql_expression,
+)
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(90, 4))
+TWO = np.where(X[:, 0] - X[:, 2] > 0.1, "it's above", "below")
+THREE = np.array([7, 1, 3])[np.clip((X[:, 0] + X[:, 1]).round().astype(int) + 1, 0, 2)]
+LINEAR = {
+    "Perceptron": {"max_iter": 3},
+    "ClosestCentroid": {},
+    "NaiveBayes": {"binarize": 0.25},
+    "LogisticRegression": {"max_iter": 2},
+    "GaussianDiscriminant": {},
+    "BatchPerceptron": {},
+    "MaxMargin": {"C": 1.0},
+}
+MODELS = [
+    (name, parameters, y)
+    for name, parameters in LINEAR.items()
+    for y in (TWO, THREE)
+    if not (y is THREE and name in ("MaxMargin", "BatchPerceptron"))
+] + [("PerceptronRegressor", {}, X[:, 1] - X[:, 3])]
+KERNELS = [
+    {"kernel": "poly", "degree": 3},
+    {"kernel": "rbf", "gamma": 0.5},
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "hypothesis": "last", "multi_class": "ovr"},
+]
+
+
+def named(case):
+    name, _, y = case
+    return f"{name}-{'regression' if y.dtype.kind == 'f' else np.unique(y).size}"
+
+
+@pytest.fixture(params=MODELS, ids=map(named, MODELS))
+def linear(request):
+    name, parameters, y = request.param
+    return getattr(rosenblatt, name)(**parameters).fit(X, y)
+
+
+def expected(model):
+    scores = model.predict(X) if not hasattr(model, "decision_function") else model.decision_function(X)
+    return model.predict(X), np.asarray(scores, float)
+
+
+def run_onnx(graph):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    found = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": X}), strict=True))
+    return found.get("label"), found["scores"]
+
+
+def agree(model, labels, scores):
+    wanted, wanted_scores = expected(model)
+    np.testing.assert_allclose(scores, wanted_scores, rtol=1e-9, atol=1e-9)
+    if labels is not None:
+        assert np.array_equal(np.asarray(labels).astype(wanted.dtype), wanted)
+
+
+def test_onnx_says_what_a_linear_model_says(linear):
+    agree(linear, *run_onnx(onnx_graph(form_of(linear))))
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("parameters", KERNELS, ids=str)
+def test_onnx_says_what_a_kernel_model_says(parameters, y):
+    model = rosenblatt.KernelPerceptron(max_iter=3, **parameters).fit(X, y)
+    agree(model, *run_onnx(onnx_graph(form_of(model))))
+
+
+def test_python_source_says_what_the_model_says(linear):
+    told = {}
+    exec(python_source(form_of(linear)), told)
+    scores = np.array([told["scores"](row) for row in X.tolist()])
+    labels = np.array([told["predict"](row) for row in X.tolist()])
+    agree(linear, labels if linear.predict(X).dtype.kind != "f" else None, np.squeeze(scores))
+
+
+def test_c_source_says_what_the_model_says(linear, tmp_path):
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    (tmp_path / "model.c").write_text(c_source(form_of(linear)))
+    subprocess.run(
+        [
+            compiler,
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pedantic",
+            "-shared",
+            "-fPIC",
+            "-o",
+            "m.so",
+            "model.c",
+        ],
+        cwd=tmp_path,
+        check=True,
+    )
+    library = ctypes.CDLL(str(tmp_path / "m.so"))
+    form = form_of(linear)
+    room, scores, places = (ctypes.c_double * len(form.bias))(), [], []
+    library.rosenblatt_predict.restype = ctypes.c_int if form.classes is not None else ctypes.c_double
+    for row in X:
+        given = (ctypes.c_double * 4)(*row)
+        library.rosenblatt_scores(given, room)
+        scores.append(list(room))
+        places.append(library.rosenblatt_predict(given))
+    labels = None if form.classes is None else form.classes[places]
+    agree(linear, labels, np.squeeze(np.array(scores)))
+
+
+def in_sqlite(expression, table):
+    database = sqlite3.connect(":memory:")
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in table)
+    database.execute(f"CREATE TABLE rows ({names})")
+    database.executemany(
+        f"INSERT INTO rows VALUES ({', '.join('?' * len(table))})", list(zip(*table.values(), strict=True))
+    )
+    found = [label for (label,) in database.execute(f"SELECT {expression} FROM rows ORDER BY rowid")]
+    database.close()
+    return np.array(found)
+
+
+def test_sql_says_what_the_model_says(linear):
+    form = form_of(linear, names=["a", 'the "b"', "c", "d"])
+    found = in_sqlite(sql_expression(form), dict(zip(form.names, X.T.tolist(), strict=True)))
+    wanted = linear.predict(X)
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    else:
+        assert np.array_equal(found.astype(wanted.dtype), wanted)
+
+
+def test_sql_speaks_of_the_columns_of_the_table():
+    colour = rng.choice(["red", "it's", ""], 60)
+    size = rng.normal(5.0, 3.0, 60)
+    rows = np.column_stack([(size - 5.0) / 3.0, colour == "", colour == "it's", colour == "red"]).astype(
+        float
+    )
+    y = np.where(rows[:, 0] + 2 * rows[:, 2] - rows[:, 3] > 0, "yes", "no")
+    model = rosenblatt.Perceptron().fit(rows, y)
+    schema = TableSchema((Column("size", scale=(5.0, 3.0)), Column("colour", ("", "it's", "red"))), "y")
+    expression = sql_expression(form_of(model), schema)
+    table = {"size": size.tolist(), "colour": [value or None for value in colour.tolist()]}
+    assert np.array_equal(in_sqlite(expression, table), model.predict(rows))
+
+
+def test_what_cannot_be_exported_says_why(tmp_path):
+    model = rosenblatt.KernelPerceptron(kernel="poly", degree=2).fit(X, TWO)
+    for ending in (".py", ".c", ".sql"):
+        with pytest.raises(ValueError, match=r"export it to \.onnx"):
+            export_model(model, tmp_path / f"model{ending}")
+    with pytest.raises(ValueError, match="ends in"):
+        export_model(model, tmp_path / "model.exe")
+    with pytest.raises(ValueError, match="voted"):
+        export_model(rosenblatt.Perceptron(hypothesis="voted").fit(X, TWO), tmp_path / "model.onnx")
+    with pytest.raises(ValueError, match="cannot be exported"):
+        export_model(
+            rosenblatt.KernelPerceptron(kernel=lambda A, B: A @ B.T).fit(X, TWO), tmp_path / "model.onnx"
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_ending_is_written(tmp_path):
+    model = rosenblatt.Perceptron().fit(X, THREE)
+    for ending in ENDINGS:
+        export_model(model, tmp_path / f"model{ending}")
+        assert (tmp_path / f"model{ending}").stat().st_size
