@@ -58,6 +58,7 @@ def spark(tmp_path_factory):
             .config("spark.local.dir", str(folder / "local"))
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
             .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.task.maxFailures", "2")  # what is wrong is said at the second time
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")
