@@ -29,7 +29,7 @@ test: check  ## every check, then every test
 	$(BIN)/python -m pytest -n 2
 
 bench: $(READY)  ## every question with its peers, side by side in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write docs
 
 torture: $(READY)  ## kill -9 the service a thousand times under load
 	ROSENBLATT_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/service/test_kill.py

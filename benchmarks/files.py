@@ -1,10 +1,9 @@
-"""Files and streams, against those who read them elsewhere; ratios of one run.
+"""Files to a model, against those who read them elsewhere; ratios of one run.
 
 ``ROSENBLATT_BENCH_MB`` sets the size of the generated files (100; 1000 for the sizes that were asked for). Every row
 shows seconds on the clock and seconds of processors: on a machine that others use only the latter can be compared,
 and ours is then the sum over its threads. ``cold`` rows drop the file from the system's memory before every run.
-Peers that are not installed are left out and named: ``pip install vowpalwabbit river pandas``. Elec2 is read from
-``ROSENBLATT_DATA`` where that is set.
+Peers that are not installed are left out and named: ``pip install vowpalwabbit pandas``.
 """
 
 import importlib.util
@@ -20,10 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.measure import Ratios
+
 MB = int(os.environ.get("ROSENBLATT_BENCH_MB", "100"))
 RUNS = 3  # of everyone; the shortest counts
 FEATURES, NONZEROS = 50_000, 75
-ROW = "{:<58} {:>8} {:>8} {:>7} {:>8} {:>8} {:>7}  {}"
 VW_OPTIONS = "--loss_function hinge --holdout_off --quiet -b 18 --no_stdin"
 
 
@@ -35,33 +35,24 @@ class Spent(NamedTuple):
 
 
 def main() -> None:
-    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start, files of {MB} MB")
-    print(
-        ROW.format("files and streams", "peer s", "ours s", "ratio", "peer cpu", "ours cpu", "ratio", "asked")
-    )
+    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load not known"
+    table = Ratios(f"Files of {MB} MB to a model; seconds on the clock (of processors); {load} at the start")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         here = Path(folder)
         svm, vw, csv = here / "a.svm", here / "a.vw", here / "a.csv"
         write_text(svm, vw, MB)
         write_csv(csv, MB)
-        libsvm_rows(svm, vw)
-        csv_row(csv)
-        whole_command(here)
-    online_rows()
-    memory_row()
-    elec_row()
+        libsvm_rows(table, svm, vw)
+        csv_row(table, csv)
+    table.show()
 
 
-def tell(what: str, peer: Spent | None, ours: Spent, asked: str) -> None:
+def tell(table: Ratios, what: str, peer: Spent | None, ours: Spent, asked: float = 0.0) -> None:
     if peer is None:
-        print(ROW.format(what, "absent", f"{ours.clock:.3f}", "-", "-", f"{ours.processors:.3f}", "-", asked))
+        table.left_out(what, "the peer is not installed")
         return
-    clock = f"{peer.clock / ours.clock:.1f}x"
-    processors = f"{peer.processors / ours.processors:.1f}x"
-    numbers = (f"{peer.clock:.3f}", f"{ours.clock:.3f}", clock)
-    cpu = (f"{peer.processors:.3f}", f"{ours.processors:.3f}", processors)
-    print(ROW.format(what, *numbers, *cpu, asked), flush=True)
+    seconds = (f"{each.clock:.2f} s ({each.processors:.2f})" for each in (ours, peer))
+    table.add(what, *seconds, peer.clock / ours.clock, asked)
 
 
 def spent(work: Callable[[], Any], repeat: int = 1, cold: Path | None = None) -> Spent:
@@ -134,7 +125,7 @@ def train(path: Path, **options: Any) -> Any:
     return train_on_stream(Learner(keep_ledger=False), examples, path, passes=1)
 
 
-def libsvm_rows(svm: Path, vw: Path) -> None:
+def libsvm_rows(table: Ratios, svm: Path, vw: Path) -> None:
     from sklearn.datasets import load_svmlight_file
     from sklearn.linear_model import Perceptron
 
@@ -148,16 +139,16 @@ def libsvm_rows(svm: Path, vw: Path) -> None:
 
     train(svm)  # compiled
     peer, one = spent(scikit, RUNS), spent(lambda: train(svm), RUNS)
-    tell("LIBSVM to model, 1 pass, against scikit-learn", peer, one, "40x")
-    tell("the same, cold", spent(scikit, 1, svm), spent(lambda: train(svm), 1, svm), "")
+    tell(table, "LIBSVM to model, 1 pass, against scikit-learn", peer, one, 40)
+    tell(table, "the same, cold", spent(scikit, 1, svm), spent(lambda: train(svm), 1, svm))
     train(vw)
     text = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), RUNS) if installed("vowpalwabbit") else None
-    tell("the same LIBSVM against Vowpal Wabbit, its text", text, one, "3x")
-    tell("Vowpal Wabbit text to model, against Vowpal Wabbit", text, spent(lambda: train(vw), RUNS), "")
-    cache_row(svm, vw)
+    tell(table, "the same LIBSVM against Vowpal Wabbit, its text", text, one, 3)
+    tell(table, "Vowpal Wabbit text to model, against Vowpal Wabbit", text, spent(lambda: train(vw), RUNS))
+    cache_row(table, svm, vw)
 
 
-def cache_row(svm: Path, vw: Path) -> None:
+def cache_row(table: Ratios, svm: Path, vw: Path) -> None:
     from rosenblatt.data import open_examples
     from rosenblatt.learner import Learner
     from rosenblatt.streams.cache import kept_batches
@@ -172,7 +163,7 @@ def cache_row(svm: Path, vw: Path) -> None:
             cache = f"{VW_OPTIONS} -d {vw} --cache_file {folder}/a.cache -k"
             two, four = (spent(lambda n=n: run_vw(f"{cache} --passes {n}")) for n in (2, 4))
         cached = Spent((four.clock - two.clock) / 2, (four.processors - two.processors) / 2)
-    tell("a later pass from the cache, against Vowpal Wabbit's", cached, later, "8x")
+    tell(table, "a later pass from the cache, against Vowpal Wabbit's", cached, later, 8)
     Path(kept.path).unlink()
 
 
@@ -181,143 +172,19 @@ def run_vw(options: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def csv_row(csv: Path) -> None:
+def csv_row(table: Ratios, csv: Path) -> None:
     def pandas() -> None:
         import pandas as pd
         from sklearn.linear_model import Perceptron
 
-        table = pd.read_csv(csv)
-        Perceptron(max_iter=1, tol=None).fit(table.iloc[:, :-1], table.y)
+        read = pd.read_csv(csv)
+        Perceptron(max_iter=1, tol=None).fit(read.iloc[:, :-1], read.y)
 
     train(csv)  # compiled
     peer = spent(pandas, RUNS) if installed("pandas") else None
-    tell("CSV to model, against pandas and scikit-learn", peer, spent(lambda: train(csv), RUNS), "5x")
+    tell(table, "CSV to model, against pandas and scikit-learn", peer, spent(lambda: train(csv), RUNS), 5)
     cold = spent(pandas, 1, csv) if installed("pandas") else None
-    tell("the same, cold", cold, spent(lambda: train(csv), 1, csv), "")
-
-
-def whole_command(folder: Path) -> None:
-    svm, vw = folder / "b.svm", folder / "b.vw"
-    write_text(svm, vw, 90)
-    command = ["fit", str(svm), "--passes", "1", "--no-shuffle", "--no-ledger"]
-    code = f"from rosenblatt.cli import main; import sys; sys.argv[1:] = {command!r}; main()"
-
-    def ours() -> None:
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-    ours()
-    peer = None
-    if installed("vowpalwabbit"):
-        peer = spent(lambda: run_vw(f"{VW_OPTIONS} -d {vw}"), RUNS)
-    tell("whole command, 90 MB, against the vw package", peer, spent(ours, RUNS), "1.5x")
-
-
-def online_rows() -> None:
-    import pandas as pd
-
-    from rosenblatt.streams.online import OnlineLearner
-
-    rng = np.random.default_rng(0)
-    names = [f"feature{k}" for k in range(20)]
-    X = rng.normal(size=(20_000, 20))
-    y = (X[:, :5].sum(axis=1) > 0.3 * rng.normal(size=20_000)).tolist()
-    rows = [dict(zip(names, x, strict=True)) for x in X.tolist()]
-    blocks = [
-        (pd.DataFrame(X[a : a + 1000], columns=names), np.array(y[a : a + 1000]))
-        for a in range(0, 20_000, 1000)
-    ]
-
-    def loop(model) -> None:
-        for x, label in zip(rows, y, strict=True):
-            model.predict_one(x)
-            model.learn_one(x, label)
-
-    def many() -> None:
-        model = OnlineLearner()
-        for block, labels in blocks:
-            model.learn_many(block, labels)
-
-    loop(OnlineLearner())
-    many()
-    peer = None
-    if installed("river"):
-        from river.linear_model import Perceptron
-
-        peer = spent(lambda: loop(Perceptron()), 3)
-    tell(
-        "predict_one + learn_one, 20,000 examples, against river",
-        peer,
-        spent(lambda: loop(OnlineLearner()), 3),
-        "2x",
-    )
-    tell("learn_many by 1,000, against river's loop", peer, spent(many, 3), "50x")
-
-
-def memory_row() -> None:
-    """Feed a generated stream through standard input and ask the kernel for the peak."""
-    megabytes = 4 * MB
-    code = (
-        "from rosenblatt.data import open_examples; from rosenblatt.learner import Learner;"
-        "from rosenblatt.streams.training import train_on_stream;"
-        "examples = open_examples('-', format='libsvm', batch_rows=None);"
-        "train_on_stream(Learner(keep_ledger=False), examples, '-', passes=1);"
-        "status = open('/proc/self/status').read().split('VmHWM:')[1]; print(int(status.split()[0]) // 1024)"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        piece = Path(folder, "piece.svm")
-        write_text(piece, Path(folder, "piece.vw"), 4)
-        text = piece.read_bytes()
-        peaks = []
-        for size in (megabytes // 4, megabytes):
-            child = subprocess.Popen(
-                [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-            for _ in range(size * 10**6 // len(text)):
-                child.stdin.write(text)
-            child.stdin.close()
-            peaks.append(int(child.stdout.read()))
-            child.wait()
-    print(
-        f"peak memory of a stream of {megabytes // 4} MB: {peaks[0]} MB; of {megabytes} MB: {peaks[1]} MB (under 400)"
-    )
-
-
-def elec_row() -> None:
-    data = os.environ.get("ROSENBLATT_DATA")
-    path = Path(data or "", "streams", "elec.csv.gz")
-    if not data or not path.exists():
-        print("Elec2: set ROSENBLATT_DATA to measure it")
-        return
-    from rosenblatt.data import open_examples
-    from rosenblatt.streams.rows_learner import RowsLearner
-
-    for forget in (None, 100.0, 20.0):
-        learner, right, rows = RowsLearner(forget=forget), 0, 0
-        for batch in open_examples(path, batch_rows=None, at_once=True):
-            right += int(learner.progress(batch.X, batch.y).sum())
-            rows += batch.y.size
-        print(f"Elec2 progressive accuracy, averaged, forget={forget}: {right / rows:.4f}")
-    learner, right, rows = RowsLearner("last"), 0, 0
-    for batch in open_examples(path, batch_rows=None, at_once=True):
-        right += int(learner.progress(batch.X, batch.y).sum())
-        rows += batch.y.size
-    print(f"Elec2 progressive accuracy, last: {right / rows:.4f}")
-    if installed("river"):
-        import gzip
-
-        from river.linear_model import Perceptron
-
-        model, right, rows = Perceptron(), 0, 0
-        with gzip.open(path, "rt") as file:
-            names = next(file).strip().split(",")
-            for line in file:
-                values = line.strip().split(",")
-                x = dict(zip(names[:-1], map(float, values[:-1]), strict=True))
-                label = values[-1] == "1"
-                right += model.predict_one(x) == label
-                model.learn_one(x, label)
-                rows += 1
-        print(f"Elec2 progressive accuracy, river Perceptron: {right / rows:.4f}")
+    tell(table, "the same, cold", cold, spent(lambda: train(csv), 1, csv))
 
 
 if __name__ == "__main__":

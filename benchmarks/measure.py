@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 console = Console(width=120, soft_wrap=True)
 
@@ -52,7 +53,7 @@ class Ratios:
             table.add_column(column, justify="left" if column == "what" else "right")
         colours = {"reached": "green", "missed": "red", "not run": "yellow"}
         for row in self.rows:
-            table.add_row(*row.cells(), f"[{colours[row.verdict]}]{row.verdict}[/]")
+            table.add_row(*row.cells(), Text(row.verdict, style=colours.get(row.verdict, "")))
         console.print(table)
 
 
@@ -69,13 +70,15 @@ class Row(NamedTuple):
     @property
     def verdict(self) -> str:
         """Say whether what was asked for was reached."""
-        if self.ratio is None or self.asked is None:
+        if self.ratio is None:
             return "not run"
+        if not self.asked:
+            return ""
         return "reached" if self.ratio >= self.asked else "missed"
 
     def cells(self) -> list[str]:
         """Return the line as it is printed."""
-        told = [f"{value:.3g}{self.unit}" if value is not None else "" for value in (self.ratio, self.asked)]
+        told = [f"{value:.3g}{self.unit}" if value else "" for value in (self.ratio, self.asked)]
         return [self.what, self.ours, self.theirs, *told]
 
 

@@ -22,6 +22,24 @@ PEERS = (
     "pyspark",
     "fastapi",
 )
+BEGIN, END = "<!-- benchmarks: begin (written by `make bench`) -->", "<!-- benchmarks: end -->"
+# What the README shows: the benchmark, and words of the line.
+SHOWN = (
+    ("heart", "clean labels: one more averaged pass"),
+    ("heart", "clean labels: first averaged pass"),
+    ("heart", "CSR 200,000×50,000, 75 a row: one more"),
+    ("heart", "MNIST joint"),
+    ("proofs", "cone 20,000×200"),
+    ("proofs", "1% flipped"),
+    ("linear_family", "dense 200,000×100 float32: logistic epoch / SGDClassifier, its, averaged"),
+    ("files", "LIBSVM to model"),
+    ("files", "CSV to model"),
+    ("files", "a later pass from the cache"),
+    ("streams", "predict_one"),
+    ("streams", "learn_many, data frames"),
+    ("service", "predict, 20 features"),
+    ("service", "feedback, on disk"),
+)
 
 
 def machine() -> dict[str, Any]:
@@ -56,6 +74,39 @@ def write(folder: Path, name: str) -> None:
     kept[name] = {"machine": machine(), "tables": tables}
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "benchmarks.md").write_text(in_markdown(kept), encoding="utf-8")
+    if (readme := folder.parent / "README.md").is_file():
+        begin, middle, after = _parted(readme.read_text(encoding="utf-8"))
+        readme.write_text(begin + (in_short(kept) if middle else "") + after, encoding="utf-8")
+
+
+def _parted(text: str) -> tuple[str, bool, str]:
+    """Return what stands before the table in a README, whether there is room for one, and what stands after."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return (before + begin, True, end + after) if begin and end else (text, False, "")
+
+
+def in_short(kept: dict[str, Any]) -> str:
+    """Return the lines of :data:`SHOWN` as one table, with the machine they were measured on."""
+    found = [
+        (row, own["machine"])
+        for name, what in SHOWN
+        if (own := kept.get(name)) is not None
+        for row in (Row(**each) for table in own["tables"] for each in table["rows"])
+        if what in row.what
+    ]
+    lines = ["", "", "| measured in one run | ours | theirs | ratio |", "|---|--:|--:|--:|"]
+    for row, _ in found:
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row.cells()[:4]) + " |")
+    machines = {f"{own['cores']} cores of {own['processor']}" for _, own in found}
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"On {'; '.join(sorted(machines))}. All of it: [docs/benchmarks.md](docs/benchmarks.md).",
+            "",
+        ]
+    )
 
 
 def in_markdown(kept: dict[str, Any]) -> str:

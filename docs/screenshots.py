@@ -1,13 +1,14 @@
-"""Take the pictures of every page of the lab into ``docs/images``: ``make screenshots``."""
+"""Take the pictures of every page of the lab, and of a report, into ``docs/images``: ``make screenshots``."""
 
 import io
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = 256  # of a picture: its file is half as large, and looks the same
@@ -53,8 +54,21 @@ def main() -> None:
                         page.wait_for_load_state("networkidle")
                         _save(page.screenshot(), IMAGES / f"{name}-{theme}-{width}.png")
                     context.close()
+            _report(browser)
             browser.close()
         lab.terminate()
+
+
+def _report(browser: Browser) -> None:
+    """Compare learners on a sample, and take the top of the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "report.html")
+        code = "from rosenblatt.cli import main; main()"
+        command = [sys.executable, "-c", code, "compare", "sample:breast-cancer", "--report", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(path.as_uri())
+        _save(page.screenshot(), IMAGES / "report.png")
 
 
 def _save(content: bytes, path: Path) -> None:

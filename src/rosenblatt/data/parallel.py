@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 MOST_CORES = 8  # each holds a block in memory
@@ -34,7 +34,11 @@ def in_order(function: Callable[[A], B], items: Iterable[A], workers: int | None
     with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(workers) as pool:
         upcoming: Future[A] | None = reader.submit(next, source, _END)
         while upcoming is not None or waiting:
-            if upcoming is not None and len(waiting) <= workers and (not waiting or upcoming.done()):
+            room = upcoming is not None and len(waiting) <= workers
+            if upcoming is not None and room and waiting:
+                either: tuple[Future[Any], ...] = (upcoming, waiting[0])
+                wait(either, return_when=FIRST_COMPLETED)  # with whichever comes first it goes on
+            if upcoming is not None and room and (not waiting or upcoming.done()):
                 item = upcoming.result()
                 upcoming = None if item is _END else reader.submit(next, source, _END)
                 if item is not _END:
