@@ -42,7 +42,7 @@ docs: $(VENV)/.docs  ## the documentation site into docs/_build/html, warnings a
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-screenshots: $(READY)  ## pictures of every page of the lab and the service
+screenshots: $(READY)  ## pictures of every page of the lab, and of a report
 	$(BIN)/python docs/screenshots.py
 
 fuzz: $(READY)  ## a million spoiled inputs of every text format, against plain readers; and atheris where it is

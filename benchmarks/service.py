@@ -139,13 +139,14 @@ def rates(table: Ratios, folder: Path) -> None:
     half = feedback / 2
     tails = []
     pause = max(1, round(16_000 / half - 16_000 / feedback))  # milliseconds, after each answer
+    connections = 16
     for _ in range(2 * ROUNDS):
-        beside = start(f"{model}/feedback", FEEDBACK, SECONDS + 1, delay=pause)
+        beside = start(f"{model}/feedback", FEEDBACK, SECONDS + 1, connections, delay=pause)
         found = load(f"{model}/predict", PREDICT, SECONDS)
         rate = beside.result().rate
         tails.append((rate >= 0.9 * half, found.p50 / found.p99, rate, found))
         if rate < 0.9 * half:  # predictions push it aside: push back
-            pause //= 2
+            connections, pause = (connections, pause // 2) if pause else (connections + 8, 0)
     reached, _, rate, found = max(tails)
     table.add(
         f"p99 of predict while feedback runs at {rate:,.0f}/s "

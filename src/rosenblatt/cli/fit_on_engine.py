@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,7 +82,7 @@ def _train(
         fitted, told = _learned(engine, asked, facts, shard_rows, on, tell)
         learned = time.perf_counter()
     except KeyboardInterrupt:
-        if on.checkpoint is not None and os.path.exists(on.checkpoint):  # noqa: PTH110
+        if on.checkpoint is not None and Path(on.checkpoint).exists():
             note(f"{on.checkpoint} holds the last whole pass: the same command goes on from it")
         raise
     finally:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from html import escape
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from nicegui import ui
@@ -30,32 +30,61 @@ THEMES = {"auto": None, "light": False, "dark": True}
 NEXT_THEME = {"auto": "dark", "dark": "light", "light": "auto"}
 
 
-class LabPage(Protocol):
-    """What the frame asks of a page."""
+class Session(Protocol):
+    """What runs behind a page: its table, the link to it, and how it changes."""
 
-    path: str
-
-    @property
-    def state(self) -> Any:
-        """The table of the page."""
+    state: Any
 
     @property
     def link(self) -> str:
         """The query of the present state."""
 
     def set(self, **values: Any) -> None:
-        """Change the state and show it."""
+        """Change the state."""
+
+
+S = TypeVar("S", bound=Session)
+
+
+class LabPage(Generic[S]):
+    """A page that shows a session."""
+
+    path: str
+    session: S
+
+    @property
+    def state(self) -> Any:
+        """The table of the page."""
+        return self.session.state
+
+    @property
+    def link(self) -> str:
+        """The query of the present state."""
+        return self.session.link
+
+    def set(self, **values: Any) -> None:
+        """Change the state and show it; what cannot be is told, and changes nothing."""
+        try:
+            self.session.set(**values)
+        except ValueError as error:
+            ui.notify(str(error), type="warning")
+        self.show()
+
+    def show(self) -> None:
+        """Show the present state."""
+        raise NotImplementedError("a page shows its own session")
 
     def export(self) -> None:
         """Show what can be taken away."""
+        raise NotImplementedError("a page exports its own session")
 
 
-def keep_link(page: LabPage) -> None:
+def keep_link(page: LabPage[Any]) -> None:
     """Put the present state into the address of the page."""
     ui.navigate.history.replace(page.path + (f"?{page.link}" if page.link else ""))
 
 
-def head(page: LabPage | None, path: str, theme: str, with_drawer: bool = False) -> Any:
+def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = False) -> Any:
     """Draw the heading; returns the button that opens the drawer on small screens, where there is one."""
     ui.add_css(css())
     ui.colors(primary="#0072B2")
@@ -77,7 +106,7 @@ def head(page: LabPage | None, path: str, theme: str, with_drawer: bool = False)
     return opener
 
 
-def _share_and_export(page: LabPage) -> None:
+def _share_and_export(page: LabPage[Any]) -> None:
     def share() -> None:
         ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
         ui.notify("The link to this very state is copied, and stands in the address line.", type="positive")
@@ -87,7 +116,7 @@ def _share_and_export(page: LabPage) -> None:
         made.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
 
 
-def _theme_button(page: LabPage | None, dark: Any, theme: str) -> None:
+def _theme_button(page: LabPage[Any] | None, dark: Any, theme: str) -> None:
     now = {"theme": theme}
 
     def turn() -> None:
@@ -139,7 +168,7 @@ def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -
 # Controls
 
 
-def choice(page: LabPage, name: str, label: str, names: Mapping[str, str]) -> Any:
+def choice(page: LabPage[Any], name: str, label: str, names: Mapping[str, str]) -> Any:
     """A list of names, one of which the state holds."""
     box = ui.select(dict(names), value=getattr(page.state, name), label=label)
     box.props("dense outlined options-dense").classes("w-full").mark(name)
@@ -148,7 +177,7 @@ def choice(page: LabPage, name: str, label: str, names: Mapping[str, str]) -> An
 
 
 def slider(
-    page: LabPage, name: str, label: str, step: float, words: Mapping[float, str] | None = None
+    page: LabPage[Any], name: str, label: str, step: float, words: Mapping[float, str] | None = None
 ) -> Any:
     """A number of the state, in the range of its column; some values may have words."""
 
@@ -208,7 +237,7 @@ def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
     return made
 
 
-def editing_tools(page: LabPage) -> dict[str, Any]:
+def editing_tools(page: LabPage[Any]) -> dict[str, Any]:
     """The tools for points, by name; one of them is the state's."""
     made = {}
     for name, (icon, label, hint) in TOOLS.items():

@@ -27,7 +27,7 @@ STRATEGIES = {
 INK = "var(--ink)"
 
 
-class GamePage:
+class GamePage(frame.LabPage[GameSession]):
     """One visitor's page."""
 
     path = "/game"
@@ -50,21 +50,6 @@ class GamePage:
                     self.table = ui.html("", sanitize=False).classes("lab-scroll")
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
         frame.tell_problems(problems)
-        self.show()
-
-    @property
-    def state(self) -> GameState:
-        """The table of the page."""
-        return self.session.state
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
-
-    def set(self, **values: Any) -> None:
-        """Change the state and show it."""
-        self.session.set(**values)
         self.show()
 
     def export(self) -> None:

@@ -19,7 +19,7 @@ NAMES = {name: name if name != "NOT" else "NOT (of x₁)" for name in TABLES}
 ROWS = ("00", "01", "10", "11")
 
 
-class GatesPage:
+class GatesPage(frame.LabPage[GatesSession]):
     """One visitor's page."""
 
     path = "/gates"
@@ -35,21 +35,6 @@ class GatesPage:
             with ui.element("div").classes("lab-stack"):
                 self._network()
         frame.tell_problems(problems)
-        self.show()
-
-    @property
-    def state(self) -> GatesState:
-        """The table of the page."""
-        return self.session.state
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
-
-    def set(self, **values: Any) -> None:
-        """Change the state and show it."""
-        self.session.set(**values)
         self.show()
 
     def export(self) -> None:

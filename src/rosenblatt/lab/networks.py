@@ -38,7 +38,7 @@ WHAT = {
 MOST_DRAWN = 16  # units of a circuit that can still be read
 
 
-class NetworksPage:
+class NetworksPage(frame.LabPage[NetworksSession]):
     """One visitor's page."""
 
     path = "/networks"
@@ -61,21 +61,6 @@ class NetworksPage:
                 with frame.card("Errors after each unit") as self.errors_card:
                     self.errors = ui.html("", sanitize=False).classes("lab-chart")
         frame.tell_problems(problems)
-        self.show()
-
-    @property
-    def state(self) -> NetworksState:
-        """The table of the page."""
-        return self.session.state
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
-
-    def set(self, **values: Any) -> None:
-        """Change the state and show it."""
-        self.session.set(**values)
         self.show()
 
     def export(self) -> None:

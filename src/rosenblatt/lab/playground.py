@@ -43,7 +43,7 @@ TICK = 0.09  # seconds between two steps of a run
 BY_UPDATES = 40  # ticks of a run that go update by update; then pass by pass
 
 
-class PlaygroundPage:
+class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     """One visitor's page."""
 
     path = "/"
@@ -66,26 +66,6 @@ class PlaygroundPage:
                 self._numbers()
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
         frame.tell_problems(problems)
-        self.show()
-
-    # State
-
-    @property
-    def state(self) -> PlaygroundState:
-        """The table of the page."""
-        return self.session.state
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
-
-    def set(self, **values: Any) -> None:
-        """Change the state and show it."""
-        try:
-            self.session.set(**values)
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
         self.show()
 
     def export(self) -> None:
