@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, named, rng
 
 import rosenblatt
 from rosenblatt.data import Column, TableSchema
@@ -20,47 +21,10 @@ from rosenblatt.export import (
     sql_expression,
 )
 
-rng = np.random.default_rng(3)
-X = rng.normal(size=(90, 4))
-TWO = np.where(X[:, 0] - X[:, 2] > 0.1, "it's above", "below")
-THREE = np.array([7, 1, 3])[np.clip((X[:, 0] + X[:, 1]).round().astype(int) + 1, 0, 2)]
-LINEAR = {
-    "Perceptron": {"max_iter": 3},
-    "ClosestCentroid": {},
-    "NaiveBayes": {"binarize": 0.25},
-    "LogisticRegression": {"max_iter": 2},
-    "GaussianDiscriminant": {},
-    "BatchPerceptron": {},
-    "MaxMargin": {"C": 1.0},
-}
-MODELS = [
-    (name, parameters, y)
-    for name, parameters in LINEAR.items()
-    for y in (TWO, THREE)
-    if not (y is THREE and name in ("MaxMargin", "BatchPerceptron"))
-] + [("PerceptronRegressor", {}, X[:, 1] - X[:, 3])]
-KERNELS = [
-    {"kernel": "poly", "degree": 3},
-    {"kernel": "rbf", "gamma": 0.5},
-    {"kernel": "linear"},
-    {"kernel": "poly", "degree": 2, "hypothesis": "last", "multi_class": "ovr"},
-]
-
-
-def named(case):
-    name, _, y = case
-    return f"{name}-{'regression' if y.dtype.kind == 'f' else np.unique(y).size}"
-
 
 @pytest.fixture(params=MODELS, ids=map(named, MODELS))
 def linear(request):
-    name, parameters, y = request.param
-    return getattr(rosenblatt, name)(**parameters).fit(X, y)
-
-
-def expected(model):
-    scores = model.predict(X) if not hasattr(model, "decision_function") else model.decision_function(X)
-    return model.predict(X), np.asarray(scores, float)
+    return fitted(request.param)
 
 
 def run_onnx(graph):
@@ -68,13 +32,6 @@ def run_onnx(graph):
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     found = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": X}), strict=True))
     return found.get("label"), found["scores"]
-
-
-def agree(model, labels, scores):
-    wanted, wanted_scores = expected(model)
-    np.testing.assert_allclose(scores, wanted_scores, rtol=1e-9, atol=1e-9)
-    if labels is not None:
-        assert np.array_equal(np.asarray(labels).astype(wanted.dtype), wanted)
 
 
 def test_onnx_says_what_a_linear_model_says(linear):

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rosenblatt.export.for_skl2onnx import register_with_skl2onnx
 from rosenblatt.export.form import Form, KernelForm, form_of
 from rosenblatt.export.in_c import c_source
 from rosenblatt.export.in_python import python_source
@@ -17,7 +18,7 @@ from rosenblatt.storage import replacing
 ENDINGS = {".onnx": "an ONNX graph", ".py": "Python", ".c": "C", ".sql": "an SQL expression"}
 
 __all__ = ["ENDINGS", "Form", "KernelForm", "c_source", "export_model", "form_of", "onnx_graph", "python_source",
-           "sql_expression"]  # fmt: skip
+           "register_with_skl2onnx", "sql_expression"]  # fmt: skip
 
 
 def export_model(

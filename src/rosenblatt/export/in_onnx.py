@@ -42,9 +42,19 @@ class Graph:
 def graph_of(form: Form | KernelForm) -> bytes:
     """Return the bytes of a checked ONNX model."""
     graph = Graph()
+    return _model(graph, form, outputs_of(graph, form))
+
+
+def outputs_of(
+    graph: Graph, form: Form | KernelForm, column: bool = False
+) -> list[tuple[str, int, list[Any]]]:
+    """Put a form together, from ``x`` on; return the name, the kind and the shape of what comes out.
+
+    A single score is a vector, as `decision_function` gives it, unless a column is asked for.
+    """
     made = _linear(graph, form) if isinstance(form, Form) else _kernel(graph, form)
     columns = len(form.bias)
-    flat = columns == 1  # one score: a column of its own, as `decision_function` gives it
+    flat = columns == 1 and not column
     if flat:
         made = graph.then("Squeeze", [made, graph.constant("second", np.array([1], np.int64))], "scores")
     else:
@@ -52,7 +62,7 @@ def graph_of(form: Form | KernelForm) -> bytes:
     outputs = [("scores", 11, ["rows"] if flat else ["rows", columns])]  # 11: doubles
     if form.classes is not None:
         outputs.insert(0, _label(graph, made, form.classes, flat))
-    return _model(graph, form, outputs)
+    return outputs
 
 
 def _linear(graph: Graph, form: Form) -> str:

@@ -1,0 +1,50 @@
+"""Every learner that can be exported, with the data it is fitted on, and what it says of them."""
+
+import numpy as np
+
+import rosenblatt
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(90, 4))
+TWO = np.where(X[:, 0] - X[:, 2] > 0.1, "it's above", "below")
+THREE = np.array([7, 1, 3])[np.clip((X[:, 0] + X[:, 1]).round().astype(int) + 1, 0, 2)]
+LINEAR = {
+    "Perceptron": {"max_iter": 3},
+    "ClosestCentroid": {},
+    "NaiveBayes": {"binarize": 0.25},
+    "LogisticRegression": {"max_iter": 2},
+    "GaussianDiscriminant": {},
+    "BatchPerceptron": {},
+    "MaxMargin": {"C": 1.0},
+}
+MODELS = [
+    (name, parameters, y)
+    for name, parameters in LINEAR.items()
+    for y in (TWO, THREE)
+    if not (y is THREE and name in ("MaxMargin", "BatchPerceptron"))
+] + [("PerceptronRegressor", {}, X[:, 1] - X[:, 3])]
+KERNELS = [
+    {"kernel": "poly", "degree": 3},
+    {"kernel": "rbf", "gamma": 0.5},
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "hypothesis": "last", "multi_class": "ovr"},
+]
+
+
+def named(case):
+    name, _, y = case
+    return f"{name}-{'regression' if y.dtype.kind == 'f' else np.unique(y).size}"
+
+
+def fitted(case):
+    name, parameters, y = case
+    return getattr(rosenblatt, name)(**parameters).fit(X, y)
+
+
+def agree(model, labels, scores, rows=X):
+    """Assert that labels and scores from elsewhere are those of a model."""
+    wanted = model.predict(rows)
+    told = model.decision_function(rows) if hasattr(model, "decision_function") else wanted
+    np.testing.assert_allclose(scores, np.asarray(told, float), rtol=1e-9, atol=1e-9)
+    if labels is not None:
+        assert np.array_equal(np.asarray(labels).astype(wanted.dtype), wanted)
