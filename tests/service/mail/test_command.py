@@ -71,7 +71,7 @@ def test_mistakes_are_said_with_the_way_out(mail):
             "--rest",
             "INBOX",
             *store,
-        ): "no folder 'stars'",
+        ): "no folder 'Stars'",
         (
             "mail",
             "import",

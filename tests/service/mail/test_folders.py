@@ -50,14 +50,14 @@ def test_labels_in_the_headers_of_an_mbox(tmp_path):
     path = tmp_path / "all.mbox"
     path.write_bytes(mbox(gmail))
     assert labels(path) == [("one", "important"), ("three", None), ("two", "not")]
-    with pytest.raises(BadInput, match="labelled nope or inboxes; its labels: Inbox, Starred, Sent"):
+    with pytest.raises(BadInput, match="labelled Nope or Inboxes; its labels: Inbox, Starred, Sent"):
         labels(path, ["Nope"], ["Inboxes"])
 
 
 def test_a_folder_that_is_not_there_is_named_before_anything_is_read(tmp_path, four):
     (tmp_path / "Starred").mkdir()
     (tmp_path / "Starred" / "a.eml").write_bytes(four["one"])
-    with pytest.raises(BadInput, match="no folder 'inbox' in it; there are Starred"):
+    with pytest.raises(BadInput, match="no folder 'INBOX' in it; there are Starred"):
         next(iter(sorted_mail(tmp_path, ["Starred"], ["INBOX"])))
     with pytest.raises(ValueError, match="both"):
         next(iter(sorted_mail(tmp_path, ["Starred"], ["starred"])))

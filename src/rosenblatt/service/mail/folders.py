@@ -28,11 +28,14 @@ def sorted_mail(path: Path, important: Sequence[str], rest: Sequence[str]) -> It
     a folder of files, or of an mbox. In an mbox it is a label that messages carry in their headers, or the name of
     the file. Case does not count.
     """
-    wanted = {_plain(name): IMPORTANT for name in important}
+    spelt = {
+        _plain(name): name for name in (*important, *rest)
+    }  # a folder is asked for once, as it was written
+    wanted = {spelt[_plain(name)]: IMPORTANT for name in important}
     for name in map(_plain, rest):
-        if name in wanted:
-            raise ValueError(f"{name!r} cannot hold both what is important and the rest")
-        wanted[name] = NOT
+        if wanted.get(spelt[name]) == IMPORTANT:
+            raise ValueError(f"{spelt[name]!r} cannot hold both what is important and the rest")
+        wanted[spelt[name]] = NOT
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
     if path.is_dir():
@@ -71,9 +74,9 @@ def _in_folders(path: Path, wanted: dict[str, str]) -> Iterator[Sorted]:
 
 
 def _contents(path: Path, name: str) -> Iterator[bytes]:
-    if name == INBOX and is_maildir(path):
+    if _plain(name) == INBOX and is_maildir(path):
         return _box(path)
-    found = [inner for inner in sorted(path.iterdir()) if _plain(inner.name) == name]
+    found = [inner for inner in sorted(path.iterdir()) if _plain(inner.name) == _plain(name)]
     if not found:
         there = [inner.name for inner in sorted(path.iterdir()) if inner.name not in ("cur", "new", "tmp")]
         told = ", ".join(there[:MOST_NAMED]) + (" …" if len(there) > MOST_NAMED else "")
@@ -97,13 +100,14 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _by_labels(path: Path, wanted: dict[str, str]) -> Iterator[Sorted]:
+    labels = {_plain(name): label for name, label in wanted.items()}
     met: dict[str, None] = {}
     any_wanted = False
     for letter in letters(str(path)):
         mail = read_mail(letter.content)
         names = [*mail.labels, letter.box]
         met.update(dict.fromkeys(mail.labels))
-        found = {wanted.get(_plain(name)) for name in names} - {None}
+        found = {labels.get(_plain(name)) for name in names} - {None}
         any_wanted = any_wanted or bool(found)
         yield Sorted(mail, IMPORTANT if IMPORTANT in found else NOT if found else None)
     if not any_wanted:
