@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
 from rosenblatt.proofs import (
     Feasible,
@@ -58,6 +59,13 @@ def test_largest_margin_of_three_classes():
 def test_no_hard_margin_names_the_culprits():
     with pytest.raises(ValueError, match=r"give C for a soft one\. Inseparable.*Rows 0, 1, 2 and 3"):
         hard_margin([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+
+
+def test_a_margin_too_thin_is_said_to_be_one():
+    data = read_all("sample:breast-cancer")
+    assert isinstance(separability(data.X, data.y), Separable)
+    with pytest.raises(ValueError, match="separable, by a margin too thin"):
+        hard_margin(data.X, data.y)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

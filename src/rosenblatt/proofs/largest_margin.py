@@ -81,7 +81,13 @@ def hard_margin(
         solution = _between_hulls(examples, tolerance, clock)
     if solution is None or not solution.margin > 0:
         _explain(examples, clock)
-        raise ValueError("no separating hyperplane was found within the time limit; give more time or use C")
+        if clock.out_of_time():
+            raise ValueError(
+                "no separating hyperplane was found within the time limit; give more time or use C"
+            )
+        raise ValueError(
+            "the data are separable, by a margin too thin for this search: scale the columns, or give C for a soft one"
+        )
     return solution
 
 
