@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help ready demo test check bench fuzz torture docs screenshots clean
+.PHONY: help ready demo test check bench fuzz torture docs screenshots dist clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,10 @@ screenshots: $(READY)  ## pictures of every page of the lab, and of a report
 
 fuzz: $(READY)  ## a million spoiled inputs of every text format, against plain readers; and atheris where it is
 	$(BIN)/python -m tests.fuzz
+
+dist: $(READY)  ## the wheel and the source archive into dist/
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
 
 clean:  ## remove .venv and what was built
 	rm -rf $(VENV) build dist docs/_build docs/generated docs/gallery
