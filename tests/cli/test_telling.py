@@ -26,6 +26,7 @@ def stopped_by(error):
         (ValueError("eta is 7"), 2, "rosenblatt fit: eta is 7\n"),
         (PermissionError(13, "Permission denied", "m.safetensors"), 2, "m.safetensors: Permission denied\n"),
         (FileNotFoundError("m: no such model file"), 2, "m: no such model file\n"),
+        (ImportError("it needs y: pip install x"), 2, "rosenblatt fit: it needs y: pip install x\n"),
         (MemoryError("8 GiB"), 2, "rosenblatt fit: not enough memory: 8 GiB\n"),
         (
             KeyError("x"),

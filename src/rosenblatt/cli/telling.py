@@ -99,7 +99,8 @@ def _in_words(error: BaseException, command: str) -> str:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if type(error).__name__ in ("BadInput", "BadModel", "FileNotFoundError"):
         return str(error)
-    if isinstance(error, Refused | ValueError | OSError):
+    missing_extra = isinstance(error, ImportError) and "pip install" in str(error)
+    if missing_extra or isinstance(error, Refused | ValueError | OSError):
         return f"rosenblatt {command}: {error}"
     if isinstance(error, MemoryError):
         return f"rosenblatt {command}: not enough memory: {error}"
