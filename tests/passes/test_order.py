@@ -8,7 +8,7 @@ from tests.oracle import plain_loop
 from tests.strategies import integer_data
 
 from rosenblatt.learner import Learner
-from rosenblatt.passes.order import Shuffle, in_given_order
+from rosenblatt.passes.order import FIRST, SECOND, Shuffle, _mixed, _sorted_places, in_given_order
 from rosenblatt.passes.rows import rows_of
 from rosenblatt.rules import Rosenblatt
 
@@ -88,3 +88,26 @@ def test_a_shuffled_training_is_the_plain_loop_in_that_order():
         shuffle = Shuffle(rows_of(stored), labels, 7)
         order = np.concatenate([shuffle.epoch(k).order for k in range(len(learner.epochs))])
         assert np.array_equal(learner.weights("last"), plain_loop(Rosenblatt(), X, labels, 3, order).W)
+
+
+def unmixed(mixed):
+    """The keys that are mixed into these: every step of the mixing can be undone."""
+    undone = [mixed]
+    for shift, factor in ((31, SECOND), (27, FIRST), (30, None)):
+        z = undone[-1]
+        for _ in range(64 // shift):
+            z = undone[-1] ^ (z >> np.uint64(shift))
+        undone.append(z if factor is None else z * np.uint64(pow(int(factor), -1, 2**64)))
+    return undone[-1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(0, 3000), halves=st.integers(1, 2**32), seed=st.integers(0, 2**32))
+def test_keys_are_sorted_by_all_their_bits_also_where_many_share_the_first_half(n, halves, seed):
+    rng = np.random.default_rng(seed)
+    wanted = rng.integers(0, halves, n, dtype=np.uint64) << np.uint64(32)
+    wanted |= rng.choice(2**32, n, replace=False).astype(np.uint64)
+    salt = rng.integers(0, 2**64, dtype=np.uint64)
+    keys = unmixed(wanted) ^ salt
+    assert np.array_equal(_mixed(keys ^ salt), wanted)
+    assert np.array_equal(_sorted_places(keys, salt, np.empty_like(keys)), np.argsort(wanted))

@@ -17,7 +17,8 @@ from rosenblatt.passes.rows import ONE, Rows
 # Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+S27, S30, S31, S32, S64 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(64)
+NUMBER = np.uint64(0xFFFFFFFF)  # the half of a word that holds a row's number
 
 
 def in_given_order(n: int, sample_weight: NDArray[np.float64] | None = None) -> Visits:
@@ -56,12 +57,13 @@ class Shuffle:
         """Take the keys of the rows, one each, and count visits by weight."""
         given = in_given_order(keys.size, sample_weight)
         self._order, self._weight, self._seed = given.order, given.weight, np.array([seed % 2**64], np.uint64)
-        self._keys = _told_apart(keys[given.order])
+        self._room = np.empty(given.order.size, np.uint64)
+        self._keys = _told_apart(keys[given.order], self._room)
 
     def epoch(self, number: int) -> Visits:
         """Return the visits of one epoch."""
         salt = _mixed(self._seed * GOLDEN + np.uint64(number))[0]
-        position = _sorted_places(self._keys, salt)
+        position = _sorted_places(self._keys, salt, self._room)
         if not self._weight.size:  # every row once: its number is its place
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
@@ -73,9 +75,11 @@ def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
     return copies, sample_weight / np.maximum(copies, 1)
 
 
-def _told_apart(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _told_apart(keys: NDArray[np.uint64], room: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Give the copies of one row keys of their own, numbered in any order since they are the same."""
-    position = _sorted_places(keys, np.uint64(0))  # by what is mixed of a key: equal ones stand together
+    position = _sorted_places(
+        keys, np.uint64(0), room
+    )  # by what is mixed of a key: equal ones stand together
     ordered = keys[position]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     if first.size == keys.size:
@@ -92,34 +96,63 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keys ^ (keys >> S31)
 
 
-def _sorted_places(keys: NDArray[np.uint64], salt: np.uint64) -> NDArray[np.uintp]:
-    """Return the numbers of the keys, mixed with the salt, in ascending order: ``argsort`` in three reads."""
-    bits = max(keys.size.bit_length() - 1, 1)
-    order, mixed = np.empty(keys.size, np.uintp), np.empty(keys.size, np.uint64)
-    _fill_order(keys, salt, np.uint64(64 - bits), np.zeros(1 << bits, np.int64), mixed, order)
+def _sorted_places(
+    keys: NDArray[np.uint64], salt: np.uint64, halfway: NDArray[np.uint64]
+) -> NDArray[np.uintp]:
+    """Return the numbers of the keys, mixed with the salt, in ascending order: ``argsort`` in a few reads.
+
+    ``halfway`` is room for as many words again; who sorts often keeps it, for fresh memory costs as much as sorting.
+    """
+    if keys.size >> 32:  # a number no longer fits beside half a key
+        return np.argsort(_mixed(keys ^ salt)).astype(np.uintp)
+    bits = (keys.size.bit_length() + 4) // 2  # twice that: a few times as many places as keys
+    order = np.empty(keys.size, np.uintp)
+    _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), halfway, order)
     return order
 
 
 @compiled
-def _fill_order(keys: Any, salt: Any, shift: Any, counts: Any, mixed: Any, order: Any) -> None:
-    """Sort into buckets by the first bits of the mixed keys, about one to each, then by insertion."""
-    n = np.uint64(keys.shape[0])
-    for i in range(n):
-        counts[_mixed_one(keys[i] ^ salt) >> shift] += 1
-    before = 0
-    for b in range(np.uint64(counts.shape[0])):
-        before, counts[b] = before + counts[b], before
+def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, halfway: Any, order: Any) -> None:
+    """Sort by the first bits of the mixed keys, half of them at a time, the later half first; then by insertion.
+
+    Half of a mixed key travels with its number in one word.
+    """
+    n, high, low = np.uint64(keys.shape[0]), S64 - bits, S64 - bits - bits
+    mask = (ONE << bits) - ONE
     for i in range(n):
         z = _mixed_one(keys[i] ^ salt)
-        place = np.uint64(counts[z >> shift])
-        counts[z >> shift] += 1
-        mixed[place], order[place] = z, i
+        counts[0, (z >> low) & mask] += 1
+        counts[1, z >> high] += 1
+    for half in range(2):
+        before = 0
+        for b in range(np.uint64(counts.shape[1])):
+            before, counts[half, b] = before + counts[half, b], before
+    for i in range(n):
+        z = _mixed_one(keys[i] ^ salt)
+        place = np.uint64(counts[0, (z >> low) & mask])
+        counts[0, (z >> low) & mask] += 1
+        halfway[place] = (z & ~NUMBER) | i
+    for k in range(n):
+        z = halfway[k]
+        place = np.uint64(counts[1, z >> high])
+        counts[1, z >> high] += 1
+        order[place] = z
     for k in range(ONE, n):
-        z, row, at = mixed[k], order[k], np.uint64(k)
-        while at > np.uint64(0) and mixed[at - ONE] > z:
-            mixed[at], order[at] = mixed[at - ONE], order[at - ONE]
+        own, at = order[k], np.uint64(k)
+        while at > np.uint64(0) and _comes_before(own, order[at - ONE], keys, salt):
+            order[at] = order[at - ONE]
             at -= ONE
-        mixed[at], order[at] = z, row
+        order[at] = own
+    for k in range(n):
+        order[k] &= NUMBER
+
+
+@compiled
+def _comes_before(one: Any, other: Any, keys: Any, salt: Any) -> bool:
+    """Compare the halves of two mixed keys, and the whole keys where the halves are equal."""
+    if (one ^ other) > NUMBER:
+        return bool(one < other)
+    return bool(_mixed_one(keys[one & NUMBER] ^ salt) < _mixed_one(keys[other & NUMBER] ^ salt))
 
 
 @compiled
