@@ -106,11 +106,12 @@ class LearnerState:
             raise ValueError(
                 f"y has labels like {met[0]!r}, but the learner knows {self.classes[:3].tolist()}"
             )
-        if np.isin(met, self.classes).all():
+        new = np.setdiff1d(met, self.classes)
+        if not new.size:
             return
-        if self.classes.size == 1 and np.union1d(self.classes, met).size > 2:
-            self.meet(np.setdiff1d(met, self.classes)[:1])
-        old, self.classes = self.classes, np.union1d(self.classes, met)
+        if self.classes.size == 1 and new.size > 1:
+            self.meet(new[:1])
+        old, self.classes = self.classes, np.union1d(self.classes, new)
         place = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
             if place[0] == 1:  # the class met first turns out to be the positive one

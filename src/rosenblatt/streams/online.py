@@ -14,7 +14,7 @@ from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.passes.one_row import NOT_FINITE, row_predictor
 from rosenblatt.passes.rows import Rows
-from rosenblatt.streams.columns import check_columns, columns_of
+from rosenblatt.streams.columns import Names, check_columns, columns_of
 from rosenblatt.streams.laying import (
     NOT_NUMBERS,
     Columns,
@@ -44,7 +44,7 @@ DESK = frozenset(
         "_address",
         "_room",
     )
-) | {"_columns", "_rule", "_predict", "_value_bytes", "_truth_there"}
+) | {"_heard", "_columns", "_rule", "_predict", "_value_bytes", "_truth_there"}
 
 
 class OnlineLearner(RowsLearner):
@@ -249,6 +249,7 @@ class OnlineLearner(RowsLearner):
         self._known_desk: Any = None  # whose address this is
         self._address = 0
         self._room = Room()
+        self._heard = Names()
         self._columns: Columns | None = None  # of the table before
 
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
@@ -314,7 +315,7 @@ class OnlineLearner(RowsLearner):
 
     def _refuse(self, X: Any) -> None:
         """Raise the error of the first number that is none."""
-        columns = columns_of(X)
+        columns = columns_of(X, Names())
         if columns is not None:
             check_columns(*columns)
         for x in X:
@@ -335,7 +336,7 @@ class OnlineLearner(RowsLearner):
         """Return examples as rows over the vocabulary, features in the order of their places."""
         self._vocabulary.grow = grow
         try:
-            columns = columns_of(X)
+            columns = columns_of(X, self._heard)
             if columns is not None:
                 return self._table(*columns, self._room if grow else Room())
             layout = layout_of(X[0], self._vocabulary) if len(X) > 1 else None

@@ -14,6 +14,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.passes.one_row import (
     NOT_FINITE,
     Desk,
+    kind_of_truth,
     many_rows,
     new_desk,
     predict_then_learn,
@@ -93,7 +94,10 @@ class RowsLearner:
 
     def meet(self, labels: Any) -> None:
         """Take in classes not met before."""
-        self.learner.meet(encoded(labels)[0])
+        self._meet_classes(encoded(labels)[0])
+
+    def _meet_classes(self, classes: NDArray[Any]) -> None:
+        self.learner.meet(classes)
         self.labels = self.learner.classes.tolist()
         self._clear()
 
@@ -160,7 +164,7 @@ class RowsLearner:
             self._passed(stop - start)
         return self._check_growth()
 
-    def _learn_visits(self, rows: Rows, truth: NDArray[np.int64], visits: Visits) -> bool:
+    def _learn_visits(self, rows: Rows, truth: NDArray[Any], visits: Visits) -> bool:
         places = many_rows(self.desk(), rows, truth, visits)
         return bool(self._learn(self.learner.rule, places.ctypes.data) != NOT_FINITE)
 
@@ -171,19 +175,19 @@ class RowsLearner:
             )
         return True
 
-    def _truth(self, y: NDArray[Any]) -> NDArray[np.int64] | None:
+    def _truth(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """Return labels as the compiled loop takes them, None where one has not been met."""
         known = self.learner.classes
         if known.size == 2:  # two comparisons beat a search
             second = np.asarray(y == known[1])
-            return 2 * second.astype(np.int64) - 1 if (second | (y == known[0])).all() else None
+            return 2 * second.view(np.int8) - 1 if (second | (y == known[0])).all() else None
         return self._codes_so_far(y) if self._all_known(y) else None
 
-    def _codes_so_far(self, y: NDArray[Any]) -> NDArray[np.int64]:
+    def _codes_so_far(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
         known = self.learner.classes
         codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
-        return codes if known.size > 2 else 2 * codes - 1
+        return codes if known.size > 2 else (2 * codes - 1).astype(kind_of_truth(1))
 
     def progress(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
@@ -208,7 +212,7 @@ class RowsLearner:
             return self._progress_slowly(X, y)
         labels = np.searchsorted(self.learner.classes, y)
         rows, state = rows_of(X), self.state()
-        truth = labels if state.scores.size > 1 else 2 * labels - 1
+        truth = labels if state.scores.size > 1 else (2 * labels - 1).astype(kind_of_truth(1))
         guesses = np.empty(y.size, np.int64)
         averaged = self.hypothesis == "averaged"
         order, weight = np.arange(y.size, dtype=np.uintp), np.ones(y.size)
@@ -242,7 +246,7 @@ class RowsLearner:
         at = int(np.searchsorted(known, label)) if known.size else 0
         if at < known.size and known[at] == label:
             return False
-        self.meet([label])
+        self._meet_classes(np.asarray([label]))
         return True
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
