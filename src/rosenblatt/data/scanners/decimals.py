@@ -70,7 +70,7 @@ def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any
     """Read ``123`` or ``1.23`` at ``p + first``: (its value, where it ends after ``p``, whether it is so plain).
 
     ``stops`` is the mask of what is no digit, from ``p`` on and nothing before ``first``. Plain are 1 to 8 digits
-    before the point and none or 1 to 16 after it, without an exponent; what stands at the end is not looked at.
+    before the point and none or 1 to 18 after it, without an exponent; what stands at the end is not looked at.
     Where it ends is told by the mask alone: no later number waits for the value of this one.
     """
     point = first_bit(stops)
@@ -85,7 +85,7 @@ def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any
     if after - ONE < EIGHT:
         mantissa = whole * TENS[after] + digits(word(text, p + point + ONE), after)
         return float(np.int64(mantissa)) / POWERS_OF_TEN[after], end, mantissa < EXACT_BELOW
-    if after - ONE < SIXTEEN and before + after <= ULL(19):
+    if after - ONE < ULL(18) and before + after <= ULL(19):
         number = _long_fraction(text, p + point + ONE, whole, after)
         return number, end, number >= 0.0
     return 0.0, end, False
@@ -93,16 +93,21 @@ def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any
 
 @compiled
 def _long_fraction(text: Any, p: Any, whole: Any, after: Any) -> float:
-    """Return ``whole`` and a fraction of 9 to 16 digits, or -1 where 128 bits do not tell how to round."""
+    """Return ``whole`` and a fraction of 9 to 18 digits, or -1 where 128 bits do not tell how to round."""
     upper = digits(word(text, p), EIGHT) * TENS[after - EIGHT]
-    mantissa = whole * TENS[after] + upper + digits(word(text, p + EIGHT), after - EIGHT)
+    if after > SIXTEEN:
+        upper += digits(word(text, p + EIGHT), EIGHT) * TENS[after - SIXTEEN]
+        lower = digits(word(text, p + SIXTEEN), after - SIXTEEN)
+    else:
+        lower = digits(word(text, p + EIGHT), after - EIGHT)
+    mantissa = whole * TENS[after] + upper + lower
     if mantissa < EXACT_BELOW:
         return float(np.int64(mantissa)) / POWERS_OF_TEN[after]
     return _rounded(mantissa, -np.int64(after))
 
 
 @compiled
-def decimal(text: Any, p: int) -> tuple[float, int, int]:
+def decimal(text: Any, p: Any) -> tuple[float, Any, int]:
     """Read a decimal at ``p``: (its value, where it ends, FINE, HARD, NOT_FINITE or NOT_A_NUMBER)."""
     negative = at(text, p) == 45
     if negative or at(text, p) == 43:

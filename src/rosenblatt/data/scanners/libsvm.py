@@ -17,10 +17,11 @@ from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.libsvm_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
+    Read,
     count_rows_and_pairs,
     find_index_zero,
-    scan_lines,
 )
+from rosenblatt.data.scanners.libsvm_plain import new_desk, scan_lines
 
 
 class Scan(NamedTuple):
@@ -49,25 +50,27 @@ def scan(text: bytes | bytearray, zero_based: bool = False) -> Scan:
         text += b"\n"
     data = as_bytes(text)
     rows, pairs = count_rows_and_pairs(data)
-    labels, lines = np.empty(rows), np.empty(rows, np.int64)
-    indptr = np.zeros(rows + 1, np.int64)
-    indices, values = np.empty(pairs, np.int32), np.empty(pairs)
-    hard, bad = np.empty((rows + pairs, 3), np.int64), np.empty((rows, 3), np.int64)
-    n_rows, n_hard, n_bad, largest = scan_lines(
-        data, zero_based, labels, indptr, indices, values, lines, hard, bad
+    read = Read(
+        labels=np.empty(rows),
+        indptr=np.zeros(rows + 1, np.int64),
+        indices=np.empty(pairs, np.int32),
+        values=np.empty(pairs),
+        lines=np.empty(rows, np.int64),
+        hard=np.empty((rows + pairs, 3), np.int64),
+        bad=np.empty((rows, 3), np.int64),
     )
-    n_pairs = indptr[n_rows]
+    n = scan_lines(data, zero_based, read, new_desk())
     found = Scan(
-        labels[:n_rows],
-        indptr[: n_rows + 1],
-        indices[:n_pairs],
-        values[:n_pairs],
-        lines[:n_rows],
-        [tuple(entry) for entry in bad[:n_bad].tolist()],
+        read.labels[: n.rows],
+        read.indptr[: n.rows + 1],
+        read.indices[: n.pairs],
+        read.values[: n.pairs],
+        read.lines[: n.rows],
+        [tuple(entry) for entry in read.bad[: n.bad].tolist()],
         rows,
-        largest,
+        n.largest,
     )
-    return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
+    return _with_hard_decimals(found, text, read.hard[: n.hard]) if n.hard else found
 
 
 def has_index_zero(text: bytes | bytearray) -> bool:

@@ -1,12 +1,13 @@
-"""The compiled loops of the LIBSVM scanner.
+"""LIBSVM text, token by token: whatever a line may be, and what is wrong with it.
 
 Bytes are written as numbers: 10 line end, 32 space, 35 ``#``, 58 ``:``.
 Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import compiled, inlined
 from rosenblatt.data.scanners.decimals import (
@@ -65,7 +66,7 @@ def find_index_zero(text: Any, start: int) -> int:
 
 
 @compiled
-def _skip_spaces(text: Any, p: int) -> int:
+def skip_spaces(text: Any, p: Any) -> Any:
     """Return where the next token, comment or line end starts."""
     while at(text, p) == 32 or at(text, p) == 9 or 11 <= at(text, p) <= 13:
         p += 1
@@ -74,8 +75,8 @@ def _skip_spaces(text: Any, p: int) -> int:
 
 @inlined
 def _finite(
-    text: Any, p: int, wrong_if_not_finite: int, wrong_if_no_number: int
-) -> tuple[float, int, bool, int]:
+    text: Any, p: Any, wrong_if_not_finite: int, wrong_if_no_number: int
+) -> tuple[float, Any, bool, int]:
     """Read a decimal that must fill its token: (value, where it ends, whether it is hard, what is wrong)."""
     number, end, state = decimal(text, p)
     if state == NOT_FINITE:
@@ -137,79 +138,97 @@ def _plain_pair(text: Any, p: Any, base: int) -> tuple[Any, float, Any, bool]:
     return index, -number if negative else number, end, plain
 
 
-@compiled
-def scan_lines(
-    text: Any,
-    zero_based: bool,
-    labels: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    lines: Any,
-    hard: Any,
-    bad: Any,
-) -> tuple[int, int, int, int]:
-    """Fill the arrays; return how many rows, hard decimals and bad lines there are, and the largest index.
+class Read(NamedTuple):
+    """Where what is read goes. A bad line leaves nothing but its line in ``bad``."""
 
-    ``hard`` gets (slot, start, end) of each decimal left to Python: slot i is ``values[i]``, slot -1-i is
-    ``labels[i]``. ``bad`` gets (line, what is wrong, start of the token). A bad line leaves nothing else.
-    """
-    p: Any = 0
-    line = row = pair = n_hard = n_bad = 0
-    base = 0 if zero_based else 1
-    largest: Any = -1
+    labels: NDArray[np.float64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+    lines: NDArray[np.int64]
+    hard: NDArray[
+        np.int64
+    ]  # (slot, start, end) of each decimal left to Python: ``values[i]`` is i, ``labels[i]`` -1-i
+    bad: NDArray[np.int64]  # (line, what is wrong, start of the token)
+
+
+class Counts(NamedTuple):
+    """How much has been read so far."""
+
+    rows: int
+    pairs: int
+    hard: int
+    bad: int
+    largest: int  # index, from 0
+
+
+@compiled
+def value_at(text: Any, p: Any) -> tuple[float, Any, bool, int]:
+    """Read a value that is not short: (value, where it ends, whether it is hard, what is wrong)."""
+    if p < text.size - WINDOW:
+        negative = at(text, p) == 45
+        number, length, plain = plain_decimal(
+            text, ULL(p), ULL(negative), not_digits(text, p) & ~ULL(negative)
+        )
+        end = p + np.int64(length)
+        if plain and is_end(at(text, end)):
+            return -number if negative else number, end, False, 0
+    return _finite(text, p, VALUE_NOT_FINITE, BAD_VALUE)
+
+
+@compiled
+def careful_line(text: Any, p: Any, base: int, read: Read, so_far: Counts, line: int) -> tuple[Any, Counts]:
+    """Read a line token by token: (where the next one starts, how much there is then)."""
+    row, pair, n_hard, n_bad, largest = so_far
     last_window = text.size - WINDOW
-    while p < text.size:
-        p = token = _skip_spaces(text, p)
-        blank = at(text, p) == 10 or at(text, p) == 35
-        first_pair, first_hard, wrong = pair, n_hard, 0
-        previous: Any = -1
-        if not blank:
-            labels[row], p, is_hard, wrong = _finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
-            if wrong == BAD_LABEL and at(text, p) == 58:
-                wrong = NO_LABEL
-            if is_hard:
-                hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = -1 - row, token, p
-                n_hard += 1
-        if not blank and wrong == 0:
-            p = token = _skip_spaces(text, p)
-            p, wrong = _skip_query(text, p)
-        while not blank and wrong == 0:
-            while p < last_window:
-                index, number, length, plain = _plain_pair(text, ULL(p), base)
-                after = at(text, ULL(p) + length)
-                if not plain or after not in (32, 10) or index <= previous:
-                    break
-                previous = indices[ULL(pair)] = index
-                values[ULL(pair)] = number
-                pair += 1
-                p += np.int64(length) + 1
-                if after == 10:
-                    p -= 1
-                    break
-            p = token = _skip_spaces(text, p)
-            if at(text, p) == 10 or at(text, p) == 35:
+    p = token = skip_spaces(text, np.int64(p))
+    blank = at(text, p) == 10 or at(text, p) == 35
+    wrong = 0
+    previous: Any = -1
+    if not blank:
+        read.labels[row], p, is_hard, wrong = _finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
+        if wrong == BAD_LABEL and at(text, p) == 58:
+            wrong = NO_LABEL
+        if is_hard:
+            read.hard[n_hard, 0], read.hard[n_hard, 1], read.hard[n_hard, 2] = -1 - row, token, p
+            n_hard += 1
+    if not blank and wrong == 0:
+        p = token = skip_spaces(text, p)
+        p, wrong = _skip_query(text, p)
+    while not blank and wrong == 0:
+        while p < last_window:
+            index, number, length, plain = _plain_pair(text, ULL(p), base)
+            after = at(text, ULL(p) + length)
+            if not plain or after not in (32, 10) or index <= previous:
                 break
-            previous, start, wrong = _index(text, p, base, previous)
-            if wrong != 0:
-                break
-            indices[pair] = previous
-            values[pair], p, is_hard, wrong = _finite(text, start, VALUE_NOT_FINITE, BAD_VALUE)
-            if is_hard:
-                hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = pair, start, p
-                n_hard += 1
+            previous = read.indices[ULL(pair)] = index
+            read.values[ULL(pair)] = number
             pair += 1
+            p += np.int64(length) + 1
+            if after == 10:
+                p -= 1
+                break
+        p = token = skip_spaces(text, p)
+        if at(text, p) == 10 or at(text, p) == 35:
+            break
+        previous, start, wrong = _index(text, p, base, previous)
         if wrong != 0:
-            bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = line, wrong, token
-            n_bad += 1
-            pair, n_hard = first_pair, first_hard
-        elif not blank:
-            lines[row] = line
-            row += 1
-            indptr[row] = pair
-            largest = max(largest, previous)  # indices ascend
-        while at(text, p) != 10:
-            p += 1
+            break
+        read.indices[pair] = previous
+        read.values[pair], p, is_hard, wrong = _finite(text, start, VALUE_NOT_FINITE, BAD_VALUE)
+        if is_hard:
+            read.hard[n_hard, 0], read.hard[n_hard, 1], read.hard[n_hard, 2] = pair, start, p
+            n_hard += 1
+        pair += 1
+    if wrong != 0:
+        read.bad[n_bad, 0], read.bad[n_bad, 1], read.bad[n_bad, 2] = line, wrong, token
+        n_bad += 1
+        pair, n_hard = so_far.pairs, so_far.hard
+    elif not blank:
+        read.lines[row] = line
+        row += 1
+        read.indptr[row] = pair
+        largest = max(largest, previous)  # indices ascend
+    while at(text, p) != 10:
         p += 1
-        line += 1
-    return row, n_hard, n_bad, largest
+    return ULL(p + 1), Counts(row, pair, n_hard, n_bad, np.int64(largest))  # type: ignore[arg-type]

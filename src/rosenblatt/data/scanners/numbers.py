@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.scanners.cells import ROOM, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal
 from rosenblatt.data.scanners.wide import WINDOW, not_digits
 
 SKIPPED = -1  # the slot of a column that is not wanted
+MOST_ODD = 4  # cells that are read together for one that is not, or it does not pay
 EXACT = 2.0**53  # integers from here on may need more than a float64
 
 
@@ -44,8 +46,36 @@ def scan_numbers(
     values = np.empty((n_lines, width))
     others = np.empty((int(slots.max()) + 1 - width, n_lines))
     lines = np.empty(n_lines, np.int64)
-    rows = _scan(data, ord(separator), slots, width, values.reshape(-1), others.reshape(-1), lines)
+    found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines)
+    rows = _scan(data, ord(separator), found, _desk())
     return NumberScan(values[:rows], others[:, :rows], lines[:rows]) if rows >= 0 else None
+
+
+class Found(NamedTuple):
+    """Where numbers go: column ``c`` to ``values[row, slots[c]]``, or to the others."""
+
+    slots: NDArray[np.int64]
+    width: int
+    values: NDArray[np.float64]
+    others: NDArray[np.float64]
+    lines: NDArray[np.int64]
+
+
+class Desk(NamedTuple):
+    """What is known of the cells of a segment."""
+
+    starts: NDArray[Any]  # uint32
+    line_ends: NDArray[Any]  # uint32
+    words: NDArray[Any]  # uint64
+    earlier: NDArray[Any]  # uint64
+    shapes: NDArray[Any]  # uint32
+    numbers: NDArray[Any]  # float64
+    odd: NDArray[Any]  # bool
+
+
+def _desk() -> Desk:
+    kinds = (np.uint32, np.uint32, np.uint64, np.uint64, np.uint32, np.float64, np.bool_)
+    return Desk(*(np.empty(ROOM, kind) for kind in kinds))
 
 
 @compiled
@@ -78,49 +108,132 @@ def _skip_cell(text: Any, p: Any, separator: int) -> tuple[Any, bool]:
 
 
 @compiled
-def _scan(text: Any, separator: int, slots: Any, width: int, values: Any, others: Any, lines: Any) -> int:
+def _scan(text: Any, separator: int, found: Found, desk: Desk) -> int:
     """Fill the arrays; return how many rows there are, or -1 at a cell that is no plain number."""
     p: Any = ULL(0)
-    size, last_window = ULL(text.size), ULL(max(text.size - WINDOW, 0))
-    n_columns = slots.size
+    size = ULL(text.size)
     line = row = 0
+    many_at_once = True
     while p < size:
-        if at(text, p) == 10 or (at(text, p) == 13 and at(text, p + ONE) == 10):
-            p += ONE if at(text, p) == 10 else ULL(2)
+        n_lines = 0
+        if many_at_once:
+            n_lines = find_cells(text, p, separator, separator, desk.starts, desk.line_ends)
+        if n_lines == 0:  # too near to an end of the text, or a long line
+            row, p = _careful_line(text, p, separator, found, row, line)
             line += 1
-            continue
-        first = row * width
-        for column in range(n_columns):
-            slot = slots[ULL(column)]
-            if slot == SKIPPED:
-                p, fine = _skip_cell(text, p, separator)
-                if not fine:
-                    return -1
-            else:
-                if at(text, p) == 32 or at(text, p) == 9:
-                    p = _skip_blanks(text, p, separator)
-                number, p, fine = _cell(text, p, last_window)
-                if not fine:
-                    return -1
-                if slot < width:
-                    values[ULL(first + slot)] = number
-                else:
-                    others[ULL((slot - width) * lines.size + row)] = number
-                if at(text, p) == 32 or at(text, p) == 9:
-                    p = _skip_blanks(text, p, separator)
-            if column + 1 < n_columns:
-                if at(text, p) != separator:
-                    return -1
-                p += ONE
-        if at(text, p) == 13:
-            p += ONE
-        if at(text, p) != 10:
+        else:
+            row, n_odd = _segment(text, separator, found, desk, n_lines, row, line)
+            n_cells = desk.line_ends[ULL(n_lines - 1)]
+            p = ULL(desk.starts[ULL(n_cells)])
+            many_at_once = MOST_ODD * n_odd < n_cells
+            line += n_lines
+        if row < 0:
             return -1
-        p += ONE
-        lines[ULL(row)] = line
-        row += 1
-        line += 1
     return row
+
+
+@compiled
+def _segment(
+    text: Any, separator: int, found: Found, desk: Desk, n_lines: int, row: int, line: int
+) -> tuple[int, int]:
+    """Read lines whose cells have been found: (how many rows there are then, or -1; how many cells were odd)."""
+    n_cells = np.int64(desk.line_ends[ULL(n_lines - 1)])
+    n_odd = decimals(
+        text, desk.starts, n_cells, desk.words, desk.earlier, desk.shapes, desk.numbers, desk.odd
+    )
+    n_columns = ULL(found.slots.size)
+    first: Any = ULL(0)
+    for j in range(n_lines):
+        end = ULL(desk.line_ends[ULL(j)])
+        if end - first != n_columns or end - first == ONE:
+            row, _ = _careful_line(text, ULL(desk.starts[first]), separator, found, row, line + j)
+        elif n_odd and not _odd_cells(text, separator, found, desk, first):
+            row = -1
+        else:
+            _put_row(found, desk.numbers, first, row)
+            found.lines[ULL(row)] = line + j
+            row += 1
+        if row < 0:
+            break
+        first = end
+    return row, n_odd
+
+
+@compiled
+def _odd_cells(text: Any, separator: int, found: Found, desk: Desk, first: Any) -> bool:
+    """Read the cells of a line that are not short and plain; return whether all of them can be."""
+    last_window = ULL(max(text.size - WINDOW, 0))
+    for column in range(found.slots.size):
+        k = first + ULL(column)
+        if not desk.odd[k]:
+            continue
+        p, end = ULL(desk.starts[k]), ULL(desk.starts[k + ONE]) - ONE
+        if found.slots[ULL(column)] == SKIPPED:
+            p, fine = _skip_cell(text, p, separator)
+        else:
+            desk.numbers[k], p, fine = _blank_cell_blank(text, p, separator, last_window)
+        if not fine or p + ULL(at(text, p) == 13 and at(text, p + ONE) == 10) != end:
+            return False
+    return True
+
+
+@compiled
+def _put_row(found: Found, numbers: Any, first: Any, row: int) -> None:
+    """Put the numbers of a row into their places."""
+    here = ULL(row) * ULL(found.width)
+    for column in range(found.slots.size):
+        slot = found.slots[ULL(column)]
+        number = numbers[first + ULL(column)]
+        if slot == SKIPPED:
+            continue
+        if slot < found.width:
+            found.values[here + ULL(slot)] = number
+        else:
+            found.others[ULL((slot - found.width) * found.lines.size + row)] = number
+
+
+@compiled
+def _careful_line(text: Any, p: Any, separator: int, found: Found, row: int, line: int) -> tuple[int, Any]:
+    """Read a line cell by cell: (how many rows there are then, or -1; where the next line starts)."""
+    if at(text, p) == 10 or (at(text, p) == 13 and at(text, p + ONE) == 10):
+        return row, p + (ONE if at(text, p) == 10 else ULL(2))
+    last_window = ULL(max(text.size - WINDOW, 0))
+    here = row * found.width
+    for column in range(found.slots.size):
+        slot = found.slots[ULL(column)]
+        if slot == SKIPPED:
+            p, fine = _skip_cell(text, p, separator)
+            if not fine:
+                return -1, p
+        else:
+            number, p, fine = _blank_cell_blank(text, p, separator, last_window)
+            if not fine:
+                return -1, p
+            if slot < found.width:
+                found.values[ULL(here + slot)] = number
+            else:
+                found.others[ULL((slot - found.width) * found.lines.size + row)] = number
+        if column + 1 < found.slots.size:
+            if at(text, p) != separator:
+                return -1, p
+            p += ONE
+    if at(text, p) == 13:
+        p += ONE
+    if at(text, p) != 10:
+        return -1, p
+    found.lines[ULL(row)] = line
+    return row + 1, p + ONE
+
+
+@inlined
+def _blank_cell_blank(text: Any, p: Any, separator: int, last_window: Any) -> tuple[float, Any, bool]:
+    """Read a number that may have blanks around it."""
+    if at(text, p) == 32 or at(text, p) == 9:
+        p = _skip_blanks(text, p, separator)
+    number, p, fine = _cell(text, p, last_window)
+    if at(text, p) == 32 or at(text, p) == 9:
+        p = _skip_blanks(text, p, separator)
+    return number, p, fine
 
 
 @inlined
@@ -132,5 +245,5 @@ def _cell(text: Any, p: Any, last_window: Any) -> tuple[float, Any, bool]:
         c = at(text, p + end)
         if plain and c not in (46, 69, 101):
             return -number if negative else number, p + end, True
-    number, stop, state = decimal(text, np.int64(p))  # type: ignore[arg-type]
+    number, stop, state = decimal(text, np.int64(p))
     return number, ULL(stop), state == FINE and -EXACT < number < EXACT

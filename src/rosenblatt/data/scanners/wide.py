@@ -1,4 +1,4 @@
-"""Many bytes at once, as compiled loops see them: eight in a word, thirty-two in a mask.
+"""Many bytes at once, as compiled loops see them: eight in a word, thirty-two or sixty-four in a mask.
 
 Numba has no vectors, but LLVM has, on every processor; here are the few operations that scanners need of them.
 Bit ``k`` of a mask speaks of byte ``p + k``. A loop may ask only where :data:`WINDOW` bytes can be read.
@@ -13,11 +13,15 @@ from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
 MASK = 32  # bytes that a mask speaks of
+WIDE = 64  # bytes that a wide mask speaks of
 WINDOW = 80 if sys.byteorder == "little" else 1 << 62  # elsewhere bytes are read one by one
 
 BYTE, BIT = ir.IntType(8), ir.IntType(1)
 WORD = ir.IntType(64)
 BYTES = ir.VectorType(BYTE, MASK)
+
+
+WIDE_BYTES = ir.VectorType(BYTE, WIDE)
 
 
 def _splat(byte: int) -> Any:
@@ -70,6 +74,24 @@ def equal_to(typing: Any, text: Any, p: Any, byte: Any) -> Any:
         return _as_mask(builder, builder.icmp_unsigned("==", found, _splat(byte.literal_value)))
 
     return types.uint64(text, p, byte), emit
+
+
+@intrinsic
+def any_of(typing: Any, text: Any, p: Any, one: Any, other: Any) -> Any:
+    """Return the wide mask of the bytes that are the one or the other."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = _loaded(context, builder, signature, arguments, WIDE_BYTES)
+        unset, zero = ir.Constant(WIDE_BYTES, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
+        masks = []
+        for argument, kind in zip(arguments[2:], signature.args[2:], strict=True):
+            byte = builder.trunc(context.cast(builder, argument, kind, types.uint64), BYTE)
+            wanted = builder.shuffle_vector(builder.insert_element(unset, byte, zero), unset, everywhere)
+            masks.append(builder.icmp_unsigned("==", found, wanted))
+        return builder.bitcast(builder.or_(*masks), WORD)
+
+    return types.uint64(text, p, one, other), emit
 
 
 @intrinsic
