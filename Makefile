@@ -28,7 +28,14 @@ check: $(READY)  ## format, lint, types, and the layers of imports
 test: check  ## every check, then every test
 	$(BIN)/python -m pytest -n 2
 
-bench: $(READY)  ## every question with its peers, side by side in one run
+$(VENV)/.peers: $(READY)
+	for peer in vowpalwabbit river pyspark; do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer || \
+		echo "$$peer could not be installed: its lines are left out"; \
+	done
+	touch $(VENV)/.peers
+
+bench: $(VENV)/.peers  ## every question with its peers, side by side in one run
 	$(BIN)/python -m benchmarks --write docs
 
 torture: $(READY)  ## kill -9 the service a thousand times under load

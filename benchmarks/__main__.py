@@ -1,12 +1,31 @@
 """Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``."""
 
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.measure import Ratios
 from benchmarks.record import write
 
-SUPPORT = {"__init__", "__main__", "measure", "record", "kernel_gpu"}
+SUPPORT = {"__init__", "__main__", "measure", "record", "kernel_gpu", "service_load", "service_plain"}
+
+
+def questions() -> list[str]:
+    """Return the name of every benchmark: one file, one question."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in SUPPORT)
+
+
+def run(name: str) -> float:
+    """Answer a question; return the seconds it took. What fails is told in its table, and the others go on."""
+    started = time.perf_counter()
+    try:
+        import_module(f"benchmarks.{name}").main()
+    except Exception as error:
+        failed = Ratios(f"{name}: stopped by an error")
+        failed.left_out("the rest of it", f"{type(error).__name__}: {error}")
+        failed.show()
+    return time.perf_counter() - started
 
 
 def main(arguments: list[str]) -> None:
@@ -15,18 +34,16 @@ def main(arguments: list[str]) -> None:
         at = arguments.index("--write")
         folder = Path(arguments[at + 1]) if at + 1 < len(arguments) else sys.exit("--write needs a folder")
         arguments = arguments[:at] + arguments[at + 2 :]
-    known = sorted(
-        path.stem
-        for path in Path(__file__).parent.glob("*.py")
-        if path.stem not in SUPPORT and "\ndef main(" in path.read_text(encoding="utf-8")
-    )
+    known = questions()
     unknown = set(arguments) - set(known)
     if unknown:
         sys.exit(f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     for name in arguments or known:
-        import_module(f"benchmarks.{name}").main()
+        print(f"--- {name}", flush=True)
+        seconds = run(name)
+        print(f"--- {name}: {seconds:.0f} s", flush=True)
         if folder is not None:
-            write(folder, name)  # after each: a long run that is stopped keeps what it has
+            write(folder, name, seconds)  # after each: a long run that is stopped keeps what it has
 
 
 if __name__ == "__main__":

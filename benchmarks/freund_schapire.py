@@ -1,13 +1,15 @@
 """The tables of Freund and Schapire (1999), section 5: MNIST, degrees 1 to 6, theirs beside ours.
 
-``python -m benchmarks freund_schapire``, or ``python benchmarks/freund_schapire.py FOLDER [DEVICE] [DEGREES] [ORDERS]``
-with MNIST's four files in FOLDER. As in the paper: raw pixel values, random order, one class against the rest. With
-ORDERS above one, the spread over so many random orders is told beside their numbers. Most of the work is degree 1,
-which never comes to rest; on one H200 all six degrees take a quarter of a minute.
+``python -m benchmarks freund_schapire`` for the degrees in ``ROSENBLATT_DEGREES`` (23; all are 123456) and the passes
+in ``ROSENBLATT_PASSES`` (4; theirs are 30), or ``python benchmarks/freund_schapire.py FOLDER [DEVICE] [DEGREES]
+[ORDERS]`` with MNIST's four files in FOLDER, all passes. As in the paper: raw pixel values, random order, one class
+against the rest. With ORDERS above one, the spread over so many random orders is told beside their numbers. Most of
+the work is degree 1, which never comes to rest; on one H200 all six degrees take a quarter of a minute.
 """
 
 import contextlib
 import gzip
+import os
 import sys
 import time
 from functools import partial
@@ -91,7 +93,7 @@ class Column:
         }
 
 
-def columns(degree, X, y, Xt, yt, on_pass, **options) -> dict[float, Column]:
+def columns(degree, X, y, Xt, yt, on_pass, checkpoints=CHECKPOINTS, **options) -> dict[float, Column]:
     """Train once and look at every checkpoint; a tenth of a pass is trained on its own."""
     from rosenblatt.learner.dual import DualLearner
 
@@ -103,12 +105,12 @@ def columns(degree, X, y, Xt, yt, on_pass, **options) -> dict[float, Column]:
 
     def on_epoch(epoch) -> None:
         on_pass(1)
-        if epoch.number in CHECKPOINTS:
+        if epoch.number in checkpoints:
             found[epoch.number] = Column(learner, Xt, yt)
 
-    learner.train(X, y, max_iter=int(CHECKPOINTS[-1]), shuffle=False, on_epoch=on_epoch)
-    on_pass(int(CHECKPOINTS[-1]) - len(learner.epochs))
-    for passes in CHECKPOINTS:  # after a clean pass nothing moves, but the last hypothesis grows older
+    learner.train(X, y, max_iter=int(checkpoints[-1]), shuffle=False, on_epoch=on_epoch)
+    on_pass(int(checkpoints[-1]) - len(learner.epochs))
+    for passes in checkpoints:  # after a clean pass nothing moves, but the last hypothesis grows older
         if passes not in found:
             older = passes * len(y) - learner.clock
             learner.totals["clock"] += older
@@ -121,14 +123,15 @@ def tell(degree: int, found: dict[float, Column]) -> None:
     def line(what: str, values) -> None:
         print(f"  {what:<22}" + "".join(f"{value:>10}" for value in values), flush=True)
 
-    line(f"degree {degree}, T =", CHECKPOINTS)
+    line(f"degree {degree}, T =", found)
     for name, normalise in ROWS:
-        own = [f"{found[T].errors[name, normalise]:.1f}" for T in CHECKPOINTS]
+        own = [f"{found[T].errors[name, normalise]:.1f}" for T in found]
         line(name + (" normalised" if normalise else ""), own)
         if not normalise and (degree, name) in THEIRS:
-            line("    theirs", ["" if e is None else f"{e:.1f}" for e in THEIRS[degree, name]])
-    line("mistakes", [f"{found[T].mistakes:,}" for T in CHECKPOINTS])
-    line("support rows", [f"{found[T].support:,}" for T in CHECKPOINTS])
+            theirs = THEIRS[degree, name][: len(found)]
+            line("    theirs", ["" if e is None else f"{e:.1f}" for e in theirs])
+    line("mistakes", [f"{found[T].mistakes:,}" for T in found])
+    line("support rows", [f"{found[T].support:,}" for T in found])
     if degree in THEIR_MISTAKES:
         line("    theirs at T = 1", ["", "{:,}/{:,}".format(*THEIR_MISTAKES[degree])])
 
@@ -154,13 +157,17 @@ def tell_spread(degree: int, every: list[dict[float, Column]]) -> None:
             )
 
 
-def reproduce(folder: Path, device: str | None, degrees: list[int], shuffles: int = 1) -> None:
+def reproduce(
+    folder: Path, device: str | None, degrees: list[int], shuffles: int = 1, checkpoints=CHECKPOINTS
+) -> dict[int, dict[float, Column]]:
+    """Print the tables; return what was found in the first order, by degree."""
+    told = {}
     X, y, Xt, yt = raw_mnist(folder)
     if device is not None:
         import torch
 
         X, Xt = torch.as_tensor(X, device=device), torch.as_tensor(Xt, device=device)
-    with progress(len(degrees) * shuffles * int(CHECKPOINTS[-1])) as say:
+    with progress(len(degrees) * shuffles * int(checkpoints[-1])) as say:
         for degree in degrees:
             every = []
             for k in range(shuffles):
@@ -169,20 +176,44 @@ def reproduce(folder: Path, device: str | None, degrees: list[int], shuffles: in
                 say(what, 0)
                 here = order if device is None else torch.as_tensor(order, device=device)
                 on_pass = partial(say, what)
-                every.append(columns(degree, X[here], y[order], Xt, yt, on_pass))
+                every.append(columns(degree, X[here], y[order], Xt, yt, on_pass, checkpoints))
+            told[degree] = every[0]
             tell(degree, every[0])
             if shuffles > 1:
                 tell_spread(degree, every)
+    return told
 
 
 def main() -> None:
-    from benchmarks.measure import data_folder
+    from benchmarks.measure import Ratios, data_folder
 
+    table = Ratios(
+        "Freund and Schapire 1999, MNIST, one random order: test errors, ours and those they printed"
+    )
     folder = data_folder()
     if folder is None:
-        print("freund_schapire: no data folder (set ROSENBLATT_DATA): nothing measured")
+        table.left_out("every degree", "needs mnist in ROSENBLATT_DATA")
+        table.show()
         return
-    reproduce(folder / "mnist", None, [1, 2, 3, 4, 5, 6])
+    degrees = [int(digit) for digit in os.environ.get("ROSENBLATT_DEGREES", "23")]
+    passes = max(1, int(os.environ.get("ROSENBLATT_PASSES", "4")))
+    checkpoints = tuple(T for T in CHECKPOINTS if passes >= T)
+    for degree, found in reproduce(folder / "mnist", None, degrees, 1, checkpoints).items():
+        for name in ("voted", "averaged", "last"):
+            theirs = THEIRS.get((degree, name), ())
+            for T, error in zip(found, theirs, strict=False):
+                ours = found[T].errors[name, False]
+                if error is not None:
+                    what = f"degree {degree}, {name}, {T:g} passes"
+                    table.add(what, f"{ours:.1f} %", f"{error:.1f} %", error / ours, 0.0)
+        if degree in THEIR_MISTAKES:
+            own, (mistakes, _) = found[1].mistakes, THEIR_MISTAKES[degree]
+            what = f"degree {degree}: mistakes in the first pass"
+            table.add(what, f"{own:,}", f"{mistakes:,}", mistakes / own, 0.0)
+    if missing := sorted(set(range(1, 7)) - set(degrees)):
+        why = "takes long without a GPU: set ROSENBLATT_DEGREES=123456 ROSENBLATT_PASSES=30; docs/kernel.md has them"
+        table.left_out(f"degrees {', '.join(map(str, missing))}", why)
+    table.show()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Is the heart fast? One averaged pass against scikit-learn's epoch and against the read of the data itself."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import Ratios, best_of, console, data_folder, milliseconds, mnist
+from benchmarks.measure import Ratios, best_of, data_folder, milliseconds, mnist
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
 from rosenblatt.passes.order import in_given_order
@@ -88,7 +89,7 @@ def passes(ratios: Ratios) -> None:
         ours, read = best_of(9, run, lambda X=X, w=w: X @ w)
         more, theirs = one_more_epoch(X, y)
         size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
-        console.print(
+        ratios.note(
             f"{name}: {mistakes:,} mistakes in {X.shape[0]:,} examples; X @ w reads {size / read / 1e9:.1f} GB/s, "
             f"{theirs / read:.1f}× as fast as a scikit-learn epoch"
         )
@@ -182,6 +183,12 @@ def commands(ratios: Ratios) -> None:
                 (bare,) = best_of(5, lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
                 seconds -= bare
             ratios.add(f"{what}: allowed / taken", f"{seconds:.3f} s", f"{limit:g} s", limit / seconds, 1.0)
+        fresh = os.environ | {"XDG_CACHE_HOME": folder, "NUMBA_CACHE_DIR": folder}
+        start = time.perf_counter()
+        subprocess.run([rosenblatt, "fit", str(path)], check=True, capture_output=True, env=fresh)
+        first = time.perf_counter() - start
+        what = "the same the first time ever, compiled for this processor: later / first"
+        ratios.add(what, f"{first:.2f} s", f"{seconds:.3f} s later", seconds / first, 0.0)
 
 
 def memory(ratios: Ratios) -> None:

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from benchmarks.measure import Ratios, console, data_folder, mnist
+from benchmarks.measure import Ratios, data_folder, mnist
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.learner.dual.blocks import ROWS_HERE
@@ -31,7 +31,9 @@ def product_speed(X: np.ndarray, seconds: float = 0.5) -> float:
 def main() -> None:
     folder = data_folder()
     if folder is None:
-        console.print("kernel: no data folder (set ROSENBLATT_DATA): nothing measured")
+        table = Ratios("kernel perceptron, MNIST")
+        table.left_out("everything", "needs mnist in ROSENBLATT_DATA")
+        table.show()
         return
     X, y = mnist(folder, "train")
     Xt, yt = mnist(folder, "t10k")
@@ -73,7 +75,7 @@ def main() -> None:
         begun = clock()
         wrong = 100 * (clf.use(name).predict(Xt) != yt).mean()
         took[name] = clock() - begun
-        console.print(f"{name}: test error {wrong:.2f} %, 10,000 rows in {took[name]:.2f} s")
+        table.note(f"{name}: test error {wrong:.2f} %, 10,000 rows in {took[name]:.2f} s")
     table.add(
         "vote of 10,000 rows",
         f"{took['voted']:.2f} s",
@@ -87,8 +89,13 @@ def main() -> None:
         begun = clock()
         svc = SVC(kernel="poly", degree=4, cache_size=2000).fit(X, y)
         theirs = clock() - begun
-        console.print(f"SVC: test error {100 * (svc.predict(Xt) != yt).mean():.2f} %")
+        table.note(f"SVC: test error {100 * (svc.predict(Xt) != yt).mean():.2f} %")
         table.add("three passes against SVC", f"{whole:.1f} s", f"{theirs:.1f} s", theirs / whole, 10)
+    else:
+        table.left_out("three passes against SVC", "takes minutes: set ROSENBLATT_SVC=1")
+    table.left_out(
+        "the same on a GPU", "a run of its own: python benchmarks/kernel_gpu.py FOLDER; docs/kernel.md"
+    )
     table.show()
 
 

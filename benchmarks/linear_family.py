@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from benchmarks.heart import dense_data
-from benchmarks.measure import Ratios, console, milliseconds
+from benchmarks.measure import Ratios, milliseconds
 from rosenblatt.linear.closest_centroid import ClosestCentroid
 from rosenblatt.linear.logistic_regression import LogisticRegression
 from rosenblatt.linear.naive_bayes import NaiveBayes
@@ -63,7 +63,7 @@ def adding(ratios: Ratios, name: str, X, y) -> None:
         try:
             (peer,) = best_of(3, lambda theirs=theirs, data=data: theirs.fit(data, y))
         except MemoryError as error:
-            console.print(f"{name}: scikit-learn's {type(theirs).__name__} fails: {error}")
+            ratios.left_out(f"{name}: {what}.fit / scikit-learn's", f"scikit-learn's fails: {error}")
             continue
         ratios.add(
             f"{name}: {what}.fit / scikit-learn's", milliseconds(fit), milliseconds(peer), peer / fit, 1.0
@@ -92,7 +92,7 @@ def epoch(ratios: Ratios, name: str, X, y, asked: float, epochs: int = 4) -> Non
             wanted,
         )
     accuracy = (LogisticRegression(max_iter=5).fit(X, y).score(X, y), theirs(5)().score(X, y))
-    console.print(
+    ratios.note(
         f"{name}: accuracy after 5 epochs, logistic {accuracy[0]:.4f}, SGDClassifier {accuracy[1]:.4f}"
     )
 

@@ -36,6 +36,7 @@ class Ratios:
     def __init__(self, title: str) -> None:
         self.title = title
         self.rows: list[Row] = []
+        self.notes: list[str] = []
         Ratios.every.append(self)
 
     def add(self, what: str, ours: str, theirs: str, ratio: float, asked: float, unit: str = "×") -> None:
@@ -46,15 +47,19 @@ class Ratios:
         """Add a line for what could not be run here."""
         self.rows.append(Row(what, why, "", None, None, ""))
 
+    def note(self, text: str) -> None:
+        """Add a sentence below the table."""
+        self.notes.append(text)
+
     def show(self) -> None:
-        """Print the table."""
+        """Print the table and its notes."""
         table = Table(title=self.title, title_justify="left")
         for column in ("what", "ours", "theirs", "ratio", "asked", ""):
             table.add_column(column, justify="left" if column == "what" else "right")
         colours = {"reached": "green", "missed": "red", "not run": "yellow"}
         for row in self.rows:
             table.add_row(*row.cells(), Text(row.verdict, style=colours.get(row.verdict, "")))
-        console.print(table)
+        console.print(table, *self.notes, sep="\n")
 
 
 class Row(NamedTuple):

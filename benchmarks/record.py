@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from datetime import date
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,30 @@ PEERS = (
     "dask",
     "pyspark",
     "fastapi",
+)
+# What sets the size of a question: the variable, what it is without one, what was asked for, what it counts.
+SIZES = (
+    ("ROSENBLATT_DATA", "../shared/data", "", "the folder of real data sets"),
+    ("ROSENBLATT_BENCH_MB", "100", "1000", "files: megabytes of each"),
+    ("ROSENBLATT_BENCH_STREAM_MB", "2000", "2000", "streams: megabytes through the pipe"),
+    ("ROSENBLATT_GIGABYTES", "1", "4", "engines: of dense rows"),
+    ("ROSENBLATT_JOURNAL", "1000000", "1000000", "service: feedbacks before a restart"),
+    ("ROSENBLATT_SVC", "", "1", "kernel: train scikit-learn's SVC beside it"),
+    ("ROSENBLATT_DEGREES", "23", "123456", "freund_schapire: degrees of the kernel"),
+    ("ROSENBLATT_PASSES", "4", "30", "freund_schapire: the most passes"),
+)
+OPENING = (
+    "# Benchmarks",
+    "",
+    "Written by `make bench`, which asks every question on the same data in the same run, ours beside the peer:",
+    "same rows, same passes, same threads. Where it matters both warm (in memory, compiled) and cold (from the disk,",
+    "the first time) are shown. *asked* is what this project set itself before it was built; what was missed stays in",
+    "the table. Times belong to the machine, ratios travel better. `python -m benchmarks NAME` asks one question.",
+    "",
+    "Sizes are such that all of it takes about 25 minutes on two cores. Variables change them:",
+    "",
+    "| variable | without it | in full | what |",
+    "|---|---|---|---|",
 )
 BEGIN, END = "<!-- benchmarks: begin (written by `make bench`) -->", "<!-- benchmarks: end -->"
 # What the README shows: the benchmark, and words of the line.
@@ -61,17 +85,23 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": versions,
         "date": date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "set": {name: os.environ[name] for name, *_ in SIZES[1:] if name in os.environ},
     }
 
 
-def write(folder: Path, name: str) -> None:
+def write(folder: Path, name: str, seconds: float) -> None:
     """Put the tables measured since the last call under this name, beside those of other names."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "benchmarks.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
-    tables = [{"title": each.title, "rows": [row._asdict() for row in each.rows]} for each in Ratios.every]
+    tables = [
+        {"title": each.title, "rows": [row._asdict() for row in each.rows], "notes": each.notes}
+        for each in Ratios.every
+    ]
     Ratios.every.clear()
-    kept[name] = {"machine": machine(), "tables": tables}
+    asked = (import_module(f"benchmarks.{name}").__doc__ or "").partition("\n")[0]
+    kept[name] = {"question": asked, "machine": machine(), "seconds": round(seconds), "tables": tables}
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "benchmarks.md").write_text(in_markdown(kept), encoding="utf-8")
     if (readme := folder.parent / "README.md").is_file():
@@ -111,36 +141,50 @@ def in_short(kept: dict[str, Any]) -> str:
 
 def in_markdown(kept: dict[str, Any]) -> str:
     """Return every table as Markdown."""
-    lines = [
-        "# Benchmarks",
-        "",
-        "Written by `make bench`: ratios of one run, ours against the peer on the same data.",
+    lines = [*OPENING]
+    for name, usual, full, what in SIZES:
+        lines.append(f"| `{name}` | {usual or 'not set'} | {full or '–'} | {what} |")
+    lines += ["", *not_run(kept)]
+    for name in sorted(kept):
+        lines += in_section(name, kept[name])
+    return "\n".join(lines)
+
+
+def not_run(kept: dict[str, Any]) -> list[str]:
+    """Return what could not be run, and why."""
+    rows = [
+        f"- {name}: {row['what']}: {row['ours']}"
+        for name in sorted(kept)
+        for table in kept[name]["tables"]
+        for row in table["rows"]
+        if row["ratio"] is None
+    ]
+    return ["## What was not run, and why", "", *(rows or ["- Nothing: every line below was measured."]), ""]
+
+
+def in_section(name: str, found: dict[str, Any]) -> list[str]:
+    """Return the tables of one question."""
+    own = found["machine"]
+    versions = ", ".join(f"{peer} {told}" for peer, told in own["versions"].items() if told != "absent")
+    took = f" It took {found['seconds']} s" if "seconds" in found else ""
+    load = f", the load being {own['load']} when it ended." if took and own.get("load") is not None else ""
+    changed = "".join(f" {key}={value}." for key, value in own.get("set", {}).items())
+    lines = [f"## {name}", ""] + ([found["question"], ""] if found.get("question") else [])
+    lines += [
+        f"{own['cores']} cores of {own['processor']}, Python {own['python']}, {own['date']}; {versions}.{took}{load}"
+        + changed,
         "",
     ]
-    for name in sorted(kept):
-        own = kept[name]["machine"]
+    for table in found["tables"]:
         lines += [
-            f"## {name}",
+            f"**{table['title']}**",
             "",
-            f"{own['cores']} cores of {own['processor']}, Python {own['python']}, {own['date']}; "
-            + ", ".join(
-                f"{peer} {version}" for peer, version in own["versions"].items() if version != "absent"
-            )
-            + ".",
-            "",
+            "| what | ours | theirs | ratio | asked | |",
+            "|---|--:|--:|--:|--:|---|",
         ]
-        for table in kept[name]["tables"]:
-            lines += [
-                f"**{table['title']}**",
-                "",
-                "| what | ours | theirs | ratio | asked | |",
-                "|---|--:|--:|--:|--:|---|",
-            ]
-            for row in (Row(**each) for each in table["rows"]):
-                lines.append(
-                    "| "
-                    + " | ".join([*(cell.replace("|", "\\|") for cell in row.cells()), row.verdict])
-                    + " |"
-                )
-            lines.append("")
-    return "\n".join(lines)
+        for row in (Row(**each) for each in table["rows"]):
+            cells = [*(cell.replace("|", "\\|") for cell in row.cells()), row.verdict]
+            lines.append("| " + " | ".join(cells) + " |")
+        lines += ["", *(f"- {note}" for note in table.get("notes", []))]
+        lines += [""] if table.get("notes") else []
+    return lines

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.measure import console
+from benchmarks.measure import Ratios
 from rosenblatt.engines.protocol import FAN
 
 
@@ -208,30 +208,34 @@ RECORD = Job(1000, 2.1e12, 2**24 * 8.0, 2 * 2**24 * 8.0)  # Agarwal et al.: 17·
 
 def main() -> None:
     per_nonzero = measured_per_nonzero(2**24)
-    console.print(f"a pass, weights in cache: {1e9 * measured_per_nonzero(1000):.2f} ns a non-zero")
-    console.print(f"a pass over 2²⁴ weights:  {1e9 * per_nonzero:.2f} ns a non-zero")
+    table = Ratios(
+        "An epoch over 10⁹ non-zeros, 10⁶ weights, 1 Gbit: what the model says against its simulation"
+    )
+    table.note(f"a pass, weights in cache: {1e9 * measured_per_nonzero(1000):.2f} ns a non-zero")
+    table.note(f"a pass over 2²⁴ weights: {1e9 * per_nonzero:.2f} ns a non-zero")
     machine = CLUSTER_2011._replace(per_nonzero=per_nonzero)
     if find_spec("distributed"):
         here, points = measured_machine()
-        console.print(
+        table.note(
             f"Dask here: {here.fixed:.3f} s an epoch, {1000 * here.per_task:.2f} ms a task, "
-            f"{here.bandwidth / 1e6:,.0f} MB/s; measured (shards, MB, seconds):"
+            f"{here.bandwidth / 1e6:,.0f} MB/s; measured (shards, MB, seconds): "
+            + ", ".join(f"({s}, {sent / 1e6:.1f}, {best:.3f})" for s, sent, best in points)
         )
-        console.print("  " + ", ".join(f"({s}, {sent / 1e6:.1f}, {best:.3f})" for s, sent, best in points))
         machine = machine._replace(fixed=here.fixed, per_task=here.per_task)
-    console.print(
-        "shards  depth  model s  simulated s   passes    down      up   tasks   (10⁹ non-zeros, 10⁶ weights)"
-    )
+    else:
+        table.left_out("the constants of Dask here", "distributed is not installed")
     for shards in (10, 100, 1000, 10_000):
         job = Job(shards, 1e9, 8e6, 16e6)
         told = epoch_costs(job, machine)
         played = float(np.median([simulate(job, machine, seed) for seed in range(5)]))
-        parts = "  ".join(f"{value:6.3f}" for value in told[:4])
-        console.print(f"{shards:6}  {job.depth:5}  {told.total:7.2f}  {played:11.2f}   {parts}")
+        parts = ", ".join(f"{part} {value:.3f} s" for part, value in zip(told._fields, told, strict=True))
+        what = f"{shards:,} shards, a tree {job.depth} deep ({parts})"
+        table.add(what, f"{told.total:.2f} s", f"{played:.2f} s simulated", played / told.total, 0.0)
     told = epoch_costs(RECORD, machine)
-    console.print(f"the record, 1,000 nodes, 1 Gbit: {told.total:.0f} s an epoch: {told}")
+    table.note(f"the record, 1,000 nodes, 1 Gbit: {told.total:.0f} s an epoch")
     fast = epoch_costs(RECORD, machine._replace(bandwidth=1.25e9))
-    console.print(f"the same with 10 Gbit: {fast.total:.0f} s an epoch")
+    table.note(f"the same with 10 Gbit: {fast.total:.0f} s an epoch")
+    table.show()
 
 
 if __name__ == "__main__":

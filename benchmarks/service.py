@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Ratios, console
+from benchmarks.measure import Ratios
 from benchmarks.service_load import as_bodies, load, start, tool
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
@@ -210,14 +210,14 @@ def main() -> None:
         rates(table, Path(folder) / "rates")
         memory(table, Path(folder) / "rates")
         restart(table, Path(folder) / "restart")
-    table.show()
     most = 16 / flush
-    console.print(
+    table.note(
         f"a flush of this disk took {1000 * flush:.2f} ms before the run: "
         f"16 connections that wait for theirs make at most {most:,.0f} feedbacks a second"
     )
     if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
-        console.print("the machine was busy with other things: trust the ratios, not the rates")
+        table.note("the machine was busy with other things: trust the ratios, not the rates")
+    table.show()
 
 
 if __name__ == "__main__":

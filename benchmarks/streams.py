@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Ratios, best_of, console, data_folder, milliseconds
+from benchmarks.measure import Ratios, best_of, data_folder, milliseconds
 
 STREAM_MB = int(os.environ.get("ROSENBLATT_BENCH_STREAM_MB", "2000"))
 COMMAND_MB, FEATURES, NONZEROS = 90, 50_000, 75
@@ -41,10 +41,7 @@ def main() -> None:
 
 
 def installed(name: str) -> bool:
-    if importlib.util.find_spec(name) is not None:
-        return True
-    console.print(f"{name} is not installed: its lines are left out")
-    return False
+    return importlib.util.find_spec(name) is not None
 
 
 def one_by_one() -> None:
@@ -76,8 +73,11 @@ def one_by_one() -> None:
 
     one, other = loop(OnlineLearner()).learner, many(frames).learner
     same = np.array_equal(one.weights("averaged"), other.weights("averaged"))
-    console.print(f"learn_many leaves the weights of the loop, to the last bit: {'yes' if same else 'NO'}")
+    table = Ratios("20,000 examples of 20 named features, against river's Perceptron in a loop")
+    table.note(f"learn_many leaves the weights of the loop, to the last bit: {'yes' if same else 'NO'}")
     if not installed("river"):
+        table.left_out("predict_one + learn_one, learn_many", "river is not installed: pip install river")
+        table.show()
         return
     from river.linear_model import Perceptron
 
@@ -88,7 +88,6 @@ def one_by_one() -> None:
         lambda: many(dicts),
         lambda: loop(Perceptron()),
     )
-    table = Ratios("20,000 examples of 20 named features, against river's Perceptron in a loop")
     each = milliseconds
     table.add("predict_one + learn_one", each(ours), each(river), river / ours, 2)
     table.add("learn_many, data frames of 1,000", each(batches), each(river), river / batches, 50)
@@ -146,14 +145,13 @@ def whole_command(folder: Path) -> None:
         contestants["vw"] = lambda: subprocess.run(words, check=True, capture_output=True)
     times = dict(zip(contestants, best_of(3, *contestants.values()), strict=True))
     peer = times.pop("vw", None)
-    if peer is None:
-        for what, ours in times.items():
-            console.print(f"{what}: {milliseconds(ours)}")
-        return
     table = Ratios("Whole commands, start-up included, against the vw package on the same 90 MB")
     for what, ours in times.items():
         if "1,000" in what:
-            console.print(f"cold start: {what}: {milliseconds(ours)} (asked: well under a second)")
+            table.note(f"{what}: {milliseconds(ours)} (asked: well under a second)")
+        elif peer is None:
+            why = "vowpalwabbit is not installed: pip install vowpalwabbit"
+            table.left_out(f"{what}: {milliseconds(ours)}", why)
         else:
             table.add(what, milliseconds(ours), milliseconds(peer), peer / ours, 1.5)
     table.show()
@@ -162,6 +160,7 @@ def whole_command(folder: Path) -> None:
 def memory() -> None:
     """Feed a stream that is generated on the fly through a pipe, and ask the kernel for the peak."""
     block = text_block()
+    table = Ratios(f"Peak memory of a stream through a pipe, {STREAM_MB:,} MB against an eighth of it")
     ways = {
         "stream -": ["stream", "-", "--format", "libsvm", "--every", str(10**7)],
         "fit - --out-of-core --passes 1": [
@@ -191,19 +190,19 @@ def memory() -> None:
             child.stdin.close()
             peaks.append(int(child.stderr.read().split()[-1]))
             child.wait()
-        flat = "flat" if peaks[1] < 1.1 * peaks[0] + 8 else "GROWS"
-        console.print(
-            f"peak memory, {what}: {peaks[0]} MB at {STREAM_MB // 8:,} MB, {peaks[1]} MB at {STREAM_MB:,} MB: "
-            f"{flat}, asked: flat, under 400 MB"
-        )
+        table.add(f"{what}: 400 MB / its peak", f"{peaks[1]} MB", f"{peaks[0]} MB", 400 / peaks[1], 1.0)
+        table.add(f"{what}: flat", f"{peaks[1]} MB", f"{peaks[0]} MB", peaks[0] / peaks[1], 0.9)
+    table.show()
 
 
 def elec2() -> None:
     """Progressive accuracy on Elec2: predict every row before learning from it."""
     folder = data_folder()
     path = None if folder is None else folder / "streams" / "elec.csv.gz"
+    board = Ratios("Elec2, progressive accuracy: every row is predicted before it is learned from")
     if path is None or not path.exists():
-        console.print("Elec2: set ROSENBLATT_DATA to measure it")
+        board.left_out("Elec2", "needs streams/elec.csv.gz in ROSENBLATT_DATA")
+        board.show()
         return
     from rosenblatt import OnlineLearner
 
@@ -227,12 +226,16 @@ def elec2() -> None:
         "averaged, forget=100": lambda: OnlineLearner("averaged", forget=100.0),
         "last, passive-aggressive": lambda: OnlineLearner("last", rule="passive-aggressive"),
     }
+    theirs = None
     if installed("river"):
         from river.linear_model import Perceptron
 
-        contestants["river's Perceptron"] = Perceptron
+        theirs = accuracy(Perceptron())
     for what, make in contestants.items():
-        console.print(f"Elec2, {len(rows):,} rows, progressive accuracy, {what}: {accuracy(make()):.4f}")
+        ours = accuracy(make())
+        peer = "river is not installed" if theirs is None else f"river {theirs:.4f}"
+        board.add(f"{what}, {len(rows):,} rows", f"{ours:.4f}", peer, ours, 0.0, "")
+    board.show()
 
 
 if __name__ == "__main__":
