@@ -6,14 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.measure import Ratios
-from benchmarks.record import write
-
-SUPPORT = {"__init__", "__main__", "measure", "record", "kernel_gpu", "service_load", "service_plain"}
-
-
-def questions() -> list[str]:
-    """Return the name of every benchmark: one file, one question."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in SUPPORT)
+from benchmarks.record import load, questions, write
 
 
 def run(name: str) -> float:
@@ -40,10 +33,10 @@ def main(arguments: list[str]) -> None:
         sys.exit(f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     for name in arguments or known:
         print(f"--- {name}", flush=True)
-        seconds = run(name)
+        before, seconds = load(), run(name)
         print(f"--- {name}: {seconds:.0f} s", flush=True)
         if folder is not None:
-            write(folder, name, seconds)  # after each: a long run that is stopped keeps what it has
+            write(folder, name, seconds, before)  # after each: a long run that is stopped keeps what it has
 
 
 if __name__ == "__main__":

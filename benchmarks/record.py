@@ -33,6 +33,7 @@ SIZES = (
     ("ROSENBLATT_DEGREES", "23", "123456", "freund_schapire: degrees of the kernel"),
     ("ROSENBLATT_PASSES", "4", "30", "freund_schapire: the most passes"),
 )
+SUPPORT = {"__init__", "__main__", "measure", "record", "kernel_gpu", "service_load", "service_plain"}
 OPENING = (
     "# Benchmarks",
     "",
@@ -85,24 +86,44 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": versions,
         "date": date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "set": {name: os.environ[name] for name, *_ in SIZES[1:] if name in os.environ},
     }
 
 
-def write(folder: Path, name: str, seconds: float) -> None:
+def load() -> float | None:
+    """Return how many processes want to run, as the system counts them."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
+def questions() -> list[str]:
+    """Return the name of every benchmark: one file, one question."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in SUPPORT)
+
+
+def write(folder: Path, name: str, seconds: float, before: float | None) -> None:
     """Put the tables measured since the last call under this name, beside those of other names."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "benchmarks.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     tables = [
         {"title": each.title, "rows": [row._asdict() for row in each.rows], "notes": each.notes}
         for each in Ratios.every
     ]
     Ratios.every.clear()
     asked = (import_module(f"benchmarks.{name}").__doc__ or "").partition("\n")[0]
-    kept[name] = {"question": asked, "machine": machine(), "seconds": round(seconds), "tables": tables}
+    kept[name] = {
+        "question": asked,
+        "machine": {**machine(), "load": before},
+        "seconds": round(seconds),
+        "tables": tables,
+    }
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    retell(folder)
+
+
+def retell(folder: Path) -> None:
+    """Write the page, and the table of a README beside the folder, from the record."""
+    kept = json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
     (folder / "benchmarks.md").write_text(in_markdown(kept), encoding="utf-8")
     if (readme := folder.parent / "README.md").is_file():
         begin, middle, after = _parted(readme.read_text(encoding="utf-8"))
@@ -159,6 +180,7 @@ def not_run(kept: dict[str, Any]) -> list[str]:
         for row in table["rows"]
         if row["ratio"] is None
     ]
+    rows += [f"- {name}: not asked since it was written" for name in questions() if name not in kept]
     return ["## What was not run, and why", "", *(rows or ["- Nothing: every line below was measured."]), ""]
 
 
@@ -166,12 +188,11 @@ def in_section(name: str, found: dict[str, Any]) -> list[str]:
     """Return the tables of one question."""
     own = found["machine"]
     versions = ", ".join(f"{peer} {told}" for peer, told in own["versions"].items() if told != "absent")
-    took = f" It took {found['seconds']} s" if "seconds" in found else ""
-    load = f", the load being {own['load']} when it ended." if took and own.get("load") is not None else ""
+    took = f" It took {found['seconds']} s; the load before was {own['load']}." if "seconds" in found else ""
     changed = "".join(f" {key}={value}." for key, value in own.get("set", {}).items())
     lines = [f"## {name}", ""] + ([found["question"], ""] if found.get("question") else [])
     lines += [
-        f"{own['cores']} cores of {own['processor']}, Python {own['python']}, {own['date']}; {versions}.{took}{load}"
+        f"{own['cores']} cores of {own['processor']}, Python {own['python']}, {own['date']}; {versions}.{took}"
         + changed,
         "",
     ]
@@ -188,3 +209,7 @@ def in_section(name: str, found: dict[str, Any]) -> list[str]:
         lines += ["", *(f"- {note}" for note in table.get("notes", []))]
         lines += [""] if table.get("notes") else []
     return lines
+
+
+if __name__ == "__main__":
+    retell(Path("docs"))
