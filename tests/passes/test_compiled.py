@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numba
 
+from rosenblatt.machine_code import MachineCode
 from rosenblatt.passes import compiled
 
 LEARN = "from rosenblatt.learner import Learner; Learner().learn([[1.0]], [1])"
@@ -24,13 +25,11 @@ def run(code, **environment):
 
 
 def test_the_folder_is_named_after_the_sources(monkeypatch, tmp_path):
-    compiled._folder_for_this_version.cache_clear()
-    before = Path(compiled._folder_for_this_version(str(tmp_path))).name
-    compiled._folder_for_this_version.cache_clear()
+    before = Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
+    assert before == Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
+    assert before != Path(MachineCode("compiled", "rules", "passes").folder(str(tmp_path))).name
     monkeypatch.setattr(Path, "read_bytes", lambda _: b"another source")
-    after = Path(compiled._folder_for_this_version(str(tmp_path))).name
-    compiled._folder_for_this_version.cache_clear()
-    assert before != after
+    assert before != Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
 
 
 def test_decorating_leaves_numbas_own_setting_alone():

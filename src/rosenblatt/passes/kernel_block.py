@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.contest import best_rival
 from rosenblatt.passes.records import State
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE, best_rival
+from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 from rosenblatt.rules import Seen, step
 
 

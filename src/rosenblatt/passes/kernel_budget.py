@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.contest import best_rival
 from rosenblatt.passes.kernel_block import Space
 from rosenblatt.passes.kernel_forget import (
     DEPENDENT,
@@ -23,7 +24,7 @@ from rosenblatt.passes.kernel_forget import (
 )
 from rosenblatt.passes.order import FIRST, GOLDEN, S27, S30, S31, SECOND
 from rosenblatt.passes.records import State
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE, best_rival
+from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 from rosenblatt.rules import Seen, step
 
 OLDEST, RANDOM, PROJECT = 0, 1, 2  # how Budget says what to do when the slots are full

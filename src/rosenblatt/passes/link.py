@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.contest import contest
+from rosenblatt.passes.places import bias_place, extent, place
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import ONE, Rows, owner, score_row
-from rosenblatt.passes.second_order import bias_place, extent, place
-from rosenblatt.passes.sweep import best_rival
 from rosenblatt.rules import Seen, step
 
 # Beyond these V is brought back to norm one and its sum of powers taken anew, which happens O(log updates) times: the
@@ -140,7 +140,6 @@ def sweep_through_link(
     classes = np.uint64(scores.shape[0])
     width = np.uint64(V.shape[0]) // classes - ONE
     joint = scores.shape[0] > hypotheses
-    binary = scores.shape[0] == 1
     sides = 2.0 if joint else 1.0  # an example of Kesler's construction holds x twice
     weight = 1.0
     for t in range(order.shape[0]):
@@ -152,13 +151,7 @@ def sweep_through_link(
         norm = -1.0
         for c in range(hypotheses):
             own = running[c]
-            up, down = np.uint64(c), np.uint64(0)
-            if joint:
-                up, down = np.uint64(labels[i]), np.uint64(best_rival(scores, labels[i]))
-                y, score = 1.0, scores[up] - scores[down]
-            else:
-                y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
-                score = scores[c]
+            up, down, y, score = contest(labels[i], c, hypotheses, scores)
             if own.sqnorm > 0.0:
                 score *= own.scale * own.sqnorm ** ((2.0 - rule.p) / rule.p)
             if y * score <= 0.0:

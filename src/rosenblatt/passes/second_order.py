@@ -10,32 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.contest import contest
+from rosenblatt.passes.places import bias_place, extent, place
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import ONE, Rows, score_row
-from rosenblatt.passes.sweep import best_rival
 from rosenblatt.rules import Seen, step
-
-
-@compiled
-def place(indices: Any, start: Any, k: Any, c: Any, classes: Any, width: Any) -> Any:
-    """Where the weight of class ``c`` for the k-th value of a row stands in the flat weights."""
-    if indices is None:
-        return c * (width + ONE) + ONE + (k - start)
-    return (ONE + np.uint64(indices[k])) * classes + c
-
-
-@compiled
-def bias_place(indices: Any, c: Any, width: Any) -> Any:
-    """Where the weight of class ``c`` for the always-one coordinate stands in the flat weights."""
-    return c * (width + ONE) if indices is None else c
-
-
-@compiled
-def extent(indices: Any, starts: Any, i: Any, width: Any) -> Any:
-    """Where the values of a row begin and end."""
-    if indices is None:
-        return i * width, i * width + width
-    return starts[i], starts[i + ONE]
 
 
 @compiled
@@ -89,7 +68,6 @@ def sweep_with_variances(
     classes = np.uint64(scores.shape[0])
     width = np.uint64(W.shape[0]) // classes - ONE
     joint = scores.shape[0] > hypotheses
-    binary = scores.shape[0] == 1
     weight = 1.0
     for t in range(order.shape[0]):
         i = order[t]
@@ -99,16 +77,10 @@ def sweep_with_variances(
         totals.reach = max(totals.reach, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
-            up, down = np.uint64(c), np.uint64(0)
+            up, down, y, score = contest(labels[i], c, hypotheses, scores)
+            spread = spread_along(rows, i, unit, up, classes, width, S)
             if joint:
-                up, down = np.uint64(labels[i]), np.uint64(best_rival(scores, labels[i]))
-                y, score = 1.0, float(scores[up] - scores[down])
-                spread = spread_along(rows, i, unit, up, classes, width, S)
                 spread += spread_along(rows, i, unit, down, classes, width, S)
-            else:
-                y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
-                score = float(scores[c])
-                spread = spread_along(rows, i, unit, up, classes, width, S)
             if y * score <= 0.0:
                 totals.mistakes += 1
             _, tau = step(rule, Seen(score, y, spread, own.sqnorm, own.updates, totals.clock, False))

@@ -13,7 +13,8 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.passes.compiled import compiled_for_rules
+from rosenblatt.passes.contest import best_rival
 from rosenblatt.passes.prefetch import NEAR, prefetch_row, rows_ahead, touch
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import Rows, add_row_to_both, fold, score_row
@@ -22,16 +23,6 @@ from rosenblatt.rules import Seen, step, step_of
 # Beyond these the scale is folded into the weights: the mean is a difference, shadow·W − A, and loses as many
 # digits as the scale has moved away from one since the last fold.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
-
-
-@compiled
-def best_rival(scores: NDArray[Any], truth: int) -> int:
-    """Return the class with the highest score beside the true one, the first of equals."""
-    rival = 1 if truth == 0 else 0
-    for c in range(rival + 1, scores.shape[0]):
-        if c != truth and scores[c] > scores[rival]:
-            rival = c
-    return rival
 
 
 def real_targets(labels: Any) -> bool:
