@@ -92,15 +92,30 @@ def test_precision_is_kept_unless_asked():
     assert to_numpy(np.ones(2)).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("library", [torch_here, torch_there])
+@pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_on_a_device_are_visited_in_the_order_they_would_be_here(dtype):
+def test_rows_on_a_device_are_visited_in_the_order_they_would_be_here(dtype, copies, library):
     from rosenblatt.learner.dual.order import shuffled
 
     X, y = whole_numbers(classes=3)
     X = (X * 0.37).astype(dtype)
     X[:20] = -X[:20]  # zeros of either sign say nothing
+    X[7] = 0.0
+    if not copies:
+        X[:, 0] += np.arange(len(X))
     weight = np.random.default_rng(0).choice([0.5, 1.0, 3.0], len(y))
-    for weights in (None, weight):
-        here, there = shuffled(X, y, 7, weights), shuffled(torch_here(X), y, 7, weights)
-        for epoch in range(2):
-            np.testing.assert_array_equal(there.epoch(epoch).order, here.epoch(epoch).order)
+    for seed in (0, 7, 2**63, 2**64 - 1):
+        for weights in (None, weight):
+            here, there = shuffled(X, y, seed, weights), shuffled(library(X), y, seed, weights)
+            for epoch in range(2):
+                np.testing.assert_array_equal(there.epoch(epoch).order, here.epoch(epoch).order)
+                np.testing.assert_array_equal(there.epoch(epoch).weight, here.epoch(epoch).weight)
+
+
+def test_rows_of_nothing_and_of_no_features_have_an_order_too():
+    from rosenblatt.learner.dual.order import shuffled
+
+    for X in (np.zeros((5, 3)), np.zeros((5, 0))):
+        here, there = (shuffled(A, np.arange(5), 3, None) for A in (X, torch_here(X)))
+        np.testing.assert_array_equal(there.epoch(1).order, here.epoch(1).order)

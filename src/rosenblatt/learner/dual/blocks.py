@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import cut
-from rosenblatt.learner.dual.scorebook import Part, ScoreBook, ScoreBookThere
+from rosenblatt.learner.dual.errand import Errand
+from rosenblatt.learner.dual.kernels import Precomputed
+from rosenblatt.learner.dual.scorebook import Part, ScoreBook
+from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.passes.kernel_block import Block, Log, Space, visit_block
 from rosenblatt.passes.records import ENTRY, State, Visits
 from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
@@ -27,6 +30,20 @@ class Data(NamedTuple):
     labels: NDArray[np.int64]  # class indices
     first_row: int  # the number of the first one among all the learner has seen
     itself: NDArray[np.float64]  # the kernel of each example with itself, in units
+    among: tuple[Errand, Errand]  # of the rows of a block with each other: one arrives while one is read
+
+
+def kernel_among(space: FeatureSpace, X: Any, first_row: int, recorded: bool) -> tuple[Errand, Errand]:
+    """Return errands that bring the kernel of some rows with each other, and keep the rows."""
+
+    def work(index: Any) -> tuple[Any, Any]:
+        rows = space.arrays.rows(X, index)
+        kept = space.kept(X, index, first_row) if isinstance(space.kernel, Precomputed) else rows
+        return space.values(rows, kept), rows
+
+    recorded = recorded and space.recordable
+    first, second = (Errand(space.arrays, work, "int64", recorded=recorded, aside=True) for _ in range(2))
+    return first, second
 
 
 def rows_at_once(learner: "DualLearner") -> int:
@@ -51,61 +68,39 @@ def new_book(learner: "DualLearner", data: Data) -> ScoreBook:
         both = np.concatenate([learner.W, learner.A])[:, :n].T
         told = space.all_times(data.X, learner.support.all(), both)
         scores = space.arrays.put(told / space.unit, "float64")
-    book = ScoreBook if space.arrays.here else ScoreBookThere
-    return book(space, data.X, data.first_row, scores)
+    return ScoreBook(space, data.X, data.first_row, scores)
 
 
-def parts(
-    learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None = None
-) -> Iterator[Part]:
-    """Cut visits into blocks of at most so many rows; few rows shown often are one block.
-
-    For a book that looks ahead, the kernel with the rows whose steps may not have been told by then comes along: with
-    those that wait, and with the block before.
-    """
-    space, size = learner.unstarted(), rows_at_once(learner)
-    arrays, repeats = space.arrays, visits.weight.size > 0
+def parts(learner: "DualLearner", data: Data, visits: Visits) -> Iterator[Part]:
+    """Cut visits into blocks of at most so many rows; few rows shown often are one block."""
+    size, repeats = rows_at_once(learner), visits.weight.size > 0
     at_once = MOST_VISITS if repeats and data.labels.size <= size else size
     order = visits.order.astype(np.int64)
-    before = order[:0]
     for number, piece in enumerate(cut(order.size, at_once)):
         shown = order[piece]
         place = np.arange(shown.size)
         if repeats:
             shown, place = np.unique(shown, return_inverse=True)
-        earlier = np.concatenate([book.numbers, before]) if isinstance(book, ScoreBookThere) else before[:0]
-        every = np.concatenate([earlier, shown])
-        index = every if arrays.here else arrays.bring(f"shown{number % 2}", every, "int64")
-        kept = arrays.rows(data.X, index)
-        rows, index = kept[earlier.size :, ...], index[earlier.size :]
-        if learner.precomputed:
-            kept = space.kept(data.X, every, data.first_row)
-        values = space.values(rows, kept)
-        gram = arrays.send(f"gram{number % 2}", values[:, earlier.size :])  # one arrives while one is read
-        yield Part(
-            place.reshape(-1), visits.weight[piece], shown, index, rows, values[:, : earlier.size], gram
-        )
-        before = shown
+        gram, rows = data.among[number % 2].run(shown)
+        yield Part(place.reshape(-1), visits.weight[piece], shown, rows, gram)
 
 
 def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBook | None) -> None:
     """Visit every example in order, exactly as one by one; a book brings the scores, else all support rows do.
 
-    What needs none of a block's decisions is asked of a device before they are made, and done by it meanwhile.
+    A device is asked for a block's scores first; what needs none of the block's decisions it does while they are made.
     """
     arrays, log = learner.unstarted().arrays, _new_log(learner, data)
-    if book is not None:
-        book.begin()
-    blocks = parts(learner, data, visits, book)
+    blocks = parts(learner, data, visits)
     part = next(blocks, None)
     try:
         while part is not None:
-            scores = arrays.send("scores", _scores(learner, book, part).T)
-            gram, ahead = part.gram.arrived(), scores.arrived()
+            scores = book.look(part) if book else arrays.send("scores", _scores(learner, part).T)
+            following = next(blocks, None)
             if book is not None and book.numbers.size > book.most_waiting:
                 book.settle()
-            following = next(blocks, None)
-            _decide(learner, data, part, np.array(ahead, np.float64), gram, log, book)
+            gram, ahead = part.gram.arrived(), np.array(scores.arrived(), np.float64)
+            _decide(learner, data, part, ahead, gram, log, book)
             if book is not None:
                 touched = log.touched[: log.counts[2]]
                 book.note(part, touched, log.moves[: touched.size])
@@ -117,11 +112,9 @@ def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBo
         _remember(learner, data)
 
 
-def _scores(learner: "DualLearner", book: ScoreBook | None, part: Part) -> Any:
-    """Return ``(rows, classes)`` scores of a block, where matrices live."""
+def _scores(learner: "DualLearner", part: Part) -> Any:
+    """Return ``(rows, classes)`` scores of a block by all support rows, where matrices live."""
     space, n = learner.unstarted(), learner.n_support
-    if book is not None:
-        return book.look(part)
     if not n:
         return space.arrays.put(np.zeros((part.shown.size, learner.W.shape[0])), "float64")
     return space.times(part.rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))

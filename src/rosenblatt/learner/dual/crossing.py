@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 class OnItsWay:
     """An array on its way to the CPU."""
 
-    def __init__(self, array: NDArray[Any], sent: Any = None) -> None:
-        self._array, self._sent = array, sent
+    def __init__(self, array: NDArray[Any], passed: Any = None) -> None:
+        self._array, self._passed = array, passed
 
     def arrived(self) -> NDArray[Any]:
         """Wait for it, and return it."""
-        if self._sent is not None:
-            self._sent.synchronize()
+        if self._passed is not None:
+            self._passed.synchronize()
         return self._array
 
 
@@ -37,13 +37,17 @@ class Crossing:
         """Begin to copy a tensor to the CPU."""
         import torch
 
-        kept = self._kept.get(name)
-        if kept is None or kept.pinned.shape != A.shape or kept.pinned.dtype != A.dtype:
-            pinned = torch.empty(A.shape, dtype=A.dtype, pin_memory=True)
+        kept, size = self._kept.get(name), A.numel()
+        if kept is None or kept.pinned.numel() < size or kept.pinned.dtype != A.dtype:
+            pinned = torch.empty(size, dtype=A.dtype, pin_memory=True)
             kept = self._kept[name] = _Buffer(pinned, pinned.numpy(), None, torch.cuda.Event())
-        kept.pinned.copy_(A, non_blocking=True)
+        self.arrives_in(name, A).copy_(A, non_blocking=True)
         kept.passed.record(torch.cuda.current_stream(A.device))
-        return OnItsWay(kept.here, kept.passed)
+        return OnItsWay(kept.here[:size].reshape(tuple(A.shape)), kept.passed)
+
+    def arrives_in(self, name: str, A: Any) -> Any:
+        """Return the pinned memory that a tensor like this one is sent to."""
+        return self._kept[name].pinned[: A.numel()].view(A.shape)
 
     def bring(self, name: str, array: NDArray[Any], dtype: str, device: Any) -> Any:
         """Begin to copy an array to a device, and return what it will be there."""

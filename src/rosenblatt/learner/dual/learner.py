@@ -10,7 +10,7 @@ from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import checked_weight, encoded
 from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
-from rosenblatt.learner.dual.blocks import Data, exact_pass, new_book
+from rosenblatt.learner.dual.blocks import Data, exact_pass, kernel_among, new_book
 from rosenblatt.learner.dual.budget import FORGET, BudgetPass
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.order import shuffled
@@ -258,7 +258,8 @@ class DualLearner(DualState):
             self.space.sized_for(X)
             self.support, self._n_features = RowStore(arrays), int(X.shape[1])
         labels = np.searchsorted(self.classes, met)[index]
-        return Data(X, labels, first_row, self.space.itself(X, first_row)), weight
+        among = kernel_among(self.space, X, first_row, recorded=not stream and self.budget is None)
+        return Data(X, labels, first_row, self.space.itself(X, first_row), among), weight
 
     def _pass(self, data: Data, visits: Visits, book: Any) -> Epoch:
         """Run the rule over the visits and note what it did."""

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.crossing import OnItsWay
+from rosenblatt.learner.dual.errand import Errand
 from rosenblatt.learner.dual.space import FeatureSpace
+
+# Every block looks at the updates that wait; telling all rows of a few would read all rows for little.
+MOST_WAITING_HERE, MOST_WAITING_THERE = 384, 128
+FEWEST_LOOKED_AT = 512  # on a GPU
 
 
 class Part(NamedTuple):
@@ -20,91 +25,79 @@ class Part(NamedTuple):
     visits: NDArray[np.int64]  # which of the rows, in order
     weight: NDArray[np.float64]
     shown: NDArray[np.int64]  # the rows, each once
-    index: Any  # the same, where matrices live
-    rows: Any  # where matrices live
-    beside: Any  # kernel with the rows whose steps are not told yet, for a book that looks ahead
+    rows: Any  # the same, where matrices live
     gram: OnItsWay  # among them
 
 
 class ScoreBook:
     """Scores of rows under the coefficients ``W`` and ``A`` of a run, ``(rows, 2·classes)``, in kernel units."""
 
-    # Every block looks at the updates that wait; telling all rows of a few would read all rows for little.
-    most_waiting = 384
-
     def __init__(self, space: FeatureSpace, X: Any, first_row: int, scores: Any) -> None:
-        self.scores = scores  # where matrices live; without the updates that wait
+        self.scores = scores  # where matrices live, always in the same place; without the updates that wait
         self.space, self._X, self._first_row = space, X, first_row
         self.classes = int(scores.shape[1]) // 2
+        self.most_waiting = MOST_WAITING_HERE if space.arrays.here else MOST_WAITING_THERE
         self.numbers = np.empty(0, np.int64)  # the rows of the updates that wait
         self.steps = np.empty((0, 2 * self.classes))  # what they added to W, and to A
+        self._there: tuple[Any, Any] | None = None  # both, where matrices live
+        self._looking = looking(space, X, first_row, scores)
 
-    def begin(self) -> None:
-        """Prepare for a pass."""
-
-    def look(self, part: Part) -> Any:
-        """Return ``(rows, classes)`` scores of a block under the weights as they are, where matrices live."""
-        now = self.space.arrays.rows(self.scores, part.index)[:, : self.classes]
-        if not self.numbers.size:
-            return now
-        waiting = self.space.kept(self._X, self.numbers, self._first_row)
-        return now + self.space.times(
-            part.rows, waiting, self.space.arrays.put(self.steps[:, : self.classes])
-        )
+    def look(self, part: Part) -> OnItsWay:
+        """Ask for ``(classes, rows)`` scores of a block under the weights as they are."""
+        numbers, steps, n = self.numbers, self.steps, self.numbers.size
+        if self.space.arrays.on_gpu and self.space.recordable:  # sizes that come again: some rows do not step
+            room = max(FEWEST_LOOKED_AT, 1 << max(n - 1, 0).bit_length())
+            numbers, steps = lengthened(numbers, room), lengthened(steps, room)
+        told, (rows, steps) = self._looking.run(part.shown, numbers, steps)
+        self._there = rows[:n, ...], steps[:n, ...]
+        return told
 
     def note(self, part: Part, touched: NDArray[np.int64], steps: NDArray[np.float64]) -> None:
         """Take in the updates that a block made: which of its rows, and their steps."""
         self.numbers = np.concatenate([self.numbers, part.shown[touched]])
         self.steps = np.concatenate([self.steps, steps])
+        self._there = None
 
     def settle(self) -> None:
         """Tell every row of the updates that wait."""
         if not self.numbers.size:
             return
         arrays, n = self.space.arrays, int(self._X.shape[0])
-        waiting = self.space.kept(self._X, self.numbers, self._first_row)
-        steps = arrays.bring("steps", self.steps)
+        if self._there is None:
+            rows = self.space.kept(self._X, self.numbers, self._first_row)
+            self._there = rows, arrays.bring("steps", self.steps)
+        waiting, steps = self._there
         for piece in cut(n, max(1, arrays.at_once // self.numbers.size)):
             told = self.scores[piece, ...]
             told += self.space.times(self._X[piece, ...], waiting, steps)  # in place
-        self.numbers, self.steps = self.numbers[:0], self.steps[:0]
+        self.numbers, self.steps, self._there = self.numbers[:0], self.steps[:0], None
 
     def fold(self, c: int, scale: float, shadow: float) -> None:
         """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
         fold_columns(self.scores, c, scale, shadow)
         fold_columns(self.steps, c, scale, shadow)
+        self._there = None
 
 
-class ScoreBookThere(ScoreBook):
-    """The same where a device computes for nothing while this side decides, and every call to it is dear.
+def looking(space: FeatureSpace, X: Any, first_row: int, scores: Any) -> Errand:
+    """Return the errand that brings scores of rows, given updates that wait; it keeps their rows and steps."""
+    classes = int(scores.shape[1]) // 2
 
-    A block comes with its kernel with all rows whose steps are not told yet, the block before among them; so its scores
-    are one product away when that one is decided.
-    """
+    def work(index: Any, numbers: Any, steps: Any) -> tuple[Any, tuple[Any, Any]]:
+        waiting = space.kept(X, numbers, first_row)
+        now = space.arrays.rows(scores, index)[:, :classes]
+        if numbers.shape[0]:
+            now = now + space.times(space.arrays.rows(X, index), waiting, steps[:, :classes])
+        return now.T, (waiting, steps)
 
-    most_waiting = 512
-    _steps: Any = None  # of those rows
+    return Errand(space.arrays, work, "int64", "int64", space.arrays.dtype, recorded=space.recordable)
 
-    def begin(self) -> None:
-        """Tell all rows of the last block, which the first one does not come with."""
-        self.settle()
-        self._steps = None
 
-    def look(self, part: Part) -> Any:
-        """Return the scores of a block: what all rows were told, and the steps of the rows it comes with."""
-        now = self.space.arrays.rows(self.scores, part.index)[:, : self.classes]
-        return now if self._steps is None else now + part.beside @ self._steps
-
-    def note(self, part: Part, touched: NDArray[np.int64], steps: NDArray[np.float64]) -> None:
-        """Take in the updates that a block made, as steps of all its rows after those that wait."""
-        waiting, arrays = self.numbers.size, self.space.arrays
-        self._steps = None
-        if waiting or touched.size:
-            every = np.zeros((waiting + part.shown.size, self.classes), arrays.dtype)
-            every[:waiting] = self.steps[:, : self.classes]
-            every[waiting + touched] = steps[:, : self.classes]
-            self._steps = arrays.bring("every", every)
-        super().note(part, touched, steps)
+def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Add zeros below."""
+    out = np.zeros((rows, *array.shape[1:]), array.dtype)
+    out[: array.shape[0]] = array
+    return out
 
 
 def fold_columns(told: Any, c: int, scale: float, shadow: float) -> None:

@@ -25,6 +25,11 @@ class FeatureSpace:
         """What a value of one stands for."""
         return self.kernel.unit
 
+    @property
+    def recordable(self) -> bool:
+        """Whether products are the same few calls every time; a caller's own function may do anything."""
+        return isinstance(self.kernel, Poly | RBF | Linear)
+
     def sized_for(self, X: Any) -> None:
         """Choose units in which nothing overflows on rows like these."""
         if isinstance(self.kernel, Poly) and X.shape[0]:
@@ -42,7 +47,7 @@ class FeatureSpace:
                 told[piece] = to_numpy(self.kernel.values(self.arrays, X[piece, ...], kept)).diagonal()
         return np.asarray(told + self.bias / self.unit, dtype=np.float64)
 
-    def kept(self, X: Any, numbers: NDArray[np.int64], first_row: int) -> Any:
+    def kept(self, X: Any, numbers: Any, first_row: int) -> Any:
         """Return rows as support rows are kept: themselves, or their columns in a Gram matrix."""
         if isinstance(self.kernel, Precomputed):
             return self.arrays.put(numbers + first_row, "int64")
@@ -60,7 +65,7 @@ class FeatureSpace:
         width = max(1, self.arrays.at_once // max(1, A.shape[0]))
         total: Any = None
         for piece in cut(int(B.shape[0]), width):
-            part = self.values(A, B[piece, ...]) @ coefficients[piece, :]
+            part = self.values(A, B[piece, ...]) @ coefficients[piece, ...]
             part = part.astype(np.float64) if self.arrays.here else part
             total = part if total is None else total + part
         return total
