@@ -58,3 +58,21 @@ def test_the_readme_shows_all_six():
     commands = {line.split()[2] for line in README.splitlines() if line.startswith("$ rosenblatt ")}
     assert {"fit", "prove", "stream", "serve", "lab"} <= commands
     assert "--engine dask" in README
+
+
+def claims():
+    """Return the rows of the table of features: what is claimed, and what is said of us."""
+    table = README.partition("## Beside others")[2].partition("<!-- benchmarks")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    return [(row[0], row[1]) for row in rows[2:]]
+
+
+@pytest.mark.parametrize(("claim", "ours"), claims())
+def test_every_claim_links_to_what_shows_it(claim, ours):
+    links = re.findall(r"\]\(([^)]+)\)", ours)
+    if ours == "no":
+        return
+    assert links, f"{claim!r}: no test or benchmark is named"
+    for link in links:
+        assert link.startswith(("tests/", "benchmarks/"))
+        assert "def " in (ROOT / link).read_text(encoding="utf-8")
