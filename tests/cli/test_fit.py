@@ -130,6 +130,15 @@ def test_labels_unseen_in_training_are_wrong_and_lower_the_score(tmp_path):
     assert told["accuracy"]["test"]["averaged"]["accuracy"] == 0.5
     assert told["test"]["unseen_labels"] == {"sideways": 2}
     assert "2 rows with label unseen in training (sideways)" in answer.stderr
+    assert "meant" not in answer.stderr
+
+
+def test_labels_that_differ_by_a_full_stop_are_pointed_at(tmp_path):
+    """The test file of UCI's Adult writes its labels so."""
+    (tmp_path / "train.csv").write_text("a,y\n1,>50K\n-1,<=50K\n2,>50K\n-2,<=50K\n")
+    (tmp_path / "test.csv").write_text("a,y\n1,>50K.\n-1,<=50K.\n")
+    answer = run_well(f"fit {tmp_path / 'train.csv'} --test {tmp_path / 'test.csv'}")
+    assert "can only be wrong; is '<=50K.' meant to be '<=50K'?" in answer.stderr
 
 
 def test_a_model_is_not_written_when_learning_fails(tmp_path):

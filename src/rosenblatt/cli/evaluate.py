@@ -56,7 +56,7 @@ def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
 
     codes = codes_of(rows.y, trained.classes)
     unseen = unseen_labels(rows.y, codes)
-    note_unseen_labels(rows.source, unseen)
+    note_unseen_labels(rows.source, unseen, trained.classes)
     scores = trained.scores(rows.X, chosen)
     found = named(scores, trained.classes.size)
     classes = [str(label) for label in trained.classes.tolist()]

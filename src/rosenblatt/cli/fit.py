@@ -313,7 +313,7 @@ def _report(trained: Model, rows: Rows, test: Rows | None) -> dict[str, Any]:
         return report
     test_codes = codes_of(test.y, trained.classes)
     unseen = unseen_labels(test.y, test_codes)
-    note_unseen_labels(test.source, unseen)
+    note_unseen_labels(test.source, unseen, trained.classes)
     report["test"] = {**test.about(), **({"unseen_labels": unseen} if unseen else {})}
     report["accuracy"]["test"] = _accuracies(trained, test.X, test_codes)
     return report

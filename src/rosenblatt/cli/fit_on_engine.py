@@ -179,7 +179,7 @@ def _score(test: str, reading: Reading, schema: Any, fitted: Any, report: dict[s
     if rows.y is None:
         refuse(f"{test}: has no target column to score against")
     codes = codes_of(rows.y, fitted.classes)
-    note_unseen_labels(test, unseen_labels(rows.y, codes))
+    note_unseen_labels(test, unseen_labels(rows.y, codes), fitted.classes)
     report["test"] = rows.about()
     found = {name: accuracy_of(fitted, name, rows.X, codes, asked=True) for name in fitted.hypotheses()}
     report["accuracy"]["test"] = {name: each._asdict() for name, each in found.items()}

@@ -89,12 +89,23 @@ def open_for(model: "Model", source: str, reading: Reading, labels: bool = True)
     return open_examples(source, schema=schema, batch_rows=BATCH_ROWS, **reading.options())
 
 
-def note_unseen_labels(source: str, labels: dict[str, int]) -> None:
-    """Say which labels of a source training never saw."""
-    if labels:
-        rows = counted(sum(labels.values()), "row")
-        what = "label" if len(labels) == 1 else "labels"
-        note(f"{source}: {rows} with {what} unseen in training ({listed(list(labels))}) can only be wrong")
+def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> None:
+    """Say which labels of a source training never saw, and where they differ only in what surrounds them."""
+    if not labels:
+        return
+    rows = counted(sum(labels.values()), "row")
+    what = "label" if len(labels) == 1 else "labels"
+    told = f"{source}: {rows} with {what} unseen in training ({listed(list(labels))}) can only be wrong"
+    known = {_bare(str(each)): str(each) for each in classes.tolist()}
+    meant = [known.get(_bare(label)) for label in labels]
+    if None not in meant:
+        told += f"; is {next(iter(labels))!r} meant to be {meant[0]!r}? Labels are taken as they are written"
+    note(told)
+
+
+def _bare(label: str) -> str:
+    """Return a label without what is easily added to it: blanks, a full stop, capitals."""
+    return label.strip(" .").casefold()
 
 
 def refuse_overwriting(path: str, *sources: str | None) -> None:

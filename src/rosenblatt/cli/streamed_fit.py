@@ -192,7 +192,7 @@ def _tested(fitted: "PerceptronModel", test: str, reading: Reading, schema: Any)
         for name in chosen:
             right[name] += int((named(fitted.scores(batch.X, name), fitted.classes.size) == codes).sum())
     note_oddities(examples)
-    note_unseen_labels(test, unseen)
+    note_unseen_labels(test, unseen, fitted.classes)
     told = {name: {"accuracy": count / rows, "rows": rows} for name, count in right.items() if name in chosen}
     found: dict[str, Any] = {"source": test, "rows": rows, "accuracy": told}
     return {**found, **({"unseen_labels": dict(unseen)} if unseen else {})}
