@@ -1,4 +1,4 @@
-"""How fast are proofs, against HiGHS on the whole problem? Every row of the table in docs/proofs.md.
+"""How fast are proofs, against HiGHS on the whole problem? Every line of that name in docs/benchmarks.md.
 
 Run with ``python -m benchmarks.proofs``. Times of one run are compared as ratios: the machine may be noisy.
 """

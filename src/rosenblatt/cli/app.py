@@ -79,7 +79,7 @@ def top(
       cat events.jsonl | rosenblatt stream - --target label --model m.safetensors
       rosenblatt serve --data ~/mail-filter
 
-    Sources are LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME, as in sample:iris.
+    Sources are files (LIBSVM, CSV, Parquet, JSON lines and others), - for standard input, or sample:NAME.
     """
     if debug:
         show_tracebacks()

@@ -9,7 +9,8 @@ HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "ran
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="SOURCE", help="LIBSVM text or CSV, packed or not, - for standard input, or sample:NAME."
+        metavar="SOURCE",
+        help="A file (LIBSVM, CSV, Parquet, JSON lines and others), - for standard input, or sample:NAME.",
     ),
 ]
 ModelFile = Annotated[
