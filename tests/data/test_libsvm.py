@@ -152,7 +152,7 @@ def test_features_the_model_does_not_know_are_ignored_and_counted(write):
 
 
 def test_batches_widen_as_indices_appear(write, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 8)
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 6)
     examples = open_examples(write(b"1 1:1\n-1 5:1\n1 2:1\n"), batch_rows=1)
     assert [batch.X.shape for batch in examples] == [(1, 1), (1, 5), (1, 5)]
     assert examples.n_features == 5

@@ -13,9 +13,10 @@ from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.packed import opened
-from rosenblatt.data.parallel import in_order
+from rosenblatt.data.room import Room
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
+from rosenblatt.data.scanning import scanned
 from rosenblatt.data.schema import LibsvmSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT
 
@@ -76,7 +77,7 @@ class LibsvmExamples(Examples):
         self._widest = self._least
         for path in self._paths:
             line = 1
-            for text, found in in_order(self._scanned, whole_lines(path)):
+            for text, found in scanned(path, self._scanned):
                 if found.bad:
                     self._check_base(path, line, text, found)
                     self._pass_over(_in_words(path, line, text, *entry) for entry in found.bad)
@@ -84,14 +85,15 @@ class LibsvmExamples(Examples):
                     yield self._batch(line, found)._replace(files=((0, path),))
                 line += found.n_lines
 
-    def _check_base(self, path: str, first: int, text: bytearray, found: Scan) -> None:
+    def _check_base(self, path: str, first: int, text: bytes, found: Scan) -> None:
         """Stop at an index 0 where indices were found, not told, to count from 1: all rows so far were misread."""
         zeros = [entry for entry in found.bad if entry[1] == wrong.INDEX_ZERO]
         if zeros and self._found_base:
             raise LateZero(*_in_words(path, first, text, *zeros[0]))
 
-    def _scanned(self, text: bytearray) -> tuple[bytearray, Scan]:
-        return text, scan(text, self.zero_based)
+    def _scanned(self, text: memoryview, room: Room) -> tuple[bytes, Scan]:
+        found = scan(text, self.zero_based, room)
+        return bytes(text) if found.bad else b"", found
 
     def _batch(self, first: int, found: Scan) -> Batch:
         indices, values, indptr = found.indices, found.values, found.indptr
@@ -110,7 +112,7 @@ class LibsvmExamples(Examples):
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
 
 
-def _in_words(path: str, first: int, text: bytearray, line: int, what: int, start: int) -> BadLine:
+def _in_words(path: str, first: int, text: bytes, line: int, what: int, start: int) -> BadLine:
     token = text[start : start + 200].split(maxsplit=1)[0].decode("utf-8", "backslashreplace")
     column = start - text.rfind(b"\n", 0, start)
     return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)

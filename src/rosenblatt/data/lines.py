@@ -70,7 +70,8 @@ def whole_lines(
                 if n == 0:
                     break
                 del text[held + n :]
-                text = _checked_start(path, text) if first else text
+                if first:
+                    del text[: checked_start(path, text)]
                 first = False
                 end = text.rfind(b"\n") + 1
                 unfinished = text[end:]
@@ -79,8 +80,7 @@ def whole_lines(
                     yield text
                     passed += 1
                 elif len(unfinished) > LONGEST_LINE:
-                    reason = f"a line of more than {LONGEST_LINE:,} bytes: is this a text file?"
-                    raise BadInput(path, _lines_in(path, passed, block_bytes), reason)
+                    raise BadInput(path, _lines_in(path, passed, block_bytes), too_long())
     except Damaged as error:
         raise BadInput(path, _lines_in(path, passed, block_bytes), str(error)) from error
     if unfinished:
@@ -96,12 +96,17 @@ def _lines_in(path: str, blocks: int, block_bytes: int | None) -> int | None:
         return None
 
 
-def _checked_start(path: str, text: bytearray) -> bytearray:
-    """Return the first piece without a byte order mark; a file that is no text is an error."""
+def checked_start(path: str, text: bytearray) -> int:
+    """Return how long the byte order mark at the start of a file is; a file that is no text is an error."""
     other = [name for start, name in BINARY_MAGIC.items() if text.startswith(start)]
     if other:
         raise BadInput(path, None, f"is {other[0]}, not text: leave the format to be found")
-    return text.removeprefix(UTF8_MARK)
+    return len(UTF8_MARK) if text.startswith(UTF8_MARK) else 0
+
+
+def too_long() -> str:
+    """Say that a line is too long."""
+    return f"a line of more than {LONGEST_LINE:,} bytes: is this a text file?"
 
 
 def count(text: bytes | bytearray, byte: bytes) -> int:

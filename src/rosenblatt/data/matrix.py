@@ -44,6 +44,18 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return classes, index.astype(np.int64).reshape(-1)
 
 
+def checked_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return what :func:`encoded` does, of labels that are finite and one for each of ``n`` rows, at least one."""
+    met, index = encoded(y)
+    if index.shape != (n,):
+        raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
+    if met.dtype.kind == "f" and not np.isfinite(met).all():
+        raise ValueError("y has a label that is not finite: remove the row or name its class")
+    if n == 0:
+        raise ValueError("X has no rows: there is nothing to learn from")
+    return met, index
+
+
 def checked_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     """Return sample weights as finite, non-negative float64, or None where every row weighs one."""
     if sample_weight is None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.libsvm_loop import (
     LABEL_NOT_FINITE,
@@ -22,6 +23,8 @@ from rosenblatt.data.scanners.libsvm_loop import (
     find_index_zero,
 )
 from rosenblatt.data.scanners.libsvm_plain import new_desk, scan_lines
+
+Text = bytes | bytearray | memoryview
 
 
 class Scan(NamedTuple):
@@ -37,7 +40,7 @@ class Scan(NamedTuple):
     largest: int  # index, counted from 0; -1 where there is none
 
 
-def scan(text: bytes | bytearray, zero_based: bool = False) -> Scan:
+def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan:
     r"""Read a block of whole lines; a line that is wrong anywhere gives no row.
 
     >>> found = scan(b"+1 1:0.5 3:2e-3\n-1 2:nan\n")
@@ -46,15 +49,16 @@ def scan(text: bytes | bytearray, zero_based: bool = False) -> Scan:
     >>> found.bad == [(1, VALUE_NOT_FINITE, 19)]
     True
     """
-    if not text.endswith(b"\n"):
-        text += b"\n"
+    if text[-1:] != b"\n":
+        text = bytes(text) + b"\n"
     data = as_bytes(text)
+    room = room or Room()
     rows, pairs = count_rows_and_pairs(data)
     read = Read(
         labels=np.empty(rows),
         indptr=np.zeros(rows + 1, np.int64),
-        indices=np.empty(pairs, np.int32),
-        values=np.empty(pairs),
+        indices=room.take(pairs, np.int32),
+        values=room.take(pairs, np.float64),
         lines=np.empty(rows, np.int64),
         hard=np.empty((rows + pairs, 3), np.int64),
         bad=np.empty((rows, 3), np.int64),
@@ -89,9 +93,9 @@ def has_index_zero(text: bytes | bytearray) -> bool:
     return False
 
 
-def _with_hard_decimals(found: Scan, text: bytes | bytearray, hard: NDArray[np.int64]) -> Scan:
+def _with_hard_decimals(found: Scan, text: Text, hard: NDArray[np.int64]) -> Scan:
     """Let Python read the hard decimals; a row where one is too large for a float64 is bad."""
-    numbers = np.array([float(text[start:end]) for _, start, end in hard.tolist()])
+    numbers = np.array([float(bytes(text[start:end])) for _, start, end in hard.tolist()])
     slots, of_value = hard[:, 0], hard[:, 0] >= 0
     found.values[slots[of_value]] = numbers[of_value]
     found.labels[-1 - slots[~of_value]] = numbers[~of_value]

@@ -1,0 +1,138 @@
+"""Blocks of whole lines through a function: on all cores, in order.
+
+A plain file is read by the threads that scan it, each into memory of its own: what was just read is still in the cache
+of the core that scans it. What is packed, or comes through a pipe, one thread reads ahead of the others.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+from rosenblatt.data import lines
+from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.packed import opened
+from rosenblatt.data.parallel import cores, in_order
+from rosenblatt.data.room import Room
+from rosenblatt.data.standard_input import STANDARD_INPUT
+
+NEWLINE = 10
+MORE = 1 << 13  # bytes read past a block, to find where its last line ends
+
+R = TypeVar("R")
+
+
+def scanned(
+    path: str, function: Callable[[memoryview, Room], R], head_bytes: int | None = None
+) -> Iterator[R]:
+    """Yield ``function(text, room)`` of every block of whole lines; the last line ends in a newline in any case.
+
+    The text is overwritten once the function has returned; what it takes from the room is not, while anybody holds it.
+    With ``head_bytes`` the first block is about so large.
+    """
+    if path != STANDARD_INPUT and Path(path).is_file() and hasattr(os, "preadv"):
+        with opened(path) as (opened_file, packing):
+            file = _File(path, opened_file.fileno()) if packing is None else None
+            if file is not None and file.size:
+                yield from _on_all_cores(file, function, head_bytes or lines.BLOCK_BYTES)
+                return
+    yield from _read_ahead(path, function, head_bytes)
+
+
+def _read_ahead(path: str, function: Callable[[memoryview, Room], R], head_bytes: int | None) -> Iterator[R]:
+    own = threading.local()
+
+    def work(text: bytearray) -> R:
+        own.room = getattr(own, "room", None) or Room()
+        return function(memoryview(text), own.room)
+
+    return in_order(work, lines.whole_lines(path, head_bytes=head_bytes))
+
+
+def _on_all_cores(file: "_File", function: Callable[[memoryview, Room], R], head_bytes: int) -> Iterator[R]:
+    own = threading.local()
+
+    def work(piece: tuple[int, int]) -> R | None:
+        if not hasattr(own, "room"):
+            own.room, own.buffer = Room(), bytearray()
+        own.buffer, begin, end = file.lines_in(*piece, own.buffer)
+        return function(memoryview(own.buffer)[begin:end], own.room) if begin < end else None
+
+    first = min(head_bytes, file.size)
+    pieces = pairwise([0, *range(first, file.size, lines.BLOCK_BYTES), file.size])
+    workers = cores()
+    waiting: deque[Future[R | None]] = deque()
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for piece in pieces:
+            waiting.append(pool.submit(work, piece))
+            if len(waiting) > workers + 1:
+                found = waiting.popleft().result()
+                if found is not None:
+                    yield found
+        while waiting:
+            found = waiting.popleft().result()
+            if found is not None:
+                yield found
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _File:
+    """A plain file that several threads read."""
+
+    def __init__(self, path: str, number: int) -> None:
+        self._path, self._number = path, number
+        self.size = os.fstat(number).st_size
+
+    def lines_in(self, start: int, stop: int, buffer: bytearray) -> tuple[bytearray, int, int]:
+        """Read the lines that start in a piece of the file: (a buffer, from where, to where in it)."""
+        offset = max(start - 1, 0)  # a line starts after a line end
+        buffer, n = self._read(buffer, offset, stop - offset + MORE)
+        begin = (
+            lines.checked_start(self._path, buffer)
+            if start == 0
+            else buffer.find(b"\n", 0, stop - offset - 1) + 1
+        )
+        if start > 0 and begin == 0:
+            return buffer, 0, 0
+        end = buffer.find(b"\n", stop - offset - 1, n) + 1
+        while end == 0 and offset + n < self.size:
+            self._check_last_line(buffer, offset, begin, n)
+            before = n
+            buffer, n = self._read(buffer, offset, 2 * n)
+            if n == before:  # it has become shorter
+                break
+            end = buffer.find(b"\n", before, n) + 1
+        if end == 0 and n > begin:
+            buffer[n] = NEWLINE
+            end = n + 1
+        self._check_last_line(buffer, offset, begin, end)
+        return buffer, begin, end
+
+    def _check_last_line(self, buffer: bytearray, offset: int, begin: int, end: int) -> None:
+        """Refuse a last line that is too long; the others end in this piece of the file."""
+        last = max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
+        if end - last > lines.LONGEST_LINE:
+            raise BadInput(self._path, self._lines_before(offset + last), lines.too_long())
+
+    def _read(self, buffer: bytearray, offset: int, size: int) -> tuple[bytearray, int]:
+        """Fill a buffer, or a larger one, from a place of the file on; one more byte is left."""
+        if len(buffer) <= size:
+            buffer = bytearray(size + 1)
+        n = 0
+        with memoryview(buffer) as room:
+            while n < size and (got := os.preadv(self._number, [room[n:size]], offset + n)):
+                n += got
+        return buffer, n
+
+    def _lines_before(self, place: int) -> int:
+        """Return the number of the line that starts at a place."""
+        line = 1
+        for offset in range(0, place, lines.BLOCK_BYTES):
+            line += os.pread(self._number, min(lines.BLOCK_BYTES, place - offset), offset).count(b"\n")
+        return line
