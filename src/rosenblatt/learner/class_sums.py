@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.matrix import check_finite, checked_matrix, checked_weight, encoded
+from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.planes import Planes
 from rosenblatt.passes.rows import rows_of
 from rosenblatt.passes.sums import add_dense, add_sparse
@@ -33,13 +33,7 @@ class ClassSums(Planes):
         """
         X = checked_matrix(X, finite=False)
         n = X.shape[0]
-        met, index = encoded(y)
-        if index.shape != (n,):
-            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
-        if met.dtype.kind == "f" and not np.isfinite(met).all():
-            raise ValueError("y has a label that is not finite: remove the row or name its class")
-        if n == 0:
-            raise ValueError("X has no rows: there is nothing to learn from")
+        met, index = checked_labels(y, n)
         weight = checked_weight(sample_weight, n)
         grown = np.union1d(met, encoded(classes)[0]) if classes is not None else met
         if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
+from rosenblatt.data.matrix import checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
@@ -180,13 +180,7 @@ class Learner(LearnerState):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
         """Meet the classes and features of a batch and return its labels as indices, and its weights."""
         n = X.shape[0]
-        met, index = encoded(y)
-        if index.shape != (n,):
-            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
-        if met.dtype.kind == "f" and not np.isfinite(met).all():
-            raise ValueError("y has a label that is not finite: remove the row or name its class")
-        if n == 0:
-            raise ValueError("X has no rows: there is nothing to learn from")
+        met, index = checked_labels(y, n)
         weight = checked_weight(sample_weight, n)
         if classes is not None:
             self.meet(encoded(classes)[0])

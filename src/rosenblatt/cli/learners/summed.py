@@ -4,44 +4,22 @@ from collections.abc import Callable
 from typing import Any
 
 from rosenblatt.cli.learners import Options
+from rosenblatt.cli.learners.hyperplane import HyperplaneModel
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.class_sums import ClassSums
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.storage import BadModel
 
-HYPERPLANE = "hyperplane"  # there is one hypothesis, and it is this
 ESTIMATORS = {"centroid": "ClosestCentroid", "naive-bayes": "NaiveBayes"}
 PARAMETERS: dict[str, tuple[str, ...]] = {"centroid": (), "naive-bayes": ("smoothing", "binarize")}
 
 
-class SummedModel:
-    """Trained sums, and what their file says about them."""
-
-    hypothesis = HYPERPLANE
+class SummedModel(HyperplaneModel):
+    """Trained sums."""
 
     def __init__(self, learner: ClassSums, about: dict[str, Any]) -> None:
-        self.learner = learner
-        self.name = learner.kind
-        self.classes = learner.classes
-        self.n_features = learner.n_features
-        self.about = about
-
-    def hypotheses(self) -> tuple[str, ...]:
-        """There is one."""
-        return (HYPERPLANE,)
-
-    def cost(self, hypothesis: str) -> int:
-        """One product with the weights is all."""
-        return 0
-
-    def scores(self, X: Any, hypothesis: str) -> Any:
-        """Scores of every row."""
-        return self.learner.scores(X)
-
-    def weights(self, hypothesis: str) -> Any:
-        """Weights, the bias first."""
-        return self.learner.weights()
+        super().__init__(learner, learner.kind, about)
 
     def facts(self) -> dict[str, Any]:
         """How many examples were added, and the parameters."""
