@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: help ready demo test check bench fuzz torture docs screenshots dist clean
 
 $(READY): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $(READY)
 
