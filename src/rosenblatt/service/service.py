@@ -9,7 +9,8 @@ waits for the disk.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from rosenblatt.service.bulk import Bulk
@@ -108,7 +109,18 @@ class Service:
             await bulk.add(self.models.fresh(name, label, example))
         return await bulk.finish()
 
-    async def _errand(self, work: Callable[[], Any], then: Callable[[Any], Any] | None = None) -> Any:
+    @asynccontextmanager
+    async def without_snapshots(self, number: int) -> AsyncIterator[None]:
+        """Hold back the snapshots of a model, after one that is being taken."""
+        while number in self._snapping:
+            await asyncio.sleep(0.005)
+        self._snapping.add(number)
+        try:
+            yield
+        finally:
+            self._snapping.discard(number)
+
+    async def errand(self, work: Callable[[], Any], then: Callable[[Any], Any] | None = None) -> Any:
         """Have the journal's thread do something after all that is in the queue."""
         if self.closing and then is not None:
             raise Closing("the service is shutting down: try again in a moment")
@@ -122,7 +134,7 @@ class Service:
         self.models.checked(name, settings)
         if name not in self.models:
             try:
-                await self._errand(
+                await self.errand(
                     lambda: self.models.store.add_model(name, settings),
                     lambda number: self.models.add(Model(number, name, settings)),
                 )
@@ -136,7 +148,7 @@ class Service:
     async def delete(self, name: str) -> None:
         """Forget a model and all that it was told."""
         model = self.models.model(name)
-        await self._errand(
+        await self.errand(
             lambda: self.models.store.drop_model(model.number), lambda _: self.models.forget(model)
         )
 
@@ -144,7 +156,7 @@ class Service:
         """Put a model that came in a file in the place of the one of this name, or make it."""
         await self.create(name, model.settings)
         model.number = self.models.model(name).number
-        await self._errand(lambda: self.models.write_base(model), lambda _: self.models.add(model))
+        await self.errand(lambda: self.models.write_base(model), lambda _: self.models.add(model))
 
     async def file_of(self, name: str) -> bytes:
         """Return a model as a file."""
@@ -161,12 +173,12 @@ class Service:
             self._journal.write_ledger()
             self.models.write_frozen(frozen)
 
-        await self._errand(write)
+        await self.errand(write)
 
     async def write_ledger(self) -> None:
         """Have all lines of the ledger written that are due."""
         self._journal.hand_over(self.models.take_ledger(1))
-        await self._errand(self._journal.write_ledger)
+        await self.errand(self._journal.write_ledger)
 
     # What the journal's thread has done
 
@@ -237,7 +249,7 @@ class Service:
     def _remember(self) -> None:
         """Have what was predicted of late written where a successor finds it."""
         if self.models.recent.dirty and not self.closing:
-            task = self._loop.create_task(self._quietly(self._errand(self.models.recent.flush)))
+            task = self._loop.create_task(self._quietly(self.errand(self.models.recent.flush)))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self._remembering = self._loop.call_later(REMEMBER_SECONDS, self._remember)

@@ -5,7 +5,6 @@ key of the feedback stays known, so sending it again does not bring it back, and
 again.
 """
 
-import asyncio
 import time
 from typing import NamedTuple
 
@@ -39,9 +38,6 @@ async def undo_served(service: Service, name: str, seq: int) -> bool:
     """Take a feedback back in a running server: after all that waits before it, before all that comes after."""
     model = service.models.model(name)
     number = model.number
-    while number in service._snapping:  # a snapshot of what it was must not be written after this
-        await asyncio.sleep(0.005)
-    service._snapping.add(number)
 
     def rebuild() -> Rebuilt:
         return _rebuilt(service.models.store, model, seq)
@@ -51,11 +47,9 @@ async def undo_served(service: Service, name: str, seq: int) -> bool:
         service.models.add(rebuilt.model)
         return rebuilt
 
-    try:
+    async with service.without_snapshots(number):  # one of what it was must not be written after this
         await service.write_ledger()
-        rebuilt: Rebuilt = await service._errand(rebuild, put)
-    finally:
-        service._snapping.discard(number)
+        rebuilt: Rebuilt = await service.errand(rebuild, put)
     return rebuilt.removed
 
 
