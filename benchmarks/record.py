@@ -26,7 +26,7 @@ PEERS = (
 SIZES = (
     ("ROSENBLATT_DATA", "../shared/data", "", "the folder of real data sets"),
     ("ROSENBLATT_BENCH_MB", "100", "1000", "files: megabytes of each"),
-    ("ROSENBLATT_BENCH_STREAM_MB", "2000", "2000", "streams: megabytes through the pipe"),
+    ("ROSENBLATT_BENCH_STREAM_MB", "2000", "10000", "streams: megabytes through the pipe"),
     ("ROSENBLATT_GIGABYTES", "1", "4", "engines: of dense rows"),
     ("ROSENBLATT_JOURNAL", "1000000", "1000000", "service: feedbacks before a restart"),
     ("ROSENBLATT_SVC", "", "1", "kernel: train scikit-learn's SVC beside it"),

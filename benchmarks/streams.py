@@ -233,8 +233,11 @@ def elec2() -> None:
         theirs = accuracy(Perceptron())
     for what, make in contestants.items():
         ours = accuracy(make())
-        peer = "river is not installed" if theirs is None else f"river {theirs:.4f}"
-        board.add(f"{what}, {len(rows):,} rows", f"{ours:.4f}", peer, ours, 0.0, "")
+        if theirs is None:
+            board.left_out(f"{what}: {ours:.4f}", "river is not installed: pip install river")
+        else:  # as river's does, the last hypothesis predicts; the others are there to be compared
+            asked = 1.0 if what.startswith("last") else 0.0
+            board.add(f"{what}, {len(rows):,} rows", f"{ours:.4f}", f"{theirs:.4f}", ours / theirs, asked)
     board.show()
 
 
