@@ -19,16 +19,25 @@ class Commands(Directive):
 
         group: Any = typer.main.get_command(app)
         sections: list[nodes.Node] = []
-        for name, command in group.commands.items():
+        for name, command in every(group):
             section = nodes.section(ids=[nodes.make_id(f"rosenblatt {name}")])
             section += nodes.title("", f"rosenblatt {name}")
-            section += described(command)
+            section += described(command, name)
             self.state.document.note_implicit_target(section, section)
             sections.append(section)
         return sections
 
 
-def described(command: Any) -> list[nodes.Node]:
+def every(group: Any, before: str = "") -> list[tuple[str, Any]]:
+    """Return every command by what is typed for it; a command of commands stands for those in it."""
+    found: list[tuple[str, Any]] = []
+    for name, command in group.commands.items():
+        typed = f"{before}{name}"
+        found += every(command, f"{typed} ") if hasattr(command, "commands") else [(typed, command)]
+    return found
+
+
+def described(command: Any, name: str) -> list[nodes.Node]:
     """Return what a command says of itself: sentences, examples, arguments, options."""
     out: list[nodes.Node] = []
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
@@ -38,8 +47,8 @@ def described(command: Any) -> list[nodes.Node]:
             out.append(nodes.literal_block(lines, lines, language="console"))
         elif text.strip():
             out.append(nodes.paragraph("", " ".join(text.split())))
-    context = command.make_context(command.name, [], resilient_parsing=True)
-    usage = " ".join(["rosenblatt", command.name, *command.collect_usage_pieces(context)])
+    context = command.make_context(name, [], resilient_parsing=True)
+    usage = " ".join(["rosenblatt", name, *command.collect_usage_pieces(context)])
     out.insert(1, nodes.literal_block(usage, usage, language="text"))
     rows = [row for parameter in command.get_params(context) if (row := told(parameter, context))]
     out.append(table(rows))

@@ -22,11 +22,18 @@ def extension(name):
 commands = extension("commands")
 
 
-@pytest.mark.parametrize("name", list(GROUP.commands))
+EVERY = dict(commands.every(GROUP))
+
+
+def test_commands_within_commands_are_told_too():
+    assert {"fit", "mail import", "mail sort"} <= set(EVERY)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_command_is_told_with_all_its_options(name):
-    text = "\n".join(node.astext() for node in commands.described(GROUP.commands[name]))
+    text = "\n".join(node.astext() for node in commands.described(EVERY[name], name))
     assert f"rosenblatt {name} " in text
-    for parameter in GROUP.commands[name].params:
+    for parameter in EVERY[name].params:
         if not getattr(parameter, "hidden", False):
             for written in [option for option in parameter.opts if option.startswith("-")]:
                 assert written in text, f"{name} does not tell {written}"
