@@ -17,6 +17,7 @@ class Commands(Directive):
 
         from rosenblatt.cli.app import app
 
+        self.state.document.settings.env.note_reread()  # the code may have changed where the page has not
         group: Any = typer.main.get_command(app)
         sections: list[nodes.Node] = []
         for name, command in every(group):
