@@ -47,13 +47,22 @@ def described(command: Any, name: str) -> list[nodes.Node]:
             lines = inspect.cleandoc(text.partition("Examples:")[2])
             out.append(nodes.literal_block(lines, lines, language="console"))
         elif text.strip():
-            out.append(nodes.paragraph("", " ".join(text.split())))
+            out.append(sentences(text))
     context = command.make_context(name, [], resilient_parsing=True)
     usage = " ".join(["rosenblatt", name, *command.collect_usage_pieces(context)])
     out.insert(1, nodes.literal_block(usage, usage, language="text"))
     rows = [row for parameter in command.get_params(context) if (row := told(parameter, context))]
     out.append(table(rows))
     return out
+
+
+def sentences(text: str) -> nodes.paragraph:
+    """Return a paragraph in which options look like options, and keep their two dashes."""
+    parts = re.split(r"(--[a-z][\w-]*)", " ".join(text.split()))
+    made: list[nodes.Node] = [
+        nodes.literal("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(parts)
+    ]
+    return nodes.paragraph("", "", *made)
 
 
 def told(parameter: Any, context: Any) -> tuple[str, str] | None:
@@ -74,7 +83,7 @@ def table(rows: list[tuple[str, str]]) -> nodes.table:
     for written, meaning in rows:
         row = nodes.row()
         row += nodes.entry("", nodes.paragraph("", "", nodes.literal("", written)))
-        row += nodes.entry("", nodes.paragraph("", " ".join(meaning.split())))
+        row += nodes.entry("", sentences(meaning))
         body += row
     group += body
     whole += group
