@@ -35,6 +35,7 @@ exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 nitpicky = False
 highlight_language = "text"
+smartquotes_action = "qe"  # options keep their two dashes
 
 # The pages that are also read as they stand, in a checkout
 myst_enable_extensions = ["dollarmath", "deflist"]
