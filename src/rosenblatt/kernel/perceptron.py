@@ -7,21 +7,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.kernel.rows_from_anywhere import RowsFromAnywhere
 from rosenblatt.kernel.support import SupportRows
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
-from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
-from rosenblatt.linear.base import INPUT, refuse_one_class, seed_of
+from rosenblatt.linear.base import refuse_one_class, seed_of
 from rosenblatt.linear.by_passes import TrainedByPasses
 
 NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
 
 
-class KernelPerceptron(TrainedByPasses[DualLearner], SupportRows, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPerceptron(
+    RowsFromAnywhere,
+    TrainedByPasses[DualLearner],
+    SupportRows,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A classifier that learns by correcting its mistakes in a space that is never entered.
 
     **Update.** The weights are a sum over the examples that taught something, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
@@ -195,9 +200,9 @@ class KernelPerceptron(TrainedByPasses[DualLearner], SupportRows, ClassifierMixi
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
         X, y = self._checked_to_fit(X, y)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
-                f"a precomputed kernel is a square matrix of all pairs of examples, got {X.shape}"
+                f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"
             )
         weight = self._weights(y, sample_weight)
         refuse_one_class(np.unique(y if weight is None else y[weight > 0.0]))
@@ -209,7 +214,7 @@ class KernelPerceptron(TrainedByPasses[DualLearner], SupportRows, ClassifierMixi
         """Learn from a batch once, in its order; classes not seen before are taken in.
 
         Where the kernel is precomputed, a batch is the next rows of one Gram matrix, with a column for every example
-        seen so far and in this batch, at least.
+        seen so far and in this batch, at least; a square one, no wider than before, shows the same examples again.
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -301,25 +306,3 @@ class KernelPerceptron(TrainedByPasses[DualLearner], SupportRows, ClassifierMixi
             raise ValueError(
                 f"{name!r} is read from rows that a budget forgets: with one, use 'last' or 'averaged'"
             )
-
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        if is_foreign(X):
-            y = np.asarray(to_numpy(y) if is_foreign(y) else y)
-            if reset:
-                self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
-        else:
-            X, y = validate_data(self, X, y, reset=reset, **INPUT)
-        check_classification_targets(y)
-        return X, y
-
-    def _rows(self, X: Any) -> Any:
-        return X if is_foreign(X) else validate_data(self, X, reset=False, **INPUT)
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        return super()._weights(y, to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.device is None
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

@@ -68,7 +68,7 @@ class Arrays:
         self._crossing = Crossing()
         if device is not None:
             self._library = _torch_library()
-            self.device = device
+            self.device = _usable(device)
             if hasattr(X, "tocsr"):
                 raise ValueError("a sparse matrix stays on the CPU: leave device=None, or make it dense")
         elif is_foreign(X):
@@ -107,7 +107,8 @@ class Arrays:
             raise ValueError("the model lives on a device, where rows are dense: give a dense matrix")
         if not is_foreign(X):
             X = checked_matrix(X, n_features=n_features)
-        X = self.put(X)
+        _refuse_odd_tensors(X)
+        X = self.put(X.detach() if hasattr(X, "detach") else X)
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got shape {tuple(X.shape)}")
         if n_features is not None and X.shape[1] != n_features:
@@ -216,6 +217,28 @@ class Arrays:
             return "float32"
         dtype = getattr(X, "dtype", None)
         return "float64" if dtype is None else str(dtype).rpartition(".")[2]
+
+
+def _usable(device: Any) -> Any:
+    """Return a device of PyTorch, or say that there is none of that name."""
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = str(error).partition("\n")[0]
+        raise ValueError(
+            f"device={device!r} cannot be used here: {why}; leave device=None to compute where the data are"
+        ) from error
+    return device
+
+
+def _refuse_odd_tensors(X: Any) -> None:
+    """Say what is wrong with a tensor that is no dense matrix of real numbers."""
+    if str(X.dtype).rpartition(".")[2].startswith("complex"):
+        raise ValueError(f"X must hold real numbers, got {X.dtype}")
+    if "strided" not in str(getattr(X, "layout", "strided")):
+        raise ValueError(f"X is a tensor of layout {X.layout}: make it dense, or give a SciPy CSR matrix")
 
 
 def _is_torch(X: Any) -> bool:

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from rosenblatt.learner.dual.arrays import Arrays
 
 NAMES = ("poly", "rbf", "linear", "precomputed")
+LARGEST_VALUE = 480  # of a kernel, as a power of two: bounds multiply two of them
 LARGEST_POWER = {"float32": 60, "float64": 500}  # of two: larger kernel values are computed in larger units
 
 
@@ -33,8 +34,13 @@ class Poly(NamedTuple):
     def sized(self, largest_sqnorm: float, dtype: str) -> "Poly":
         """Choose units in which no value of rows up to that size overflows."""
         base = abs(self.gamma) * largest_sqnorm + abs(self.coef0)
-        too_many = math.log2(base) * self.degree - LARGEST_POWER[dtype] if base > 0.0 else 0.0
-        return self._replace(halvings=max(0, math.ceil(too_many / self.degree)))
+        power = math.log2(base) * self.degree if 0.0 < base < math.inf else base
+        if power > LARGEST_VALUE:
+            raise ValueError(
+                f"a kernel of degree {self.degree} is beyond what a float can hold on rows of squared norm "
+                f"{largest_sqnorm:.3g}: scale the features, or lower the degree"
+            )
+        return self._replace(halvings=max(0, math.ceil((power - LARGEST_POWER[dtype]) / self.degree)))
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the kernel of every row of ``A`` with every row of ``B``, in units."""
@@ -69,8 +75,8 @@ class RBF(NamedTuple):
         return arrays.xp.exp(arrays.xp.clip(exponent, None, 0.0))
 
     def diagonal(self, arrays: Arrays, A: Any) -> Any:
-        """Return ones."""
-        return arrays.ones(int(A.shape[0]))
+        """Return ones; not so where the squared norm of a row, which values are computed from, is none."""
+        return sqnorms(arrays, A) * 0.0 + 1.0
 
 
 class Linear(NamedTuple):
@@ -102,6 +108,8 @@ class Function(NamedTuple):
                 f"kernel must return one value for each pair of rows, shape {(A.shape[0], B.shape[0])}, "
                 f"got {getattr(told, 'shape', type(told).__name__)}"
             )
+        if str(told.dtype).rpartition(".")[2].startswith(("complex", "<U", "|S", "str")):
+            raise ValueError(f"kernel must return real numbers, got {told.dtype}")
         told = arrays.put(told)
         if not bool(arrays.xp.all(arrays.xp.isfinite(told))):
             raise ValueError("kernel returned a value that is not finite: scale the features, or clip them")
@@ -130,19 +138,31 @@ def resolve(kernel: Any, degree: int, gamma: Any, coef0: float, n_features: int,
     """
     if callable(kernel):
         return Function(kernel)
+    if not isinstance(kernel, str) or kernel not in NAMES:
+        raise ValueError(
+            f"kernel must be one of {', '.join(NAMES)} or a function of two blocks, got {kernel!r}"
+        )
     if kernel == "linear":
         return Linear()
     if kernel == "precomputed":
         return Precomputed()
     if kernel == "poly":
-        if not isinstance(degree, int | np.integer) or degree < 1:
+        if not is_whole(degree) or degree < 1:
             raise ValueError(f"degree must be 1 or more, got {degree!r}")
-        if not math.isfinite(coef0):
-            raise ValueError(f"coef0 must be finite, got {coef0!r}")
+        if not is_finite(coef0):
+            raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
         return Poly(int(degree), _gamma(gamma, 1.0, n_features, variance), float(coef0))
-    if kernel == "rbf":
-        return RBF(_gamma(gamma, 1.0 / max(n_features, 1), n_features, variance))
-    raise ValueError(f"kernel must be one of {', '.join(NAMES)} or a function of two blocks, got {kernel!r}")
+    return RBF(_gamma(gamma, 1.0 / max(n_features, 1), n_features, variance))
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a parameter is a whole number, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a parameter is a finite number."""
+    return isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value)
 
 
 def to_dict(kernel: Kernel) -> dict[str, Any]:
@@ -204,10 +224,11 @@ def power(base: Any, degree: int) -> Any:
 
 
 def sqnorms(arrays: Arrays, A: Any) -> Any:
-    """Return ``‖a‖²`` of every row."""
-    if hasattr(A, "tocsr"):
-        return np.asarray(A.multiply(A).sum(axis=1)).reshape(-1)
-    return arrays.xp.sum(A * A, axis=1)
+    """Return ``‖a‖²`` of every row, infinite where a float cannot hold it."""
+    with np.errstate(over="ignore"):
+        if hasattr(A, "tocsr"):
+            return np.asarray(A.multiply(A).sum(axis=1)).reshape(-1)
+        return arrays.xp.sum(A * A, axis=1)
 
 
 def _gamma(gamma: Any, usual: float, n_features: int, variance: float) -> float:
@@ -217,6 +238,6 @@ def _gamma(gamma: Any, usual: float, n_features: int, variance: float) -> float:
         if gamma != "scale":
             raise ValueError(f"gamma must be a number, 'scale' or None, got {gamma!r}")
         return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
-    if not (math.isfinite(gamma) and gamma > 0.0):
+    if not is_finite(gamma) or gamma <= 0.0:
         raise ValueError(f"gamma must be above 0, got {gamma!r}")
     return float(gamma)

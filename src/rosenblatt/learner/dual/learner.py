@@ -12,6 +12,7 @@ from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
 from rosenblatt.learner.dual.blocks import Data, exact_pass, kernel_among, new_book
 from rosenblatt.learner.dual.budget import FORGET, BudgetPass
+from rosenblatt.learner.dual.kernels import is_finite, is_whole
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.order import shuffled
 from rosenblatt.learner.dual.rowstore import RowStore
@@ -78,18 +79,20 @@ class DualLearner(DualState):
     ) -> None:
         if multi_class not in MULTI_CLASS:
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
-        if not 0.0 <= delta < np.inf:
+        if not is_finite(delta) or delta < 0.0:
             raise ValueError(f"delta must be zero or more, got {delta!r}")
-        if budget is not None and (not isinstance(budget, int | np.integer) or budget < 1):
+        if budget is not None and (not is_whole(budget) or budget < 1):
             raise ValueError(f"budget must be 1 or more rows, or None, got {budget!r}")
         if forget not in FORGET:
             raise ValueError(f"forget must be one of {', '.join(FORGET)}, got {forget!r}")
-        if not 0.0 <= tolerance < 1.0:
+        if not is_finite(tolerance) or not 0.0 <= tolerance < 1.0:
             raise ValueError(f"tolerance must be in [0, 1), got {tolerance!r}")
         if tolerance and (budget is None or forget != "project"):
             raise ValueError("tolerance is of projections: give budget= and forget='project' with it")
-        if block_size is not None and (not isinstance(block_size, int | np.integer) or block_size < 1):
+        if block_size is not None and (not is_whole(block_size) or block_size < 1):
             raise ValueError(f"block_size must be 1 or more, or None, got {block_size!r}")
+        if not is_whole(seed) or seed < 0:
+            raise ValueError(f"seed must be a whole number, zero or more, got {seed!r}")
         super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
         self.rule = rules.resolve(rule)
         if hasattr(self.rule, "narrowed"):
@@ -211,6 +214,7 @@ class DualLearner(DualState):
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
         space = self.unstarted()
         X = space.arrays.matrix(X, self.n_features)
+        space.refuse_too_large(X)
         if hypothesis == "voted":
             found = votes(space, X, self.support.all(), self.kept_ledger(), self.joint, self.clock)
         else:
@@ -230,8 +234,10 @@ class DualLearner(DualState):
     ) -> tuple[Data, NDArray[np.float64] | None]:
         """Meet the rows and classes of a batch."""
         arrays = self.space.arrays if self.space else Arrays(X, *self._place)
-        X = arrays.matrix(X, self.n_features if self.space else None)
+        X = arrays.matrix(X, self.n_features if self.space and not self.precomputed else None)
         n = int(X.shape[0])
+        if self.space and int(X.shape[1]) < self.n_features:
+            raise ValueError(f"X has {X.shape[1]} columns, but the learner has seen {self.n_features}")
         met, index = encoded(to_numpy(y) if is_foreign(y) else y)
         if index.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
@@ -256,7 +262,8 @@ class DualLearner(DualState):
             kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
             self.space = FeatureSpace(arrays, kernel, self.unit)
             self.space.sized_for(X)
-            self.support, self._n_features = RowStore(arrays), int(X.shape[1])
+            self.support = RowStore(arrays)
+        self._n_features = int(X.shape[1])
         labels = np.searchsorted(self.classes, met)[index]
         among = kernel_among(self.space, X, first_row, recorded=not stream and self.budget is None)
         return Data(X, labels, first_row, self.space.itself(X, first_row), among), weight

@@ -23,7 +23,7 @@ class RowStore:
 
     def add(self, rows: Any) -> None:
         """Add rows below."""
-        n = int(rows.shape[0])
+        n, rows = int(rows.shape[0]), self._alike(rows)
         if hasattr(rows, "tocsr"):
             self._pieces.append(rows)
         else:
@@ -34,6 +34,7 @@ class RowStore:
 
     def replace(self, number: int, rows: Any) -> None:
         """Put one row in the place of another."""
+        rows = self._alike(rows)
         if not hasattr(rows, "tocsr"):
             self._room[number : number + 1, ...] = rows
             return
@@ -55,6 +56,16 @@ class RowStore:
     def clear(self) -> None:
         """Forget the rows and keep the room."""
         self._pieces, self._used = [], 0
+
+    def _alike(self, rows: Any) -> Any:
+        """Return rows as dense or as sparse as those that are there."""
+        if not self._used or hasattr(rows, "tocsr") == bool(self._pieces):
+            return rows
+        if not self._pieces:
+            return rows.toarray()
+        from scipy.sparse import csr_array
+
+        return csr_array(rows)
 
     def _grow(self, like: Any, rows: int) -> None:
         old = self.all()

@@ -39,13 +39,29 @@ class FeatureSpace:
     def itself(self, X: Any, first_row: int) -> NDArray[np.float64]:
         """Return the product of every row with itself, in units."""
         if isinstance(self.kernel, Poly | RBF | Linear):
-            told = to_numpy(self.kernel.diagonal(self.arrays, X))
+            told = self._diagonal(X, self.kernel)
         else:
             told = np.empty(X.shape[0])
             for piece in cut(int(X.shape[0]), 64):  # small squares hold few values beside the diagonal
                 kept = self.kept(X, np.arange(piece.start, piece.stop), first_row)
                 told[piece] = to_numpy(self.kernel.values(self.arrays, X[piece, ...], kept)).diagonal()
         return np.asarray(told + self.bias / self.unit, dtype=np.float64)
+
+    def refuse_too_large(self, X: Any) -> None:
+        """Say which row, if any, has no kernel that a float can hold."""
+        if isinstance(self.kernel, Poly | RBF | Linear):
+            self._diagonal(X, self.kernel)
+
+    def _diagonal(self, X: Any, kernel: Poly | RBF | Linear) -> NDArray[Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            told = to_numpy(kernel.diagonal(self.arrays, X))
+        wrong = np.flatnonzero(~np.isfinite(told))
+        if wrong.size:
+            raise ValueError(
+                f"X has a row too large for the kernel, row {wrong[0]}: its kernel with itself is beyond what "
+                f"{self.arrays.dtype} can hold beside the rows learned from; scale the features"
+            )
+        return told
 
     def kept(self, X: Any, numbers: Any, first_row: int) -> Any:
         """Return rows as support rows are kept: themselves, or their columns in a Gram matrix."""
