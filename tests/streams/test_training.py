@@ -78,6 +78,41 @@ def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, mult
     assert np.array_equal(got.learner.predict(whole.X, "voted"), expected.predict(whole.X, "voted"))
 
 
+@pytest.mark.parametrize("late", ["", "1,x,0", "1,2,0.5", "1,2,spam"])
+def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, monkeypatch, late):
+    monkeypatch.setattr("rosenblatt.data.column_sources.GUESSED_BYTES", 100)
+    rng = np.random.default_rng(0)
+    rows = [f"{a},{b},{int(a > b)}" for a, b in rng.integers(0, 9, (400, 2))]
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,y\n" + "\n".join([*rows, *([late] if late else [])]) + "\n")
+    whole = read_all(path)
+    expected = Learner(keep_ledger=False)
+    expected.train(whole.X, whole.y, max_iter=1, shuffle=False)
+    got = train_on_stream(
+        Learner(keep_ledger=False), open_examples(path, batch_rows=None), path, passes=1, stock=True
+    )
+    assert got.schema == whole.schema
+    assert got.rows == whole.y.size
+    assert got.learner.classes.tolist() == expected.classes.tolist()
+    assert np.array_equal(got.learner.weights(), expected.weights())
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_an_index_zero_that_comes_late_makes_indices_count_from_zero(tmp_path, monkeypatch, passes):
+    monkeypatch.setattr("rosenblatt.data.libsvm.SEARCHED_BYTES", 0)
+    monkeypatch.setattr("rosenblatt.data.libsvm.HEAD_BYTES", 10)
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:2 3:1\n-1 2:1\n" * 50 + "1 0:5 2:1\n" + "-1 2:1\n" * 99)
+    examples = open_examples(path, batch_rows=None)
+    assert not examples.zero_based
+    got = train_on_stream(Learner(keep_ledger=False), examples, path, passes=passes)
+    whole = read_all(path, zero_based=True)
+    expected = Learner(keep_ledger=False)
+    expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
+    assert got.schema.zero_based
+    assert np.array_equal(got.learner.weights(), expected.weights())
+
+
 @pytest.mark.parametrize("separable", [True, False])
 def test_without_room_for_all_scores_only_the_bound_of_weights_that_err_is_unknown(tmp_path, separable):
     path = written(tmp_path, separable=separable)

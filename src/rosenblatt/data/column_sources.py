@@ -1,22 +1,27 @@
 """Tables as named columns: delimited text, Parquet and Arrow IPC, all told in the same blocks of rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data import lines
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
 from rosenblatt.data.kinds import PlainNumbers
-from rosenblatt.data.lines import Block, blocks_after_head
-from rosenblatt.data.parallel import in_order
+from rosenblatt.data.lines import Block, count
+from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.scanners.table_check import FRACTIONS, NOT_PLAIN, WHOLE, check_numbers
+from rosenblatt.data.scanning import Scanner, scanned
 from rosenblatt.data.unpacking import how_packed
 
 ROWS_AT_ONCE = 1 << 16
+GUESSED_BYTES = 1 << 15  # that columns are guessed from
+
+T = TypeVar("T")
 
 
 class ColumnSource(Protocol):
@@ -51,58 +56,74 @@ class DelimitedSource:
 
         So many of the wanted columns, from the first on, then lie side by side. The first block is always strings.
         """
+        return (rows for rows, _ in self.rows_and(lambda _: None, wanted, side_by_side))
+
+    def rows_and(
+        self,
+        then: Callable[[Rows], T],
+        wanted: Sequence[str],
+        side_by_side: int = 0,
+        strings_first: bool = True,
+    ) -> Iterator[tuple[Rows, T]]:
+        """Yield what :meth:`rows` yields, and what ``then`` makes of it on the core that has just read it.
+
+        The lines that ``then`` sees are numbered from 0 in every block. Without ``strings_first`` the first block is
+        like the others.
+        """
         names = list(wanted)
         slots = self._slots(names, side_by_side)
 
-        def read(numbered: tuple[int, Block]) -> Rows:
-            at, block = numbered
-            found = (
-                scan_numbers(block.text, self.header.separator, slots, side_by_side)
-                if at and slots.size
-                else None
-            )
+        def read(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
+            found = None
+            if slots.size and not (first and strings_first):
+                found = scan_numbers(text, self.header.separator, slots, side_by_side, room)
             if found is None:
-                return read_rows(block, self.header, names)
+                rows = read_rows(Block(0, bytes(text)), self.header, names)
+                return count(text, b"\n"), rows, then(rows)
             columns = {name: found.values[:, k] for k, name in enumerate(names[:side_by_side])}
             columns |= {name: found.others[k] for k, name in enumerate(names[side_by_side:])}
-            return Rows(columns, block.first_line + found.lines, [], found.values)
+            rows = Rows(columns, found.lines, [], found.values)
+            return found.n_lines, rows, then(rows)
 
-        yield from in_order(read, enumerate(self._blocks()))
+        line = self.header.line + 1
+        for n_lines, rows, made in self._through(read):
+            yield rows.moved(line), made
+            line += n_lines
+
+    def head(self) -> Rows:
+        """Return the first rows, as strings."""
+        head = next(lines.blocks_of_lines(self.path, GUESSED_BYTES))
+        rest = head.text.split(b"\n", self.header.line)
+        text = rest[-1] if len(rest) > self.header.line else b""
+        return read_rows(Block(self.header.line + 1, bytes(text)), self.header, self.names)
 
     def look(self, target: str | None) -> Iterator[Rows]:
         """Yield blocks of strings or numbers, or say only that all are plain numbers. The first is always strings."""
         names, slots = self.names, np.arange(len(self.names))
         last = target is None or target == names[-1]
 
-        def see(numbered: tuple[int, Block]) -> Rows:
-            at, block = numbered
+        def see(text: memoryview, room: Room, first: bool) -> Rows:
             separator = self.header.separator
-            plain = check_numbers(block.text, separator, len(names)) if at and last else NOT_PLAIN
+            plain = check_numbers(text, separator, len(names)) if last and not first else NOT_PLAIN
             if plain == WHOLE or (plain == FRACTIONS and target is None):
                 columns = {name: PlainNumbers(name == target) for name in names}
                 return Rows(columns, np.empty(0, np.int64), [])
-            found = scan_numbers(block.text, separator, slots, len(names)) if at else None
+            found = None if first else scan_numbers(text, separator, slots, len(names), room)
             if found is None:
-                return read_rows(block, self.header, names)
+                return read_rows(Block(0, bytes(text)), self.header, names)
             return Rows({name: found.values[:, k] for k, name in enumerate(names)}, found.lines, [])
 
-        yield from in_order(see, enumerate(self._blocks()))
+        return self._through(see)
 
-    def _blocks(self) -> Iterator[Block]:
-        return (block for block in map(self._after_header, blocks_after_head(self.path)) if block.text)
+    def _through(self, function: Scanner[T]) -> Iterator[T]:
+        """Yield what a function makes of every block after the header; the first is small."""
+        return scanned(self.path, function, lines.HEAD_BYTES, self.header.line)
 
     def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:
         """Return where each column goes among those wanted, or -1; nothing where numbers are not asked for."""
         if not side_by_side:
             return np.empty(0, np.int64)
         return np.array([wanted.index(name) if name in wanted else -1 for name in self.names], np.int64)
-
-    def _after_header(self, block: Block) -> Block:
-        lines = self.header.line - block.first_line + 1
-        if lines <= 0:
-            return block
-        parts = block.text.split(b"\n", lines)
-        return Block(self.header.line + 1, parts[-1] if len(parts) > lines else b"")
 
 
 class ParquetSource:

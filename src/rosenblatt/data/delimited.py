@@ -66,6 +66,14 @@ class Rows(NamedTuple):
     numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
     source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
 
+    def moved(self, by: int) -> "Rows":
+        """Return the rows, as many lines later."""
+        bad = [row._replace(line=row.line + by) for row in self.bad]
+        source = self.source
+        if source is not None:
+            source = Block(source[0].first_line + by, source[0].text), source[1]
+        return self._replace(lines=self.lines + by, bad=bad, source=source)
+
     def bad_row(self, row: int, reason: str, name: str | None) -> BadRow:
         """Return a row as a bad one, because of what is wrong with its cell in the column of this name."""
         line = int(self.lines[row])

@@ -2,11 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch, rebatch
 from rosenblatt.data.schema import Schema
+
+
+class SecondLook(Exception):
+    """What the head of a source said of it does not hold for all of it."""
 
 
 class Examples(ABC):
@@ -53,10 +57,20 @@ class Examples(ABC):
         return self.unseen_in.total()
 
     def __iter__(self) -> Iterator[Batch]:
+        return self._reading(self._blocks)
+
+    def at_first_sight(self) -> Iterator[Batch]:
+        """Yield batches without looking at all of the source first, by what its head says.
+
+        Raises :class:`SecondLook` where a later part says otherwise: nothing that was yielded then counts.
+        """
+        return iter(self)
+
+    def _reading(self, blocks: Callable[[], Iterator[Batch]]) -> Iterator[Batch]:
         self.skipped = []
         self.unseen_in = Counter()
         empty = True
-        for batch in self._batches():
+        for batch in self._batches(blocks()):
             empty = False
             yield self._finish(batch)
         if empty:
@@ -64,8 +78,8 @@ class Examples(ABC):
             first = f", the first: {self.skipped[0]}" if self.skipped else ""
             raise BadInput(self.path, None, reason + first)
 
-    def _batches(self) -> Iterator[Batch]:
-        named = (b if b.files else b._replace(files=((0, self.path),)) for b in self._blocks())
+    def _batches(self, blocks: Iterator[Batch]) -> Iterator[Batch]:
+        named = (b if b.files else b._replace(files=((0, self.path),)) for b in blocks)
         return rebatch(named, self.batch_rows) if self.batch_rows is not None else named
 
     @abstractmethod

@@ -22,7 +22,7 @@ from rosenblatt.data.standard_input import STANDARD_INPUT
 
 HEAD_BYTES = 1 << 16
 SEARCHED_BYTES = 1 << 26  # a larger file is searched for an index 0 in samples only
-SAMPLES = 256
+SAMPLES = 64
 ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
 REASONS = {
     wrong.NO_LABEL: "no label before {token}: write 0 where the label is not known",
@@ -91,7 +91,7 @@ class LibsvmExamples(Examples):
         if zeros and self._found_base:
             raise LateZero(*_in_words(path, first, text, *zeros[0]))
 
-    def _scanned(self, text: memoryview, room: Room) -> tuple[bytes, Scan]:
+    def _scanned(self, text: memoryview, room: Room, _: bool) -> tuple[bytes, Scan]:
         found = scan(text, self.zero_based, room)
         return bytes(text) if found.bad else b"", found
 

@@ -109,7 +109,7 @@ def too_long() -> str:
     return f"a line of more than {LONGEST_LINE:,} bytes: is this a text file?"
 
 
-def count(text: bytes | bytearray, byte: bytes) -> int:
+def count(text: bytes | bytearray | memoryview, byte: bytes) -> int:
     r"""Count a byte, seven times faster than ``bytes.count``.
 
     >>> count(b"one\ntwo\n", b"\n")

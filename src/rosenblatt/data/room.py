@@ -25,21 +25,18 @@ class Room:
     """
 
     def __init__(self) -> None:
-        self._held: list[NDArray[np.uint8]] = []
+        self._held: list[NDArray[Any]] = []
 
     def take(self, shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Return an array, of anything."""
+        """Return an array, of anything; never less than half of a piece, of which scipy would make a copy."""
         shape = shape if isinstance(shape, tuple) else (shape,)
-        size = prod(shape) * np.dtype(kind).itemsize
+        size = prod(shape)
         for memory in self._held:
-            if memory.size >= size and sys.getrefcount(memory) == NOBODY:
-                return _shaped(memory, size, shape, kind)
-        new = np.empty(size + (size >> 3), np.uint8)
-        if len(self._held) < HELD:
-            self._held.append(new)
-        return _shaped(new, size, shape, kind)
-
-
-def _shaped(memory: NDArray[np.uint8], size: int, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    found: NDArray[Any] = memory[:size].view(kind).reshape(shape)
-    return found
+            fits = memory.dtype == kind and size <= memory.size < 2 * size
+            if fits and sys.getrefcount(memory) == NOBODY:
+                return memory[:size].reshape(shape)
+        new = np.empty(size + (size >> 3), kind)
+        if len(self._held) == HELD:
+            del self._held[0]
+        self._held.append(new)
+        return new[:size].reshape(shape)

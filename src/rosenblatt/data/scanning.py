@@ -26,57 +26,70 @@ MORE = 1 << 13  # bytes read past a block, to find where its last line ends
 R = TypeVar("R")
 
 
+Scanner = Callable[[memoryview, Room, bool], R]
+
+
 def scanned(
-    path: str, function: Callable[[memoryview, Room], R], head_bytes: int | None = None
+    path: str, function: Scanner[R], head_bytes: int | None = None, skip_lines: int = 0
 ) -> Iterator[R]:
-    """Yield ``function(text, room)`` of every block of whole lines; the last line ends in a newline in any case.
+    """Yield ``function(text, room, first)`` of every block of whole lines; the last ends in a newline in any case.
 
     The text is overwritten once the function has returned; what it takes from the room is not, while anybody holds it.
-    With ``head_bytes`` the first block is about so large.
+    With ``head_bytes`` the first block is about so large; so many lines before it are left out.
     """
-    if path != STANDARD_INPUT and Path(path).is_file() and hasattr(os, "preadv"):
+    if path != STANDARD_INPUT and hasattr(os, "preadv") and Path(path).is_file():
         with opened(path) as (opened_file, packing):
             file = _File(path, opened_file.fileno()) if packing is None else None
             if file is not None and file.size:
-                yield from _on_all_cores(file, function, head_bytes or lines.BLOCK_BYTES)
+                yield from _on_all_cores(file, function, head_bytes or lines.BLOCK_BYTES, skip_lines)
                 return
-    yield from _read_ahead(path, function, head_bytes)
+    yield from _read_ahead(path, function, head_bytes, skip_lines)
 
 
-def _read_ahead(path: str, function: Callable[[memoryview, Room], R], head_bytes: int | None) -> Iterator[R]:
+def _read_ahead(path: str, function: Scanner[R], head_bytes: int | None, skip_lines: int) -> Iterator[R]:
     own = threading.local()
 
-    def work(text: bytearray) -> R:
+    def work(numbered: tuple[int, bytearray]) -> R:
         own.room = getattr(own, "room", None) or Room()
-        return function(memoryview(text), own.room)
+        return function(memoryview(numbered[1]), own.room, numbered[0] == 0)
 
-    return in_order(work, lines.whole_lines(path, head_bytes=head_bytes))
+    texts = _without_lines(lines.whole_lines(path, head_bytes=head_bytes), skip_lines)
+    return in_order(work, enumerate(texts))
 
 
-def _on_all_cores(file: "_File", function: Callable[[memoryview, Room], R], head_bytes: int) -> Iterator[R]:
+def _without_lines(texts: Iterator[bytearray], skip: int) -> Iterator[bytearray]:
+    """Leave out so many lines."""
+    for text in texts:
+        while skip and text:
+            del text[: text.find(b"\n") + 1]
+            skip -= 1
+        if text:
+            yield text
+
+
+def _on_all_cores(file: "_File", function: Scanner[R], head_bytes: int, skip_lines: int) -> Iterator[R]:
     own = threading.local()
+    start = file.after_lines(skip_lines)
 
     def work(piece: tuple[int, int]) -> R | None:
         if not hasattr(own, "room"):
             own.room, own.buffer = Room(), bytearray()
         own.buffer, begin, end = file.lines_in(*piece, own.buffer)
-        return function(memoryview(own.buffer)[begin:end], own.room) if begin < end else None
+        if begin == end:
+            return None
+        return function(memoryview(own.buffer)[begin:end], own.room, piece[0] == start)
 
-    first = min(head_bytes, file.size)
-    pieces = pairwise([0, *range(first, file.size, lines.BLOCK_BYTES), file.size])
     workers = cores()
     waiting: deque[Future[R | None]] = deque()
     pool = ThreadPoolExecutor(workers)
+    ends = [start, *range(start + head_bytes, file.size, lines.BLOCK_BYTES), file.size]
     try:
-        for piece in pieces:
+        for piece in pairwise(ends):
             waiting.append(pool.submit(work, piece))
-            if len(waiting) > workers + 1:
-                found = waiting.popleft().result()
-                if found is not None:
-                    yield found
+            if len(waiting) > workers + 1 and (found := waiting.popleft().result()) is not None:
+                yield found
         while waiting:
-            found = waiting.popleft().result()
-            if found is not None:
+            if (found := waiting.popleft().result()) is not None:
                 yield found
     finally:
         pool.shutdown(cancel_futures=True)
@@ -119,6 +132,18 @@ class _File:
         last = max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
         if end - last > lines.LONGEST_LINE:
             raise BadInput(self._path, self._lines_before(offset + last), lines.too_long())
+
+    def after_lines(self, n: int) -> int:
+        """Return where the first of the lines after the first ``n`` starts."""
+        place = 0
+        while n:
+            text = os.pread(self._number, MORE, place)
+            if not text:
+                return self.size
+            line_ends = [at for at, byte in enumerate(text) if byte == NEWLINE][:n]
+            n -= len(line_ends)
+            place += line_ends[-1] + 1 if n == 0 else len(text)
+        return place
 
     def _read(self, buffer: bytearray, offset: int, size: int) -> tuple[bytearray, int]:
         """Fill a buffer, or a larger one, from a place of the file on; one more byte is left."""

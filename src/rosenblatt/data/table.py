@@ -1,16 +1,17 @@
 """Delimited text, with names or without: columns that are numeric, discrete or text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from rosenblatt.data.attributes import Strings, Wish, learn_schema
+import numpy as np
+
+from rosenblatt.data.attributes import Encoded, Strings, Wish, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import DelimitedSource
 from rosenblatt.data.delimited import Header, Rows, read_header
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
-from rosenblatt.data.examples import Examples
-from rosenblatt.data.parallel import in_order
+from rosenblatt.data.examples import Examples, SecondLook
 from rosenblatt.data.schema import Headerless, Schema, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 
@@ -42,14 +43,39 @@ class TableExamples(Examples):
     def schema(self) -> TableSchema:
         """Kinds and categories; without a given schema, the file is read to find them."""
         if self._schema is None:
-            features = [name for name in self._header.names if name != self._target]
-            found = learn_schema(self._columns, features, self._target, self._wish, self._look)
-            if not self._header.named:
-                found = replace(
-                    found, headerless=Headerless(tuple(self._header.names), self._header.separator)
-                )
-            self._schema = found
+            self._schema = self._learned(self._columns)
         return self._schema
+
+    def at_first_sight(self) -> Iterator[Batch]:
+        """Yield batches by what the head says, if that is that all columns are numbers."""
+        asked = self._wish.text or self._wish.discrete or self._wish.scale
+        if asked or self._schema is not None or self.path == STANDARD_INPUT:
+            return iter(self)
+        head = DelimitedSource(self.path, self._header).head()
+        if head.bad or not head.lines.size:
+            return iter(self)
+        guess = self._learned(lambda: [head.columns])
+        if guess.any_discrete or guess.labels == "text" or encode_rows(head, guess, True).bad:
+            return iter(self)
+        return self._reading(lambda: self._guessed_blocks(guess))
+
+    def _guessed_blocks(self, guess: TableSchema) -> Iterator[Batch]:
+        for rows, found in self._encoded(guess, strings_first=False):
+            whole = found.y is None or found.y.dtype == np.int64
+            if rows.numbers is None or (guess.labels == "integer" and not whole):
+                raise SecondLook
+            if found.rows.size:
+                yield Batch(found.X, found.y, rows.lines)
+        self._schema = guess
+
+    def _learned(self, columns: Callable[[], Iterable[Strings]]) -> TableSchema:
+        """Return the schema that some columns teach."""
+        features = [name for name in self._header.names if name != self._target]
+        look = self._look if columns == self._columns else None
+        found = learn_schema(columns, features, self._target, self._wish, look)
+        if self._header.named:
+            return found
+        return replace(found, headerless=Headerless(tuple(self._header.names), self._header.separator))
 
     def _columns(self) -> Iterator[Strings]:
         return (rows.columns for rows in self._rows(self._header.names))
@@ -59,20 +85,28 @@ class TableExamples(Examples):
         for rows in DelimitedSource(self.path, self._header).look(self._target):
             first, count = (rows if count == 0 else None), count + 1
             yield rows.columns
-        self._only_block = first
+        self._only_block = None if first is None else first.moved(self._header.line + 1)
 
-    def _rows(self, wanted: list[str], side_by_side: int = 0) -> Iterator[Rows]:
+    def _rows(self, wanted: list[str]) -> Iterator[Rows]:
         if self._only_block is not None:
             return iter([self._only_block])
-        return DelimitedSource(self.path, self._header).rows(wanted, side_by_side)
+        return DelimitedSource(self.path, self._header).rows(wanted)
+
+    def _encoded(self, schema: TableSchema, strings_first: bool = True) -> Iterator[tuple[Rows, Encoded]]:
+        """Yield rows, and what they are by a schema."""
+        labelled = self._target is not None
+
+        def encode(rows: Rows) -> Encoded:
+            return encode_rows(rows, schema, labelled)
+
+        if self._only_block is not None:
+            return iter([(self._only_block, encode(self._only_block))])
+        wanted, side_by_side = wanted_of(schema, self._target)
+        return DelimitedSource(self.path, self._header).rows_and(encode, wanted, side_by_side, strings_first)
 
     def _blocks(self) -> Iterator[Batch]:
         schema = self.schema
-        labelled = self._target is not None
-        wanted, side_by_side = wanted_of(schema, self._target)
-        for rows, found in in_order(
-            lambda rows: (rows, encode_rows(rows, schema, labelled)), self._rows(wanted, side_by_side)
-        ):
+        for rows, found in self._encoded(schema):
             self._pass_over(BadLine(self.path, *bad) for bad in bad_rows(rows, found))
             self.unseen_in.update(found.unseen)
             if found.rows.size:

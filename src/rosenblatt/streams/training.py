@@ -10,8 +10,9 @@ import numpy as np
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.bad_input import BadLine
+from rosenblatt.data.bad_input import BadLine, LateZero
 from rosenblatt.data.batch import concatenate
+from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.streams.cache import can_be_kept, kept_batches
@@ -19,6 +20,7 @@ from rosenblatt.streams.gathering import batch_bytes, gathered
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 
 BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # that a shuffle holds at a time, at most
+FEW = 8  # classes that labels are compared with, one by one: faster than any search
 NEEDED = 235 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
 
 
@@ -77,24 +79,48 @@ def train_on_stream(
         return run.over(examples)
     again = can_be_kept(source)
     if passes == 1 and not shuffle:
-        fresh = copy.deepcopy(learner)
+        return _once(run, examples, again)
+    if keep and again:
         try:
-            return run.over(_Direct(examples, again))
+            return run.over(kept_batches(examples, source, options or {}, run.told))
+        except LateZero:
+            _count_from_zero(examples)
+            return run.over(kept_batches(examples, source, options or {}, run.told))
+    with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
+        path = Path(folder, "batches.arrow")
+        with path.open("wb") as file:
+            write_batches(file, examples, gathered(run.told(examples)))
+        return run.over(BatchFile(str(path)))
+
+
+def _once(run: "_Run", examples: Examples, again: bool) -> Trained:
+    """Learn from the file itself; begin anew where a later part of it shows that the rows before were misread."""
+    classes = None
+    while True:
+        fresh = copy.deepcopy(run.learner)
+        try:
+            return run.over(_Direct(examples, again, classes))
         except _NewClass:
             if not again:
                 raise ValueError(
                     "a third class appeared after the first rows, and the stream cannot be read again: "
                     "write it to a file, or learn as it comes with `stream`"
                 ) from None
-            classes = sorted({label for batch in examples for label in np.unique(labels_of(batch)).tolist()})
-            return run.anew(fresh).over(_Direct(examples, again, np.array(classes)))
-    if keep and again:
-        return run.over(kept_batches(examples, source, options or {}, run.told))
-    with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
-        path = Path(folder, "batches.arrow")
-        with path.open("wb") as file:
-            write_batches(file, examples, gathered(run.told(examples)))
-        return run.over(BatchFile(str(path)))
+            classes = np.array(
+                sorted({label for batch in examples for label in np.unique(labels_of(batch)).tolist()})
+            )
+        except SecondLook:
+            _ = examples.schema  # looks at all of it
+        except LateZero:
+            if not again:
+                raise
+            _count_from_zero(examples)
+        run = run.anew(fresh)
+
+
+def _count_from_zero(examples: Examples) -> None:
+    """Read LIBSVM text otherwise than it looked at first; ``zero_based`` tells so."""
+    examples.zero_based = True  # type: ignore[attr-defined]
 
 
 class _NewClass(Exception):
@@ -110,7 +136,7 @@ class _Direct:
         self.examples, self.again, self.classes = examples, again, classes
 
     def __iter__(self) -> Iterator[Batch]:
-        return iter(self.examples)
+        return self.examples.at_first_sight()
 
 
 class _Run:
@@ -200,9 +226,14 @@ class _Run:
     def _check(self, batch: Batch, batches: "_Direct | BatchFile") -> None:
         """Refuse a class that comes too late, and what the memory does not suffice for."""
         if isinstance(batches, _Direct) and batches.classes is not None:
-            classes = np.union1d(batches.classes, np.unique(labels_of(batch)))
-            if classes.size > 2 and classes.size > len(batches.classes):
-                raise _NewClass
+            y = labels_of(batch)
+            known = np.zeros(y.size, np.bool_)
+            for label in batches.classes[:FEW]:
+                known |= y == label
+            if not known.all():
+                classes = np.union1d(batches.classes, np.unique(y[~known]))
+                if classes.size > 2 and classes.size > len(batches.classes):
+                    raise _NewClass
         if self.memory is None:
             return
         needed = NEEDED + self._weights(batch.X.shape[1])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.cells import ROOM, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal
@@ -25,10 +26,15 @@ class NumberScan(NamedTuple):
     values: NDArray[np.float64]  # (rows, width): the columns that lie side by side
     others: NDArray[np.float64]  # (columns, rows): the rest
     lines: NDArray[np.int64]  # offset of every row's line in the block, from 0
+    n_lines: int  # of the block
 
 
 def scan_numbers(
-    text: bytes | bytearray, separator: str, slots: NDArray[np.int64], width: int
+    text: bytes | bytearray | memoryview,
+    separator: str,
+    slots: NDArray[np.int64],
+    width: int,
+    room: Room | None = None,
 ) -> NumberScan | None:
     r"""Read a block of whole lines of as many cells as there are slots; None where a cell is no plain number.
 
@@ -43,12 +49,12 @@ def scan_numbers(
     """
     data = as_bytes(text)
     n_lines = _count_lines(data)
-    values = np.empty((n_lines, width))
+    values = (room or Room()).take((n_lines, width), np.float64)
     others = np.empty((int(slots.max()) + 1 - width, n_lines))
     lines = np.empty(n_lines, np.int64)
     found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines)
     rows = _scan(data, ord(separator), found, _desk())
-    return NumberScan(values[:rows], others[:, :rows], lines[:rows]) if rows >= 0 else None
+    return NumberScan(values[:rows], others[:, :rows], lines[:rows], n_lines) if rows >= 0 else None
 
 
 class Found(NamedTuple):

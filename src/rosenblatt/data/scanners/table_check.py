@@ -27,7 +27,7 @@ LONGEST = 15  # digits of the last cell of a line that are certainly exact in a 
 MOST_EMPTY = 4  # masks in a row without the end of a cell
 
 
-def check_numbers(text: bytes | bytearray, separator: str, n_columns: int) -> int:
+def check_numbers(text: bytes | bytearray | memoryview, separator: str, n_columns: int) -> int:
     r"""Return whether all cells are plain numbers, and of those in the last column whether any has a point.
 
     ``NOT_PLAIN`` says nothing but that another reader must look.
