@@ -1,14 +1,17 @@
 """Memory that is used again: new memory is dear, for the system clears every page of it."""
 
 import sys
+from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 HELD = 8  # pieces of memory that are kept at most
 NOBODY = 3  # references to a piece that no array is made of: the list's, the loop's, the question's
+
+T = TypeVar("T")
 
 
 class Room:
@@ -26,6 +29,13 @@ class Room:
 
     def __init__(self) -> None:
         self._held: list[NDArray[Any]] = []
+        self._made: dict[Callable[[], Any], Any] = {}
+
+    def once(self, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes, made once."""
+        if make not in self._made:
+            self._made[make] = make()
+        return self._made[make]  # type: ignore[no-any-return]
 
     def take(self, shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return an array, of anything; never less than half of a piece, of which scipy would make a copy."""

@@ -36,6 +36,18 @@ ONES, HIGHEST = ULL(0x0101010101010101), ULL(0x8080808080808080)
 SIXES, UPPER = ULL(0x0606060606060606), ULL(0xF0F0F0F0F0F0F0F0)
 
 
+@compiled
+def count_of(text: Any, byte: int) -> int:
+    """Return how often a byte occurs, a few cycles for sixty-four."""
+    found: Any = ULL(0)
+    whole = text.size - text.size % WIDE
+    for p in range(0, whole, WIDE):
+        found += bits_in(any_of(text, p, byte, byte))
+    for p in range(whole, text.size):
+        found += ULL(at(text, p) == byte)
+    return np.int64(found)  # type: ignore[return-value]
+
+
 @inlined
 def _put_eight(starts: Any, n: Any, base: Any, mask: Any) -> Any:
     """Write the places of the lowest eight bits of a mask, and return the others; past the last is not minded."""

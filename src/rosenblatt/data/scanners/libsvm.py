@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.room import Room
+from rosenblatt.data.scanners.cells import count_of
 from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.libsvm_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
     Read,
-    count_rows_and_pairs,
     find_index_zero,
 )
 from rosenblatt.data.scanners.libsvm_plain import new_desk, scan_lines
@@ -53,7 +53,7 @@ def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan
         text = bytes(text) + b"\n"
     data = as_bytes(text)
     room = room or Room()
-    rows, pairs = count_rows_and_pairs(data)
+    rows, pairs = count_of(data, 10), count_of(data, 58)
     read = Read(
         labels=np.empty(rows),
         indptr=np.zeros(rows + 1, np.int64),
@@ -63,7 +63,7 @@ def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan
         hard=np.empty((rows + pairs, 3), np.int64),
         bad=np.empty((rows, 3), np.int64),
     )
-    n = scan_lines(data, zero_based, read, new_desk())
+    n = scan_lines(data, zero_based, read, room.once(new_desk))
     found = Scan(
         read.labels[: n.rows],
         read.indptr[: n.rows + 1],

@@ -35,16 +35,6 @@ LARGEST_INDEX = 2**31  # 1-based, so that 0-based indices fit in int32
 
 
 @compiled
-def count_rows_and_pairs(text: Any) -> tuple[int, int]:
-    """Return how many line ends and how many colons there are: room for every row and every pair."""
-    rows = pairs = 0
-    for byte in text:
-        rows += byte == 10
-        pairs += byte == 58
-    return rows, pairs
-
-
-@compiled
 def find_index_zero(text: Any, start: int) -> int:
     """Return the first colon after ``start`` that has white space and zeros before it: maybe an index 0; else -1."""
     p: Any = start + 1

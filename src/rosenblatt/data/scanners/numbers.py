@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.room import Room
-from rosenblatt.data.scanners.cells import ROOM, decimals, find_cells
+from rosenblatt.data.scanners.cells import ROOM, count_of, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal
 from rosenblatt.data.scanners.wide import WINDOW, not_digits
@@ -48,12 +48,13 @@ def scan_numbers(
     True
     """
     data = as_bytes(text)
-    n_lines = _count_lines(data)
-    values = (room or Room()).take((n_lines, width), np.float64)
+    room = room or Room()
+    n_lines = count_of(data, 10)
+    values = room.take((n_lines, width), np.float64)
     others = np.empty((int(slots.max()) + 1 - width, n_lines))
     lines = np.empty(n_lines, np.int64)
     found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines)
-    rows = _scan(data, ord(separator), found, _desk())
+    rows = _scan(data, ord(separator), found, room.once(_desk))
     return NumberScan(values[:rows], others[:, :rows], lines[:rows], n_lines) if rows >= 0 else None
 
 
@@ -82,14 +83,6 @@ class Desk(NamedTuple):
 def _desk() -> Desk:
     kinds = (np.uint32, np.uint32, np.uint64, np.uint64, np.uint32, np.float64, np.bool_)
     return Desk(*(np.empty(ROOM, kind) for kind in kinds))
-
-
-@compiled
-def _count_lines(text: Any) -> int:
-    lines = 0
-    for byte in text:
-        lines += byte == 10
-    return lines
 
 
 @compiled
