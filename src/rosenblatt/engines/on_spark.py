@@ -1,6 +1,5 @@
 """Fit, predict and evaluate where Spark keeps the data."""
 
-import copy
 import json
 import os
 from collections.abc import Iterator
@@ -12,17 +11,20 @@ from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_ove
 from rosenblatt.engines.recipes import fit_on, maker_for
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard
-from rosenblatt.engines.spark_engine import SparkEngine, plain_errors
+from rosenblatt.engines.shard_files import Writer
+from rosenblatt.engines.spark_engine import TOLD, SparkEngine, folder_for, plain_errors, told
 from rosenblatt.engines.spark_frames import (
     LABEL,
-    PIECES,
     WEIGHT,
-    from_row,
+    check_names,
+    column,
     in_arrow,
+    label_column,
     labels_of,
     layout_of,
     matrix_of,
-    to_rows,
+    weight_column,
+    weights_of,
 )
 from rosenblatt.engines.training import Tell
 
@@ -71,8 +73,9 @@ def fit_spark(
                 if features is None
                 else features
             )
-            _checked(frame, columns, label, weight)
-            _fit_encoder(encoder, frame.select(*columns))
+            columns = [columns] if isinstance(columns, str) else columns
+            check_names(frame, [*columns, label, weight])
+            _fit_encoder(encoder, frame.select(*map(column, columns)))
         names = _hold(engine, frame, features, label, weight, shards, encoder)
         fit_on(engine, last, mixing=mixing, checkpoint=checkpoint, tell=tell, names=names)
     finally:
@@ -98,9 +101,12 @@ def transform_spark(
     layout = None if encoder is not None else layout_of(frame, features, [])
     if layout is not None and layout.kind == "map" and layout.keys is not None:
         layout = layout._replace(keys=[str(name) for name in known] if known is not None else layout.keys)
-    if encoder is not None:
-        _checked(frame, features, None, None)
-    columns = [features] if isinstance(features, str) else list(features)
+    if layout is not None:
+        wanted = layout.taken_apart()
+    else:
+        columns = [features] if isinstance(features, str) else list(features)
+        check_names(frame, columns)
+        wanted = [column(name) for name in columns]
     encode = getattr(encoder, "transform", None) or (lambda table: table)
     learner, hypothesis = last.learner_, hypothesis_of(last)
     kind = {"U": "string", "O": "string", "i": "long", "u": "long", "b": "boolean"}.get(
@@ -110,14 +116,14 @@ def transform_spark(
     def predict(rows: Any) -> Any:
         import pyarrow as pa
 
-        table = pa.Table.from_arrays(rows.flatten(), names=[field.name for field in rows.type])
-        X = encode(table) if layout is None else matrix_of(table, layout)
+        batch = pa.RecordBatch.from_struct_array(rows)
+        X = encode(pa.Table.from_batches([batch])) if layout is None else matrix_of(batch, layout)
         return pa.array(learner.predict(_as_wide(X, learner.n_features), *hypothesis).tolist())
 
     import pyarrow as pa
 
     predict.__annotations__ = {"rows": pa.Array, "return": pa.Array}
-    return frame.withColumn(prediction, sf.arrow_udf(predict, kind)(sf.struct(*columns)))
+    return frame.withColumn(prediction, sf.arrow_udf(predict, kind)(sf.struct(*wanted)))
 
 
 def evaluate_spark(
@@ -145,62 +151,54 @@ def _hold(
     """Turn every partition into a shard; return the names of the features, where they have some."""
     if shards is not None and shards < 1:
         raise ValueError(f"shards must be 1 or more, got {shards}")
-    from pyspark.sql import functions as sf
-
     layout = None
     if encoder is not None:
         columns = [str(name) for name in encoder.feature_names_in_]
-        _checked(frame, columns, label, weight)
+        check_names(frame, [*columns, label, weight])
+        wanted = [column(name) for name in columns]
     else:
         layout = layout_of(frame, features, [label, weight])
-        columns = layout.columns
-    wanted = [*columns, sf.col(label).alias(LABEL), *([sf.col(weight).alias(WEIGHT)] if weight else [])]
-    frame = frame.select(*wanted)
-    count = frame.rdd.getNumPartitions()
-    if shards is not None and shards < count:
-        frame, count = frame.coalesce(shards), shards
+        wanted = layout.taken_apart()
+    wanted.append(label_column(frame, label))
+    if weight is not None:
+        wanted.append(weight_column(frame, weight))
+    frame, run = frame.select(*wanted), engine.run
+    if shards is not None:
+        frame = frame.coalesce(shards)
+
+    def part_of(batch: Any) -> Shard:
+        if layout is None:
+            import pyarrow as pa
+
+            X = encoder.transform(pa.Table.from_batches([batch]).select(columns))
+        else:
+            X = matrix_of(batch, layout)
+        return Shard(X, labels_of(batch, LABEL), weights_of(batch, WEIGHT) if weight is not None else None)
 
     def make(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
         from pyspark import TaskContext
 
-        every = [batch for batch in batches if batch.num_rows]
-        if not every:
-            return
-        table = pa.Table.from_batches(every)
+        at, seen = TaskContext.get().partitionId(), 0
+        writer = Writer(folder_for(run, at))
         try:
-            X = encoder.transform(table.select(columns)) if layout is None else matrix_of(table, layout)
-            given = np.asarray(table.column(WEIGHT), dtype=np.float64) if weight else None
-            shard = Shard(X, labels_of(table, LABEL), given)
+            for batch in batches:
+                if batch.num_rows:
+                    writer.add(part_of(batch))
+                    seen += batch.num_rows
         except ValueError as error:
-            raise ValueError(f"partition {TaskContext.get().partitionId()}: {error}") from None
-        from rosenblatt.engines.spark_engine import pieces_of
+            writer.discard()
+            place = f"partition {at}, after {seen} rows" if seen else f"partition {at}"
+            raise ValueError(f"{place}: {error}") from None
+        except BaseException:
+            writer.discard()
+            raise
+        yield pa.RecordBatch.from_pydict(
+            told(writer, at), pa.schema([("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string())])
+        )
 
-        for piece in pieces_of(shard):
-            yield pa.RecordBatch.from_pydict(to_rows(_piece(piece)), schema=_piece_schema())
-
-    engine.hold_pieces(in_arrow(frame, make, PIECES).rdd.map(from_row), count)
+    engine.hold_rows(lambda: in_arrow(frame, make, TOLD).rdd)
     return layout.names if layout is not None else None
-
-
-def _piece(piece: tuple[Any, ...]) -> Shard:
-    shard = copy.copy(_EMPTY)
-    shard.X, shard.y, shard.weight = piece
-    return shard
-
-
-def _piece_schema() -> Any:
-    import pyarrow as pa
-
-    from rosenblatt.engines.spark_frames import ARRAYS
-
-    return pa.schema(
-        [
-            ("shape", pa.list_(pa.int64())),
-            ("types", pa.list_(pa.string())),
-            *((name, pa.binary()) for name in ARRAYS),
-        ]
-    )
 
 
 def _fit_encoder(encoder: Any, frame: Any) -> Any:
@@ -237,12 +235,6 @@ def _two_steps(pipeline: Any) -> list[Any]:
     return list(pipeline.steps)
 
 
-def _checked(frame: Any, columns: Any, label: str | None, weight: str | None) -> None:
-    for name in [*([columns] if isinstance(columns, str) else columns), label, weight]:
-        if name is not None and name not in frame.columns:
-            raise ValueError(f"no column is called {name!r}; there are {', '.join(frame.columns)}")
-
-
 def _as_wide(X: Any, n_features: int) -> Any:
     """Give sparse rows as many columns as the model has features."""
     if isinstance(X, np.ndarray) or X.shape[1] == n_features:
@@ -252,6 +244,3 @@ def _as_wide(X: Any, n_features: int) -> Any:
     X = X.copy()
     X.resize((X.shape[0], n_features))
     return X
-
-
-_EMPTY = Shard(np.empty((0, 0)), np.empty(0))

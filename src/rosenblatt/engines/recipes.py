@@ -40,6 +40,7 @@ def fit_on(
             getattr(estimator, "hypothesis", "averaged"),
             checkpoint,
             tell,
+            stock=hasattr(estimator, "hypothesis"),  # a logistic regression tells of no margin or bound
         )
         learner, estimator.mixing_ = train_by_mixing(engine, learner, facts, shard_rows, plan)
         estimator.n_iter_ = len(estimator.mixing_.epochs)

@@ -54,11 +54,20 @@ class Shard:
         n = self.X.shape[0]
         if self.y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got shape {self.y.shape}")
+        if weight is not None and n and not np.any(weight):  # others may have weight; here nothing has
+            self.X, self.y, weight, n = self.X[:0], self.y[:0], None, 0
         self.weight = checked_weight(weight, n) if n else None
         if self.weight is not None and (self.weight == 0.0).any():
             kept = self.weight > 0.0
             self.X, self.y, self.weight = self.X[kept], self.y[kept], self.weight[kept]
         self._ready: Any = None
+
+    @classmethod
+    def trusted(cls, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None, index: int) -> "Shard":
+        """Make a shard of arrays that were checked as part of another."""
+        shard = cls.__new__(cls)
+        shard.X, shard.y, shard.weight, shard.index, shard._ready = X, y, weight, index, None
+        return shard
 
     def visits(self, setup: Setup, epoch: int) -> tuple[NDArray[np.int64], Visits]:
         """Return the labels as indices, and the visits of one epoch; what all epochs share is kept."""

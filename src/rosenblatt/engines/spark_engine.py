@@ -1,20 +1,34 @@
-"""Passes on Spark: shards are a persisted RDD, made again from its lineage where an executor is lost.
+"""Passes on Spark: shards are files beside the executors, and where they lie is a persisted RDD.
+
+Rows cross from Java to Python once, when the shards are made; a pass then maps the files of its shard. Tasks go where
+the partition of the RDD is kept, which is where the files are. An executor that is lost takes that partition along, and
+its shard is made again from its lineage; a task that runs on another machine all the same says so and is asked again.
 
 Stages are ordinary ones, without barriers: a barrier stage waits for all its slots at once, and never gets them under
 dynamic allocation.
 """
 
 import contextlib
+import json
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import numpy as np
+
 from rosenblatt.engines.protocol import FAN, up_the_tree
-from rosenblatt.engines.shard import Shard, shard_of_batches
+from rosenblatt.engines.shard import Facts, Shard, facts_of
+from rosenblatt.engines.shard_files import Kept, Writer, opened
 
 T = TypeVar("T")
-PIECE = 128 << 20  # bytes of rows in one record: Spark's records are arrays of less than 2 GB
+ELSEWHERE = "elsewhere"  # the answer of a task that does not find its shard
+TOLD = "at int, shard string, facts string"
+SMALL = 1 << 18  # bytes that travel with every task rather than as a broadcast, which costs a round trip
 _SAID = re.compile(r"^(?:[\w.]+\.)?(ValueError|TypeError|BadInput|FileNotFoundError): (.*)$", re.MULTILINE)
 
 
@@ -25,97 +39,205 @@ class SparkEngine:
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self._run = f"rosenblatt-{uuid4().hex[:8]}"
-        self._shards: Any = None
+        self.run = f"rosenblatt-{uuid4().hex[:8]}"
+        self._shards: Any = None  # persisted
+        self._anew: Callable[[], Any] | None = None  # the same from its lineage, made again by every job
         self._count = 0
+        self._facts: list[Facts] | None = None  # where they came with the shards
+        self._folders: set[str] = set()  # that the run has on executors
+        self._unsure = False  # whether there may be others
 
     def hold(self, makers: Sequence[Any]) -> None:
         """Make the shards, one to a partition."""
-        every = list(makers)
-        numbers = self._context.parallelize(range(len(every)), len(every))
-        self.hold_pieces(numbers.flatMap(lambda at: pieces_of(every[at](at))), len(every))
+        every, run = list(makers), self.run
 
-    def hold_pieces(self, pieces: Any, count: int) -> None:
-        """Keep an RDD whose partitions hold the pieces of a shard each."""
-        from pyspark import StorageLevel
+        def shards() -> Any:
+            numbers = self._context.parallelize(range(len(every)), len(every))
+            return numbers.map(lambda at: kept(every[at](at), run, at))
 
-        self.release()
-        self._shards, self._count = pieces.persist(StorageLevel.MEMORY_AND_DISK), count
+        self._keep(shards)
+
+    def hold_rows(self, rows: Callable[[], Any]) -> None:
+        """Make the shards that an RDD of :func:`told` rows writes, at once; what they say of themselves comes along."""
+        self._keep(rows)
+        with self._sending(()):
+            every = {row["at"]: row for row in self._shards.collect()}
+        nothing = facts_of(_without_rows(0))
+        self._facts = [_facts(every[at]) if at in every else nothing for at in range(self._count)]
+        self._folders = {str(Path(Kept.from_json(row["shard"]).folder).parent) for row in every.values()}
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:
-        """Ask every shard and return the answers in order."""
-        with self._broadcast(sent) as common:
-            return [answer for _, answer in sorted(self._answers(ask, common).collect(), key=_number)]
+        """Ask every shard and return the answers in order; those that were not found are asked for again."""
+        if ask is facts_of and self._facts is not None:
+            return list(self._facts)  # type: ignore[arg-type]
+        assert self._anew is not None, "no shards are held"
+        with self._sending(sent) as common:
+            found: dict[int, Any] = {}
+            left = list(range(self._count))
+            for last in (False, False, True):
+                shards = self._anew() if last else self._shards
+                answers = shards.mapPartitionsWithIndex(_answering(ask, common))
+                for at, folder, answer in self._context.runJob(answers, list, left):
+                    found[at] = answer
+                    self._folders |= {folder} if folder else set()
+                left = [at for at in left if _is_elsewhere(found[at])]
+                if not left:
+                    return [found[at] for at in range(self._count)]
+        raise RuntimeError(f"shards {left} were not found by the tasks that made them: is the disk full?")
 
     def reduce(self, ask: Callable[..., T], sent: Any, join: Callable[[list[T]], T]) -> T:
         """Ask every shard, and join the answers on the executors, up a tree; the last join is the driver's."""
-        with self._broadcast((sent,)) as common:
-            level, count = self._answers(ask, common), self._count
+        if self._count <= FAN:
+            return up_the_tree(self.gather(ask, sent), join)
+        with self._sending((sent,)) as common:
+            level = self._shards.mapPartitionsWithIndex(_answering(ask, common)).map(lambda told: told[::2])
+            count = self._count
             while count > FAN:
-                level = level.map(lambda pair: (pair[0] // FAN, pair))
                 count = -(-count // FAN)
-                level = level.groupByKey(count).map(
-                    lambda group: (group[0], join([answer for _, answer in sorted(group[1], key=_number)]))
-                )
+                level = level.map(lambda pair: (pair[0] // FAN, pair)).groupByKey(count).map(_joining(join))
             found: list[T] = [answer for _, answer in sorted(level.collect(), key=_number)]
-            return up_the_tree(found, join)
+        if any(_is_elsewhere(answer) for answer in found):
+            return up_the_tree(self.gather(ask, sent), join)
+        return up_the_tree(found, join)
 
     def release(self) -> None:
-        """Let go of the shards."""
-        if self._shards is not None and self._context._jsc is not None:
-            self._shards.unpersist()
-        self._shards = None
+        """Let go of the shards and remove their files."""
+        if (
+            self._shards is None or self._context._jsc is None
+        ):  # none, or Spark has stopped and removed its folders
+            return
+        here = [folder for folder in self._folders if Path(folder).exists()]
+        for folder in here:
+            shutil.rmtree(folder, ignore_errors=True)
+        if self._unsure or len(here) < len(self._folders):
+            run, wide = self.run, max(self._count, self._context.defaultParallelism)
+            with contextlib.suppress(Exception):  # what is then left goes with the executors' own folders
+                self._context.parallelize(range(wide), wide).foreach(lambda _: _remove(run))
+        self._shards.unpersist()
+        self._shards = self._anew = self._facts = None
+        self._folders, self._unsure = set(), False
 
-    def _answers(self, ask: Callable[..., T], common: Any) -> Any:
-        def answer(at: int, pieces: Iterable[Any]) -> Iterator[tuple[int, T]]:
-            yield at, ask(shard_of_pieces(pieces, at), *common.value)
+    def _keep(self, shards: Callable[[], Any]) -> None:
+        from pyspark import StorageLevel
 
-        return self._shards.mapPartitionsWithIndex(answer)
+        self.release()
+        self._anew, self._shards = shards, shards().persist(StorageLevel.MEMORY_AND_DISK)
+        self._count = self._shards.getNumPartitions()
 
     @contextlib.contextmanager
-    def _broadcast(self, sent: tuple[Any, ...]) -> Iterator[Any]:
+    def _sending(self, sent: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
         """Send something to every executor while jobs run; what is interrupted is cancelled there too."""
-        common = self._context.broadcast(sent)
-        self._context.setJobGroup(self._run, "rosenblatt", interruptOnCancel=True)
+        from pyspark.serializers import CPickleSerializer
+
+        written = CPickleSerializer().dumps(sent)
+        common = self._context.broadcast(written) if len(written) > SMALL else None
+        self._context.setJobGroup(self.run, "rosenblatt", interruptOnCancel=True)
         try:
             with plain_errors():
-                yield common
+                yield _unwrapping(written if common is None else None, common)
         except BaseException:
-            self._context.cancelJobGroup(self._run)
+            self._unsure = True
+            self._context.cancelJobGroup(self.run)
             raise
         finally:
             self._context.setLocalProperty("spark.jobGroup.id", None)
-            common.destroy()
+            if common is not None:
+                common.destroy()
 
 
-def pieces_of(shard: Any) -> Iterator[Any]:
-    """Cut a shard into records that Spark can hold; anything else, and a shard of its own kind, stays as it is."""
+# On the executors
+
+
+def kept(shard: Any, run: str, at: int) -> Any:
+    """Write a shard to files and return where; anything else, and a shard of its own kind, stays as it is."""
     if type(shard) is not Shard:
-        yield shard
-        return
-    n = shard.X.shape[0]
-    nbytes = shard.X.nbytes if hasattr(shard.X, "nbytes") else shard.X.data.nbytes + shard.X.indices.nbytes
-    rows = max(1, n // (1 + nbytes // PIECE))
-    for at in range(0, max(n, 1), rows):
-        part = slice(at, at + rows)
-        whole = rows >= n
-        yield (
-            shard.X if whole else shard.X[part],
-            shard.y if whole else shard.y[part],
-            shard.weight if whole or shard.weight is None else shard.weight[part],
-        )
+        return shard
+    writer = Writer(folder_for(run, at))
+    try:
+        writer.add(shard)
+        return {"shard": writer.close().to_json()}
+    except BaseException:
+        writer.discard()
+        raise
 
 
-def shard_of_pieces(pieces: Iterable[Any], index: int) -> Any:
-    """Put a shard together where a pass comes to it."""
-    every = list(pieces)
-    if len(every) == 1 and type(every[0]) is not tuple:
-        return every[0]
-    some = [piece if piece[2] is not None else piece[:2] for piece in every]
-    if len(some) == 1:
-        X, y, weight = (*some[0], None)[:3]
-        return Shard(X, y, weight, index)
-    return shard_of_batches(some, index)
+def told(writer: Writer, at: int) -> dict[str, list[Any]]:
+    """Return the row that tells where a written shard lies, and what it says about itself."""
+    found = writer.close()
+    shard = opened(found, at)
+    assert shard is not None
+    facts = facts_of(shard)._asdict()
+    kind = facts["classes"].dtype.str
+    facts |= {"classes": [kind, facts["classes"].tolist()], "counts": facts["counts"].tolist()}
+    return {"at": [at], "shard": [found.to_json()], "facts": [json.dumps(facts)]}
+
+
+def _facts(row: Any) -> Facts:
+    facts = json.loads(row["facts"])
+    kind, classes = facts["classes"]
+    facts |= {"classes": np.array(classes, kind), "counts": np.array(facts["counts"], np.int64)}
+    return Facts(**facts)
+
+
+def folder_for(run: str, at: int) -> Path:
+    """Return a new folder for a shard, among those that Spark removes with the executor."""
+    roots = _roots()
+    return Path(roots[at % len(roots)], run, f"{at}-{uuid4().hex[:8]}")
+
+
+def _roots() -> list[str]:
+    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
+
+
+def _remove(run: str) -> None:
+    for root in _roots():
+        shutil.rmtree(Path(root, run), ignore_errors=True)
+
+
+def _answering(
+    ask: Callable[..., Any], common: Callable[[], tuple[Any, ...]]
+) -> Callable[..., Iterator[Any]]:
+    def answer(at: int, shards: Iterable[Any]) -> Iterator[tuple[int, str | None, Any]]:
+        folder = None
+        shard, *_ = [
+            *shards,
+            None,
+        ]  # read to the end: Spark ends a Python process that leaves something unread
+        if shard is None:
+            shard = _without_rows(at)
+        elif isinstance(shard, dict) or hasattr(shard, "asDict"):  # a dict of ours, a row of Spark's
+            where = Kept.from_json(shard["shard"])
+            folder = str(Path(where.folder).parent)
+            shard = opened(where, at)
+        yield at, folder, ELSEWHERE if shard is None else ask(shard, *common())
+
+    return answer
+
+
+def _joining(join: Callable[[list[T]], T]) -> Callable[[Any], tuple[int, Any]]:
+    def joined(group: tuple[int, Iterable[tuple[int, T]]]) -> tuple[int, Any]:
+        answers = [answer for _, answer in sorted(group[1], key=_number)]
+        return group[0], ELSEWHERE if any(_is_elsewhere(each) for each in answers) else join(answers)
+
+    return joined
+
+
+def _unwrapping(written: bytes | None, common: Any) -> Callable[[], tuple[Any, ...]]:
+    def sent() -> tuple[Any, ...]:
+        from pyspark.serializers import CPickleSerializer
+
+        found: tuple[Any, ...] = CPickleSerializer().loads(common.value if written is None else written)
+        return found
+
+    return sent
+
+
+def _without_rows(at: int) -> Shard:
+    return Shard(np.empty((0, 0)), np.empty(0), None, at)
+
+
+def _is_elsewhere(answer: Any) -> bool:
+    return isinstance(answer, str) and answer == ELSEWHERE
 
 
 @contextlib.contextmanager

@@ -1,4 +1,7 @@
-"""Spark DataFrames as rows of numbers: a vector column, plain columns, arrays, or maps; through Arrow."""
+"""Spark DataFrames as rows of numbers: a vector column, plain columns, arrays, or maps; through Arrow.
+
+Java takes columns apart and makes their values doubles, so that what arrives in Python are buffers and no objects.
+"""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -7,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engines.shard import Shard
-
 LABEL, WEIGHT = "__label", "__weight"
-ARRAYS = ("data", "indices", "indptr", "labels", "weights")
-PIECES = "shape array<long>, types array<string>, " + ", ".join(f"{name} binary" for name in ARRAYS)
+VALUES, PLACES, SIZE = "__values", "__places", "__size"  # of vectors, arrays and maps
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "boolean", "decimal")
+WHOLE = ("byte", "short", "integer", "long")
+LABELS = (*NUMBERS, "string", "char", "varchar")
 
 
 class Layout(NamedTuple):
@@ -27,19 +29,51 @@ class Layout(NamedTuple):
         """Names of the features, where they have some."""
         return self.columns if self.kind == "columns" else self.keys
 
+    def taken_apart(self) -> list[Any]:
+        """Return the columns that :func:`matrix_of` reads, as Spark is to make them."""
+        from pyspark.sql import functions as sf
+
+        if self.kind == "columns":
+            return [
+                column(name).cast("double").alias(f"{VALUES}{at}") for at, name in enumerate(self.columns)
+            ]
+        given = column(self.columns[0])
+        if self.kind == "array":
+            return [given.cast("array<double>").alias(VALUES)]
+        if self.kind == "map":
+            keys = sf.map_keys(given)
+            return [
+                sf.map_values(given).cast("array<double>").alias(VALUES),
+                (keys if self.keys is not None else keys.cast("array<long>")).alias(PLACES),
+            ]
+        parts = sf.unwrap_udt(given)
+        none = sf.array().cast("array<int>")  # lists that are null are slow: a second for 100,000 of them
+        return [
+            parts.getField("values").alias(VALUES),
+            sf.coalesce(parts.getField("indices"), none).alias(PLACES),
+            sf.coalesce(parts.getField("size"), sf.lit(-1)).alias(SIZE),  # of sparse ones
+        ]
+
+
+def column(name: str) -> Any:
+    """Return a column by its name, whatever characters that has."""
+    from pyspark.sql import functions as sf
+
+    quoted = name.replace("`", "``")
+    return sf.col(f"`{quoted}`")
+
 
 def layout_of(frame: Any, features: str | list[str] | None, others: list[str | None]) -> Layout:
     """Find out how features are stored, or say what is wrong with the columns named."""
     if features is None:
         features = [name for name in frame.columns if name not in others]
     columns = [features] if isinstance(features, str) else list(features)
-    for name in [*columns, *(other for other in others if other is not None)]:
-        if name not in frame.columns:
-            raise ValueError(f"no column is called {name!r}; there are {', '.join(frame.columns)}")
+    check_names(frame, [*columns, *others])
     if not columns:
         raise ValueError("no column is left to learn from: name them in features=")
     kinds = {name: type_name(frame, name) for name in columns}
     if len(columns) == 1 and kinds[columns[0]] in ("vector", "array", "map"):
+        _check_values(frame, columns[0])
         return Layout(kinds[columns[0]], columns, _keys(frame, columns[0]))
     for name, kind in kinds.items():
         if kind not in NUMBERS:
@@ -50,6 +84,37 @@ def layout_of(frame: Any, features: str | list[str] | None, others: list[str | N
     return Layout("columns", columns)
 
 
+def check_names(frame: Any, names: Iterable[str | None]) -> None:
+    """Say which column is not there, or there twice."""
+    for name in names:
+        if name is not None and frame.columns.count(name) != 1:
+            if name in frame.columns:
+                raise ValueError(f"several columns are called {name!r}: rename them")
+            raise ValueError(f"no column is called {name!r}; there are {', '.join(frame.columns)}")
+
+
+def label_column(frame: Any, name: str) -> Any:
+    """Return the labels as Spark is to send them: decimals as numbers that numpy has."""
+    kind = frame.schema[name].dataType
+    word = type_name(frame, name)
+    if word not in LABELS:
+        raise ValueError(
+            f"the label {name!r} holds {kind.simpleString()}: labels are numbers, booleans or strings"
+        )
+    given = column(name)
+    if word == "decimal":
+        given = given.cast("long" if kind.scale == 0 and kind.precision <= 18 else "double")
+    return given.alias(LABEL)
+
+
+def weight_column(frame: Any, name: str) -> Any:
+    """Return the weights of the rows as doubles."""
+    word = type_name(frame, name)
+    if word not in NUMBERS:
+        raise ValueError(f"the weight {name!r} holds {word}: weights are numbers")
+    return column(name).cast("double").alias(WEIGHT)
+
+
 def type_name(frame: Any, name: str) -> str:
     """Return the type of a column in a word; ``vector`` for those of pyspark.ml."""
     kind = frame.schema[name].dataType
@@ -57,37 +122,41 @@ def type_name(frame: Any, name: str) -> str:
     return "vector" if "Vector" in type(kind).__name__ else word.partition("(")[0]
 
 
-def matrix_of(table: Any, layout: Layout) -> Any:
-    """Return the rows of an Arrow table as a matrix, dense or CSR."""
+def matrix_of(rows: Any, layout: Layout) -> Any:
+    """Return the rows of an Arrow table or batch that a layout took apart as a matrix, dense or CSR."""
     if layout.kind == "columns":
-        return np.column_stack([_numbers(table, name) for name in layout.columns])
-    column = table.column(layout.columns[0]).combine_chunks()
-    if column.null_count:
-        raise ValueError(
-            f"column {layout.columns[0]!r} has no value in {column.null_count} row(s): drop them"
+        every = [_numbers(_whole(rows, f"{VALUES}{at}"), name) for at, name in enumerate(layout.columns)]
+        return np.column_stack(every)
+    values = _whole(rows, VALUES)
+    if values.null_count:
+        row = values.is_null().to_pylist().index(True)
+        raise ValueError(f"column {layout.columns[0]!r} has no value in row {row}: drop the row")
+    if values.flatten().null_count:
+        row = (
+            int(np.searchsorted(_starts(values), values.flatten().is_null().index(True).as_py(), "right")) - 1
         )
+        raise ValueError(f"column {layout.columns[0]!r} has a missing value in row {row}: fill it in")
     if layout.kind == "vector":
-        return _vectors(column)
+        return _vectors(values, rows, layout.columns[0])
     if layout.kind == "array":
-        return _arrays(column, layout.columns[0])
-    return _maps(column, layout)
+        return _arrays(values, layout.columns[0])
+    return _maps(values, _whole(rows, PLACES), layout)
 
 
-def labels_of(table: Any, name: str) -> NDArray[Any]:
-    """Return the labels of an Arrow table: strings, integers or floats."""
-    column = table.column(name).combine_chunks()
-    if column.null_count:
-        raise ValueError(
-            f"the label has no value in {column.null_count} row(s): drop them, or name their class"
-        )
-    labels = (
-        np.array(column.to_pylist())
-        if str(column.type) in ("string", "bool")
-        else column.to_numpy(zero_copy_only=False)
-    )
-    if labels.dtype.kind not in "biufU":
-        raise ValueError(f"the label holds {column.type}: labels are numbers or strings")
-    return labels
+def labels_of(rows: Any, name: str) -> NDArray[Any]:
+    """Return the labels of an Arrow table or batch: strings, booleans, integers or floats."""
+    labels = _whole(rows, name)
+    if labels.null_count:
+        row = labels.is_null().to_pylist().index(True)
+        raise ValueError(f"the label has no value in row {row}: drop the row, or name its class")
+    if str(labels.type) in ("string", "large_string", "bool"):
+        return np.array(labels.to_pylist())
+    return np.asarray(labels.to_numpy(zero_copy_only=False))
+
+
+def weights_of(rows: Any, name: str) -> NDArray[np.float64]:
+    """Return the weights of an Arrow table or batch."""
+    return _numbers(_whole(rows, name), "weight")
 
 
 def in_arrow(frame: Any, function: Callable[[Iterator[Any]], Iterable[Any]], schema: str) -> Any:
@@ -97,41 +166,22 @@ def in_arrow(frame: Any, function: Callable[[Iterator[Any]], Iterable[Any]], sch
         return frame.mapInArrow(function, schema)
 
 
-def to_rows(shard: Shard) -> dict[str, list[Any]]:
-    """Write the arrays of a shard as one row of plain bytes."""
-    X = shard.X
-    dense = isinstance(X, np.ndarray)
-    weight = np.empty(0) if shard.weight is None else shard.weight
-    arrays = (
-        X if dense else X.data,
-        _none if dense else X.indices,
-        _none if dense else X.indptr,
-        shard.y,
-        weight,
-    )
-    return {
-        "shape": [list(X.shape)],
-        "types": [[each.dtype.str for each in arrays]],
-        **{name: [each.tobytes()] for name, each in zip(ARRAYS, arrays, strict=True)},
-    }
+def _whole(rows: Any, name: str) -> Any:
+    found = rows.column(name)
+    return found.combine_chunks() if hasattr(found, "combine_chunks") else found
 
 
-def from_row(row: Any) -> tuple[Any, NDArray[Any], Any]:
-    """Read what :func:`to_rows` wrote."""
-    data, indices, indptr, labels, weights = (
-        np.frombuffer(row[name], np.dtype(kind)) for name, kind in zip(ARRAYS, row["types"], strict=True)
-    )
-    n, width = row["shape"]
-    if not indptr.size:
-        return data.reshape(n, width), labels, weights if weights.size else None
-    from scipy.sparse import csr_array
-
-    X = csr_array((data, indices, indptr), shape=(n, width))
-    X.has_canonical_format = True  # it was checked when the shard was made
-    return X, labels, weights if weights.size else None
-
-
-_none = np.empty(0, np.int32)
+def _check_values(frame: Any, name: str) -> None:
+    """Refuse arrays and maps of anything but numbers, and maps from anything but numbers and names."""
+    kind = frame.schema[name].dataType
+    inner = getattr(kind, "elementType", None) or getattr(kind, "valueType", None)
+    if inner is not None and str(inner.typeName()).partition("(")[0] not in NUMBERS:
+        raise ValueError(f"column {name!r} holds {kind.simpleString()}, not numbers")
+    key = getattr(kind, "keyType", None)
+    if key is not None and key.typeName() not in (*WHOLE, "string"):
+        raise ValueError(
+            f"column {name!r} holds {kind.simpleString()}: the keys of a map are names or whole numbers"
+        )
 
 
 def _keys(frame: Any, name: str) -> list[str] | None:
@@ -141,65 +191,59 @@ def _keys(frame: Any, name: str) -> list[str] | None:
         return None
     from pyspark.sql import functions as sf
 
-    keys = frame.select(sf.explode(sf.map_keys(name)).alias("key")).distinct().collect()
+    keys = frame.select(sf.explode(sf.map_keys(column(name))).alias("key")).distinct().collect()
     return sorted(row["key"] for row in keys)
 
 
-def _numbers(table: Any, name: str) -> NDArray[np.float64]:
-    column = table.column(name).combine_chunks()
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
+def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+    if values.null_count:
+        row = values.is_null().to_pylist().index(True)
         raise ValueError(f"column {name!r} has no value in row {row}: fill it in, or drop the row")
-    values = column.cast("float64") if str(column.type) != "bool" else column.cast("uint8").cast("float64")
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _vectors(column: Any) -> Any:
-    """Read vectors of pyspark.ml: type 1 is dense (values), type 0 sparse (size, indices, values)."""
-    dense = np.asarray(column.field("type")) == 1
-    if dense.all():
-        return _arrays(column.field("values"), "the vectors")
-    rows = []
-    for row in column.to_pylist():
-        places = range(len(row["values"])) if row["type"] == 1 else row["indices"]
-        rows.append((places, row["values"], len(row["values"]) if row["type"] == 1 else row["size"]))
-    width = max(size for _, _, size in rows)
-    return _sparse([places for places, _, _ in rows], [values for _, values, _ in rows], width)
+def _starts(lists: Any) -> NDArray[np.int64]:
+    """Return where each list begins among the flattened values, and where the last ends."""
+    starts = np.asarray(lists.offsets).astype(np.int64)
+    return np.asarray(starts - starts[0])
 
 
-def _arrays(column: Any, name: str) -> NDArray[np.float64]:
-    lengths = np.diff(np.asarray(column.offsets))
+def _arrays(values: Any, name: str) -> NDArray[np.float64]:
+    lengths = np.diff(_starts(values))
     if lengths.size and (lengths != lengths[0]).any():
         row = int(np.flatnonzero(lengths != lengths[0])[0])
-        raise ValueError(f"{name}: row {row} has {lengths[row]} values, the first has {lengths[0]}")
-    values = column.flatten()
-    if values.null_count:
-        raise ValueError(f"{name}: {values.null_count} value(s) are missing: fill them in")
-    numbers = np.asarray(values.cast("float64").to_numpy(zero_copy_only=False))
-    return numbers.reshape(len(column), -1) if numbers.size else np.empty((len(column), 0))
+        raise ValueError(f"column {name!r}: row {row} has {lengths[row]} values, the first has {lengths[0]}")
+    numbers = _numbers(values.flatten(), name)
+    return numbers.reshape(len(values), -1) if numbers.size else np.empty((len(values), 0))
 
 
-def _maps(column: Any, layout: Layout) -> Any:
-    keys, values = column.keys.to_pylist(), column.items.cast("float64").to_numpy(zero_copy_only=False)
-    if layout.keys is not None:
-        number = {key: at for at, key in enumerate(layout.keys)}
-        known = [key in number for key in keys]
-        places = np.array([number.get(key, 0) for key in keys], dtype=np.int64)
-        values = np.where(known, values, 0.0) if len(keys) else values
-        width = len(layout.keys)
-    else:
-        places = np.array(keys, dtype=np.int64)
+def _vectors(values: Any, rows: Any, name: str) -> Any:
+    """Read vectors of pyspark.ml: dense ones have values, sparse ones a size and places too."""
+    size = np.asarray(_whole(rows, SIZE))
+    if (size < 0).all():
+        return _arrays(values, name)
+    starts = _starts(values)
+    lengths = np.diff(starts)
+    places = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)  # as in dense ones
+    places[np.repeat(size >= 0, lengths)] = np.asarray(_whole(rows, PLACES).flatten())
+    return _csr(_numbers(values.flatten(), name), places, starts, int(np.maximum(size, lengths).max()))
+
+
+def _maps(values: Any, keys: Any, layout: Layout) -> Any:
+    numbers, starts, flat = _numbers(values.flatten(), layout.columns[0]), _starts(values), keys.flatten()
+    if layout.keys is None:
+        places = np.asarray(flat).astype(np.int64)
         if places.size and places.min() < 0:
             raise ValueError(f"a map has the key {places.min()}: features are numbered from 0")
-        width = int(places.max()) + 1 if places.size else 0
-    return _csr(values, places, np.asarray(column.offsets), width)
+        return _csr(numbers, places, starts, int(places.max()) + 1 if places.size else 0)
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-
-def _sparse(places: list[Any], values: list[Any], width: int) -> Any:
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in values])])
-    flat = [value for each in values for value in each]
-    where = [place for each in places for place in each]
-    return _csr(np.array(flat, dtype=np.float64), np.array(where, dtype=np.int64), starts, width)
+    found = pc.index_in(flat, value_set=pa.array(layout.keys, type=flat.type)).fill_null(-1)
+    places = np.asarray(found).astype(np.int64)
+    known = places >= 0  # a model meets names that training never saw
+    starts = np.concatenate([[0], np.cumsum(known)])[starts]
+    return _csr(numbers[known], places[known], starts, len(layout.keys))
 
 
 def _csr(values: Any, places: NDArray[np.int64], starts: NDArray[Any], width: int) -> Any:
@@ -207,6 +251,6 @@ def _csr(values: Any, places: NDArray[np.int64], starts: NDArray[Any], width: in
 
     index = np.int32 if max(width, values.size) <= np.iinfo(np.int32).max else np.int64
     return csr_array(
-        (np.asarray(values, dtype=np.float64), places.astype(index), (starts - starts[0]).astype(index)),
+        (np.asarray(values, dtype=np.float64), places.astype(index), starts.astype(index)),
         shape=(starts.size - 1, width),
     )

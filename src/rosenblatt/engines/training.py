@@ -1,5 +1,6 @@
 """Training on an engine, whichever it is: epochs of passes and mixing, or one pass of exact sums."""
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -31,6 +32,7 @@ class Plan(NamedTuple):
     hypothesis: str = "averaged"
     checkpoint: str | os.PathLike[str] | None = None
     tell: Tell | None = None
+    stock: bool = True  # whether to measure margins and accuracy at the end: one more look at every shard
 
     def check(self) -> None:
         """Raise ValueError for what an engine cannot do."""
@@ -92,7 +94,9 @@ def train_by_mixing(
         if plan.tell is not None:
             plan.tell(epochs[-1])
     learner.rows_seen += facts.rows
-    bound = take_stock(engine, learner, start_of(learner, setup, plan.mixing, shards == 1), shards)
+    bound = math.inf
+    if plan.stock:
+        bound = take_stock(engine, learner, start_of(learner, setup, plan.mixing, shards == 1), shards)
     if kept is not None:
         kept.remove()
     return learner, MixingRecord(engine.name, plan.mixing, shard_rows, tuple(epochs), bound)

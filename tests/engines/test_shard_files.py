@@ -1,0 +1,67 @@
+"""Shards in files: what is written in parts is the shard of all of them, and files that are gone are noticed."""
+
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from tests.engines.data import noisy
+
+from rosenblatt.engines.shard import Shard, facts_of
+from rosenblatt.engines.shard_files import Kept, Writer, opened
+
+
+@settings(deadline=None)
+@given(cuts=st.lists(st.integers(0, 24), max_size=4), sparse=st.lists(st.booleans(), min_size=5, max_size=5))
+def test_parts_of_any_size_and_form_are_one_shard(tmp_path_factory, cuts, sparse):
+    X, y = noisy(rows=24)
+    weight = np.arange(24) % 3  # some weigh nothing, and are left out
+    whole = Shard(X, y, weight)
+    writer = Writer(tmp_path_factory.mktemp("shard"))
+    ends = [0, *sorted(cuts), 24]
+    for form, start, end in zip(sparse, ends, ends[1:], strict=False):
+        rows = slice(start, end)
+        writer.add(Shard(csr_array(X[rows]) if form else X[rows], y[rows], weight[rows]))
+    found = opened(Kept.from_json(writer.close().to_json()), 3)
+    assert found.index == 3
+    assert np.array_equal(found.X if isinstance(found.X, np.ndarray) else found.X.toarray(), whole.X)
+    assert np.array_equal(found.y, whole.y)
+    assert np.array_equal(found.weight, whole.weight)
+    assert facts_of(found)._replace(sparse=False)[3:] == facts_of(whole)[3:]
+
+
+def test_a_pass_may_write_to_its_arrays_but_never_to_the_files(tmp_path):
+    writer = Writer(tmp_path / "a")
+    writer.add(Shard([[1.0, 2.0]], [7]))
+    kept = writer.close()
+    opened(kept, 0).X[:] = 0.0
+    assert opened(kept, 0).X.tolist() == [[1.0, 2.0]]
+    assert opened(kept, 0).weight is None
+    shutil.rmtree(tmp_path / "a")
+    assert opened(kept, 0) is None
+
+
+def test_labels_keep_their_length_and_sparse_rows_their_widest(tmp_path):
+    writer = Writer(tmp_path)
+    writer.add(Shard(csr_array([[0.0, 1.0]]), ["a"]))
+    writer.add(Shard(csr_array([[0.0, 0.0, 2.0]]), ["longer"]))
+    found = opened(writer.close(), 0)
+    assert found.y.tolist() == ["a", "longer"]
+    assert found.X.toarray().tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+    writer = Writer(tmp_path / "dense")
+    writer.add(Shard([[1.0, 2.0]], [7]))
+    with pytest.raises(ValueError, match="rows have 3 values, those before them 2"):
+        writer.add(Shard([[1.0, 2.0, 3.0]], [7]))
+    writer.discard()
+    assert not (tmp_path / "dense").exists()
+
+
+def test_a_shard_without_rows_is_kept_too(tmp_path):
+    found = opened(Writer(tmp_path).close(), 0)
+    assert facts_of(found).rows == 0
+
+
+def test_a_shard_in_which_nothing_weighs_is_empty():
+    assert facts_of(Shard([[1.0], [2.0]], ["a", "b"], [0.0, 0.0])).rows == 0
