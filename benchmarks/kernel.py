@@ -81,7 +81,7 @@ def against_svc(seconds: float, error: float, parts: list[np.ndarray], table: Ra
     theirs = clock() - begun
     table.add(what, f"{seconds:.1f} s", f"{theirs:.1f} s", theirs / seconds, 10)
     wrong = 100 * float((svc.predict(Xt) != yt).mean())
-    what = "test error of their vote, and how far below SVC's"
+    what = "test error of voted: points below SVC's"
     table.add(what, f"{error:.2f} %", f"{wrong:.2f} %", wrong - error, -0.4, unit=" points")
 
 

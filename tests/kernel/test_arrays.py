@@ -46,6 +46,20 @@ def test_every_library_gives_the_model_that_numpy_gives(library, classes, mode, 
 
 
 @pytest.mark.parametrize("library", [strict, torch_here, torch_there])
+@pytest.mark.parametrize(("classes", "mode"), MODES)
+@pytest.mark.parametrize("rule", ["pegasos", "romma", "alma"])
+def test_rules_that_shrink_vote_everywhere_as_with_numpy(rule, library, classes, mode):
+    X, y = whole_numbers(n=90, classes=classes)
+    X = X / 3 + 0.01 * np.random.default_rng(3).random(X.shape)  # no two scores are the same
+    here, there = (DualLearner(rule, multi_class=mode, block_size=16) for _ in range(2))
+    here.train(X, y, max_iter=3)
+    there.train(library(X), y, max_iter=3)
+    for name in NAMES:
+        told = there.scores(library(X), name)
+        np.testing.assert_allclose(told, here.scores(X, name), rtol=1e-6, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("library", [strict, torch_here, torch_there])
 def test_a_gram_matrix_may_live_anywhere(library):
     X, y = whole_numbers(classes=3)
     gram = (X @ X.T + 1.0) ** 2

@@ -8,7 +8,18 @@ from tests.kernel.oracle import plain_kernel_loop, slow_kernel_vote
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.rows import rows_of
-from rosenblatt.rules import Margin, PassiveAggressive, PassiveAggressiveSquared, Rosenblatt
+from rosenblatt.rules import (
+    ALMA,
+    PAUM,
+    ROMMA,
+    Logistic,
+    Margin,
+    PassiveAggressive,
+    PassiveAggressiveSquared,
+    Pegasos,
+    Rosenblatt,
+    WidrowHoff,
+)
 
 KERNELS = {
     "linear": lambda A, B: A @ B.T,
@@ -85,9 +96,20 @@ def test_every_kernel_class_mode_and_block_size(kernel, classes, mode, block):
         )
 
 
-@pytest.mark.parametrize(
-    "rule", [Margin(beta=3.0), PassiveAggressive(C=0.1), PassiveAggressiveSquared(C=2.0)]
-)
+RULES = [
+    Margin(beta=3.0),
+    PassiveAggressive(C=0.1),
+    PassiveAggressiveSquared(C=2.0),
+    PAUM(),
+    ALMA(),
+    ROMMA(),  # forgets all at once where an example contradicts what was learned
+    Pegasos(lam=0.01),  # the first example is all there is after it
+    Logistic(),
+    WidrowHoff(eta=1e-4),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize(("classes", "mode"), MODES)
 def test_every_rule_steps_in_the_dual_as_it_does_with_weights(rule, classes, mode):
     X, labels = whole_numbers(classes=classes)
@@ -183,3 +205,22 @@ def test_classes_that_join_later_leave_every_score_as_it_was(mode):
     assert learner.classes.tolist() == [0, 1, 2, 3]
     for name in ("last", "averaged", "voted", "survivor", "random"):
         assert np.isfinite(learner.scores(X, name)).all()
+
+
+@pytest.mark.parametrize("forget", ["oldest", "random", "project"])
+@pytest.mark.parametrize("rule", [ROMMA(), Pegasos(lam=0.01)], ids=lambda rule: type(rule).__name__)
+def test_under_a_budget_rules_that_shrink_are_the_same_in_blocks_of_any_size(rule, forget):
+    X, labels = whole_numbers(classes=4)
+    X = X + 0.01 * np.random.default_rng(3).random(X.shape)
+    one, many = (
+        DualLearner(rule, degree=3, multi_class="ovr", budget=12, forget=forget, block_size=size)
+        for size in (1, 512)
+    )
+    for learner in (one, many):
+        learner.train(X, labels, max_iter=3)
+    assert one.n_support <= 12
+    assert one.support_rows.tolist() == many.support_rows.tolist()
+    for name in ("last", "averaged"):
+        assert np.isfinite(one.weights(name)).all()
+        largest = np.abs(one.weights(name)).max()
+        np.testing.assert_allclose(many.weights(name), one.weights(name), rtol=1e-6, atol=1e-6 * largest)

@@ -36,6 +36,10 @@ class Space(NamedTuple):
     slack: float  # Δ²: what an example shares with itself alone
 
 
+# The scale of a class (of all, when negative) became one again: A ← A − shadow·W, W ← scale·W.
+FOLD = np.dtype([("c", np.int64), ("scale", np.float64), ("shadow", np.float64)])
+
+
 class Log(NamedTuple):
     """What a block did, for the scores of later blocks and the store of support rows."""
 
@@ -44,21 +48,22 @@ class Log(NamedTuple):
     touched: NDArray[np.int64]  # rows that moved the weights, in order
     place: NDArray[np.int64]  # of every row: where it stands in `touched`, or -1
     moves: NDArray[np.float64]  # (touched, 2·classes): sums of their steps, and of the steps times the shadow
-    counts: NDArray[np.int64]  # support rows in all, born, touched
+    counts: NDArray[np.int64]  # support rows in all, born, touched, folds
+    folds: NDArray[Any]  # FOLD, in order: what else holds sums of W and A is to follow
 
 
 @compiled_for_rules
 def visit_block(
     rule: Any, block: Block, space: Space, state: State, log: Log, ledger: NDArray[Any], first: int
 ) -> int:
-    """Make the visits from ``first`` on and return how many are made: fewer to have the scale folded or a full ledger.
+    """Make the visits from ``first`` on and return how many are made: fewer where the ledger or the log is full.
 
     ``state.W[c, slot]`` are the coefficients, to be multiplied by the running scale. An empty ledger records
     nothing.
     """
     visits, weights, rows, labels, ahead, gram, itself, once = block
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
-    slots, born, touched, place, moves, counts = log
+    slots, born, touched, place, moves, counts, folds = log
     unit, slack = space
     classes, hypotheses = scores.shape[0], running.shape[0]
     joint = classes > hypotheses
@@ -68,6 +73,8 @@ def visit_block(
     weight = 1.0
     for t in range(first, visits.shape[0]):
         if keep and ledger.shape[0] - totals.written < hypotheses:
+            return t
+        if folds.shape[0] - counts[3] < hypotheses:
             return t
         p = visits[t]
         i = rows[p]
@@ -81,7 +88,6 @@ def visit_block(
                 scores[c] += slack * W[c, slot]
         x_sqnorm = unit * float(itself[p]) + slack
         totals.reach = max(totals.reach, x_sqnorm)
-        fold = False
         for c in range(hypotheses):
             own = running[c]
             if joint:
@@ -97,14 +103,19 @@ def visit_block(
                 score = own.scale * scores[c]
             if y * score <= 0.0:
                 totals.mistakes += 1
-            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, totals.clock))
+            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, totals.clock, False))
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink
                 own.decay *= shrink
                 own.scale *= shrink
                 score *= shrink
-                if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:
-                    fold = True
+                if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:  # before the step: it may be zero
+                    line = folds[counts[3]]
+                    line.c, line.scale, line.shadow = -1 if joint else c, own.scale, own.shadow
+                    counts[3] += 1
+                    fold(line.c, own.scale, own.shadow, W, A, counts[0])
+                    _fold_block(line.c, own.scale, own.shadow, ahead, moves, counts[2])
+                    own.scale, own.shadow = 1.0, 0.0
             if tau != 0.0:
                 if slot < 0:
                     slot = counts[0]
@@ -133,9 +144,30 @@ def visit_block(
                 own.decay = 1.0
             own.shadow += weight * own.scale
         totals.clock += weight
-        if fold:
-            return t + 1
     return visits.shape[0]
+
+
+@compiled
+def fold(c: int, scale: float, shadow: float, W: Any, A: Any, slots: int) -> None:
+    """Multiply the scale of a class (of all, when negative) into its coefficients."""
+    for k in range(W.shape[0]):
+        if c < 0 or k == c:
+            for s in range(slots):
+                A[k, s] -= shadow * W[k, s]
+                W[k, s] *= scale
+
+
+@compiled
+def _fold_block(c: int, scale: float, shadow: float, ahead: Any, moves: Any, touched: int) -> None:
+    """Do the same to the scores of the block's rows, and to the steps it has made."""
+    classes = ahead.shape[0]
+    for k in range(classes):
+        if c < 0 or k == c:
+            for r in range(ahead.shape[1]):
+                ahead[k, r] *= scale
+            for r in range(touched):
+                moves[r, classes + k] -= shadow * moves[r, k]
+                moves[r, k] *= scale
 
 
 @compiled

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
 from rosenblatt.passes.contest import best_rival
-from rosenblatt.passes.kernel_block import Space
+from rosenblatt.passes.kernel_block import Space, fold
 from rosenblatt.passes.kernel_forget import (
     DEPENDENT,
     drop,
@@ -64,9 +64,9 @@ class Budget(NamedTuple):
 
 @compiled_for_rules
 def visit_block_on_budget(
-    rule: Any, block: BudgetBlock, space: Space, state: State, budget: Budget, first_row: int, first: int
-) -> int:
-    """Decide the visits from ``first`` on; return how many are done: fewer to have a scale folded.
+    rule: Any, block: BudgetBlock, space: Space, state: State, budget: Budget, first_row: int
+) -> None:
+    """Decide the visits of a block.
 
     All hypotheses decide on what they were when the visit began; then room is made, once, and all move.
     """
@@ -78,7 +78,7 @@ def visit_block_on_budget(
     joint = classes > hypotheses
     binary = classes == 1
     weight = 1.0
-    for t in range(first, visits.shape[0]):
+    for t in range(visits.shape[0]):
         p = visits[t]
         i = rows[p]
         slot = budget.slots[i]
@@ -101,11 +101,12 @@ def visit_block_on_budget(
             if y * score <= 0.0:
                 totals.mistakes += 1
             size = 2.0 * x_sqnorm if joint else x_sqnorm
-            shrink, tau = step(rule, Seen(score, y, size, own.sqnorm, own.updates, totals.clock))
+            shrink, tau = step(rule, Seen(score, y, size, own.sqnorm, own.updates, totals.clock, False))
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink
                 own.decay *= shrink
                 own.scale *= shrink
+                _keep_in_range(own, -1 if joint else c, W, A, budget)  # before the step: it may be zero
             moves[c] = weight * tau * y
             moved += weight * (tau != 0.0)
         projected = False
@@ -135,7 +136,6 @@ def visit_block_on_budget(
                     named(slot, i, p, first_row, x_sqnorm, budget)
             if not projected:
                 budget.since[slot] = budget.counts[2]
-        fold = False
         for c in range(hypotheses):
             own = running[c]
             if moves[c] != 0.0:
@@ -148,11 +148,15 @@ def visit_block_on_budget(
                     _add(W, A, own, up, rivals[c], slot, moves[c], budget)
             own.decay = 1.0
             own.shadow += weight * own.scale
-            fold = fold or not SMALLEST_SCALE < own.scale < LARGEST_SCALE
+            _keep_in_range(own, -1 if joint else c, W, A, budget)
         totals.clock += weight
-        if fold:
-            return t + 1
-    return visits.shape[0]
+
+
+@compiled
+def _keep_in_range(own: Any, c: int, W: Any, A: Any, budget: Any) -> None:
+    if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:
+        fold(c, own.scale, own.shadow, W, A, budget.counts[0])
+        own.scale, own.shadow = 1.0, 0.0
 
 
 @compiled

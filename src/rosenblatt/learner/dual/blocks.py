@@ -11,9 +11,8 @@ from rosenblatt.learner.dual.errand import Errand
 from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.scorebook import Part, ScoreBook
 from rosenblatt.learner.dual.space import FeatureSpace
-from rosenblatt.passes.kernel_block import Block, Log, Space, visit_block
+from rosenblatt.passes.kernel_block import FOLD, Block, Log, Space, visit_block
 from rosenblatt.passes.records import ENTRY, State, Visits
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 ROWS_HERE, ROWS_THERE = 512, 2048  # in one block: a device rather takes fewer, larger steps
 MOST_VISITS = 1 << 16  # in one block
 LINES_AT_ONCE = 4096  # visits that a ledger makes room for
+FOLDS_AT_ONCE = 64
 
 
 class Data(NamedTuple):
@@ -129,7 +129,7 @@ def _decide(
     log: Log,
     book: ScoreBook | None,
 ) -> None:
-    """Run the compiled loop over a block; the ledger is written and scales are folded on the way."""
+    """Run the compiled loop over a block; the ledger is written, and the book follows when scales are folded."""
     classes, shown = learner.W.shape[0], part.shown
     labels = data.labels[shown]
     truth = labels if classes > 1 else 2 * labels - 1
@@ -147,20 +147,23 @@ def _decide(
         if learner.ledger is not None:
             learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
             learner.totals["written"] = 0
-        if not _in_range(learner.running["scale"]).all():
-            _fold(learner, book, block, log)
+        if book is not None:
+            for c, scale, shadow in log.folds[: log.counts[3]].tolist():
+                book.fold(c, scale, shadow)
+        log.counts[3] = 0
 
 
 def _new_log(learner: "DualLearner", data: Data) -> Log:
     rows = min(rows_at_once(learner), data.labels.size)
     born, touched, place = np.full((3, rows), -1)
-    moves, counts = np.zeros((rows, 2 * learner.W.shape[0])), np.array([learner.n_support, 0, 0])
-    return Log(slots_of(learner, data), born, touched, place, moves, counts)
+    moves, counts = np.zeros((rows, 2 * learner.W.shape[0])), np.array([learner.n_support, 0, 0, 0])
+    folds = np.empty(FOLDS_AT_ONCE + learner.running.size, FOLD)
+    return Log(slots_of(learner, data), born, touched, place, moves, counts, folds)
 
 
 def _take_up(learner: "DualLearner", data: Data, part: Part, log: Log) -> None:
     """Name the rows that became support rows, in the order they did, and leave the log blank."""
-    born, touched = log.counts[1:]
+    born, touched = log.counts[1:3]
     if born:
         new = part.shown[log.born[:born]] + data.first_row
         learner.support_rows = np.concatenate([learner.support_rows, new])
@@ -176,18 +179,6 @@ def _remember(learner: "DualLearner", data: Data) -> None:
     new = learner.support_rows[len(learner.support) :] - data.first_row
     if new.size:
         learner.support.add(learner.unstarted().kept(data.X, new, data.first_row))
-
-
-def _in_range(scale: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.asarray((scale > SMALLEST_SCALE) & (scale < LARGEST_SCALE))
-
-
-def _fold(learner: "DualLearner", book: ScoreBook | None, block: Block, log: Log) -> None:
-    scale = learner.running["scale"]
-    for h in np.flatnonzero(~_in_range(scale)):  # the scores ahead are of W, and are multiplied as it is
-        own = slice(None) if learner.joint else slice(h, h + 1)
-        block.scores[own] *= scale[h]
-    learner.fold(book, log.moves[: log.counts[2]])
 
 
 _NO_LEDGER = np.empty(0, ENTRY)

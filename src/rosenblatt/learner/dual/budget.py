@@ -64,15 +64,8 @@ class BudgetPass:
                 beside = arrays.fetch("beside", space.values(part.rows, support))
             block = BudgetBlock(part.visits, part.weight, part.shown, truth[part.shown], beside, gram)
             budget.home[:] = -1
-            first = 0
-            while first < part.visits.size:
-                state = State(
-                    learner.W[:, :room], learner.A[:, :room], learner.running, scores, learner.totals
-                )
-                first = visit_block_on_budget(
-                    learner.rule, block, in_space, state, budget, data.first_row, first
-                )
-                learner.fold()
+            state = State(learner.W[:, :room], learner.A[:, :room], learner.running, scores, learner.totals)
+            visit_block_on_budget(learner.rule, block, in_space, state, budget, data.first_row)
             self._store(learner, data, part.shown, budget)
 
     def _slots(self, learner: "DualLearner", data: Data) -> Budget:

@@ -166,7 +166,8 @@ class DualLearner(DualState):
             if stop:
                 break
         if book is not None:
-            book.settle()
+            with self.unstarted().arrays.exact_products():
+                book.settle()
         self.rows_seen = max(self.rows_seen, data.first_row + n)
         take_stock(self, data, book, weight, stock)
 

@@ -1,18 +1,13 @@
 """What a kernel learner knows: coefficients of support rows, running scalars, classes, and room for new ones."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rosenblatt.learner.dual.arrays import Arrays
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
-from rosenblatt.learner.dual.scorebook import ScoreBook, fold_columns
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.ledger import widened
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
 
 
 class DualState(LearnerState):
@@ -53,20 +48,3 @@ class DualState(LearnerState):
         if self.space is None or not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")
         return self.space
-
-    def fold(self, *followers: ScoreBook | NDArray[Any] | None) -> None:
-        """Make scales that left their range one again; what holds scores or steps of ``W`` and ``A`` follows."""
-        for h in range(self.running.size):
-            scale, shadow = float(self.running["scale"][h]), float(self.running["shadow"][h])
-            if SMALLEST_SCALE < scale < LARGEST_SCALE:
-                continue
-            c = -1 if self.joint else h
-            own = slice(None) if self.joint else slice(h, h + 1)
-            self.A[own] -= shadow * self.W[own]
-            self.W[own] *= scale
-            self.running["scale"][h], self.running["shadow"][h] = 1.0, 0.0
-            for follower in followers:
-                if isinstance(follower, ScoreBook):
-                    follower.fold(c, scale, shadow)
-                elif follower is not None:
-                    fold_columns(follower, c, scale, shadow)

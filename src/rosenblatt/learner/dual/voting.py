@@ -73,18 +73,43 @@ def _told_there(
     return told
 
 
+def unbroken(decay: NDArray[np.float64], most: int) -> list[slice]:
+    """Cut lines into parts of at most so many, within which decays can be undone: none ends in zero, or without end.
+
+    The decay of the first line of a part is not among them.
+
+    >>> unbroken(np.array([0.0, 1.0, 0.0, 0.5, 0.5]), 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    if (decay == 1.0).all():
+        return list(cut(decay.size, most))
+    starts, product = [0], 1.0
+    for line, factor in enumerate(decay.tolist()):
+        product = product * factor if line > starts[-1] else 1.0
+        if line - starts[-1] == most or not 1e-100 < product < 1e100:
+            starts.append(line)
+            product = 1.0
+    return [slice(*ends) for ends in zip(starts, [*starts[1:], decay.size], strict=True)]
+
+
+def _shrunk(decay: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the decay of a part's first line, and the product of those after it up to each."""
+    return float(decay[0]), np.cumprod(np.concatenate([[1.0], decay[1:]]))
+
+
 def _signs_there(space: FeatureSpace, values: Any, entries: Any, slots: Any, clock: float) -> Any:
     arrays, xp = space.arrays, space.arrays.xp
     lived = arrays.put(np.diff(np.append(entries["clock"], clock)), "float64")  # of what each line made
-    shrunk = [np.cumprod(entries["decay"][part]) for part in cut(slots.size, LINES_THERE)]
+    parts = unbroken(entries["decay"], LINES_THERE)
+    shrunk = [_shrunk(entries["decay"][part]) for part in parts] if slots.size else []
     # A positive factor changes no sign: undo the decays of a part, line by line.
-    steps = arrays.put(entries["tau"] / np.concatenate([*shrunk, np.empty(0)]), "float64")
+    steps = arrays.put(entries["tau"] / np.concatenate([*(own for _, own in shrunk), np.empty(0)]), "float64")
     index = arrays.put(slots, "int64")
     score = arrays.put(np.zeros(values.shape[1]), "float64")
     told = arrays.put(np.zeros(values.shape[1]), "float64")
-    for part, decays in zip(cut(slots.size, LINES_THERE), shrunk, strict=True):
+    for part, (first, decays) in zip(parts, shrunk, strict=False):
         moves = xp.asarray(arrays.rows(values, index[part]), dtype=xp.float64) * steps[part][:, None]
-        after = arrays.running_sum(moves) + score[None, :]
+        after = arrays.running_sum(moves) + (first * score)[None, :]
         told = told + lived[part] @ xp.sign(after)
         score = after[-1, :] * float(decays[-1])
     return told
@@ -98,16 +123,15 @@ def _joint_there(
     lived = np.diff(np.append(entries["clock"], clock))
     score = arrays.put(np.zeros((classes, n)), "float64")
     told = arrays.put(np.zeros((classes, n)), "float64")
-    for lo in range(0, slots.size, LINES_THERE // 16):
-        part = slice(lo, lo + LINES_THERE // 16)
-        shrunk = np.cumprod(entries["decay"][part])
+    for part in unbroken(entries["decay"], LINES_THERE // 16) if slots.size else ():
+        first, shrunk = _shrunk(entries["decay"][part])
         steps = entries["tau"][part] / shrunk
         sides = np.zeros((steps.size, classes))
         sides[np.arange(steps.size), entries["up"][part]] = steps
         sides[np.arange(steps.size), entries["down"][part]] = -steps
         moves = xp.asarray(arrays.rows(values, slots[part]), dtype=xp.float64)
         spread = moves[:, None, :] * arrays.put(sides, "float64")[:, :, None]  # (lines, classes, rows)
-        after = arrays.running_sum(spread) + score[None, :, :]
+        after = arrays.running_sum(spread) + (first * score)[None, :, :]
         highest = xp.amax(after, axis=1) if hasattr(xp, "amax") else xp.max(after, axis=1)
         ahead = xp.asarray(after == highest[:, None, :], dtype=xp.float64)
         alone = xp.asarray(xp.sum(ahead, axis=1) == 1.0, dtype=xp.float64)
