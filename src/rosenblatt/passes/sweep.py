@@ -87,15 +87,21 @@ def sweep(
     weight = 1.0
     made = order.shape[0]
     ahead = rows_ahead(values, labels.shape[0])
+    in_line = min(ahead, 2)
     for t in range(order.shape[0]):
         if keep and ledger.shape[0] - written < hypotheses:
             made = t
             break
         i = order[t]
-        # Rows in line come by themselves.
-        if t + ahead < order.shape[0] and order[t + ahead] != i + np.uint64(ahead):
-            prefetch_row(values, indices, starts, order[t + ahead], width)
-            touch(labels, order[t + ahead], NEAR)  # every step waits for its label
+        if t + ahead < order.shape[0]:
+            scattered = order[t + ahead] != i + np.uint64(ahead)
+            if scattered:
+                touch(labels, order[t + ahead], NEAR)  # every step waits for its label
+            # Rows in line come by themselves, sparse ones a little late. Scattered ones are asked for twice: a
+            # processor that waits for many lines of memory drops what more it is asked for.
+            for again in range(2 if scattered else 0 if indices is None else 1):
+                later = ahead >> again if scattered else in_line
+                prefetch_row(values, indices, starts, order[t + later], width)
         if weighted:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, rows_of_weights, width, W, scores)
