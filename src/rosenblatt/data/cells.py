@@ -1,5 +1,7 @@
 """Where in its line a cell of delimited text stands: asked only when something is wrong with it."""
 
+from itertools import accumulate
+
 QUOTE = 34
 
 
@@ -9,6 +11,9 @@ def cell_starts(line: bytes, separator: str) -> list[int]:
     >>> cell_starts(b'1, 2,"x,y",4', ",")
     [0, 3, 5, 11]
     """
+    if QUOTE not in line:
+        lengths = [len(cell) + 1 for cell in line.split(separator.encode())]
+        return _stepped_over_spaces(line, [0, *accumulate(lengths[:-1])], separator)
     starts = [0]
     quoted = False
     for at, byte in enumerate(line):
@@ -16,6 +21,10 @@ def cell_starts(line: bytes, separator: str) -> list[int]:
             quoted = not quoted
         elif byte == ord(separator) and not quoted:
             starts.append(at + 1)
+    return _stepped_over_spaces(line, starts, separator)
+
+
+def _stepped_over_spaces(line: bytes, starts: list[int], separator: str) -> list[int]:
     spaces = b" " if separator == "\t" else b" \t"
     ends = [*(start - 1 for start in starts[1:]), len(line)]
     cells = [line[start:end] for start, end in zip(starts, ends, strict=True)]

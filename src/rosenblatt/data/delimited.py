@@ -6,6 +6,7 @@ line and no other, and every row knows its line.
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,14 +75,19 @@ class Rows(NamedTuple):
             source = Block(source[0].first_line + by, source[0].text), source[1]
         return self._replace(lines=self.lines + by, bad=bad, source=source)
 
-    def bad_row(self, row: int, reason: str, name: str | None) -> BadRow:
-        """Return a row as a bad one, because of what is wrong with its cell in the column of this name."""
-        line = int(self.lines[row])
-        if self.source is None or name is None:
-            return BadRow(line, reason)
+    def bad_rows(self, told: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
+        """Return rows as bad ones: each because of what is wrong with its cell in the column of a name."""
+        if self.source is None or not told:
+            return [BadRow(int(self.lines[row]), reason) for row, reason, _ in told]
         block, header = self.source
-        text = block.text.split(b"\n", line - block.first_line + 1)[line - block.first_line]
-        return BadRow(line, reason, column_of_cell(text, header.separator, header.names.index(name)))
+        texts = block.text.split(b"\n")
+        found = []
+        for row, reason, name in told:
+            line = int(self.lines[row])
+            text, place = texts[line - block.first_line], None if name is None else header.names.index(name)
+            column = 0 if place is None else column_of_cell(text, header.separator, place)
+            found.append(BadRow(line, reason, column))
+        return found
 
 
 def read_header(

@@ -32,4 +32,5 @@ def encode_rows(rows: Rows, schema: TableSchema, labelled: bool) -> Encoded:
 
 def bad_rows(rows: Rows, found: Encoded) -> list[BadRow]:
     """Return what is wrong with the lines and the values of rows, in order."""
-    return sorted(rows.bad + [rows.bad_row(row, reason, found.cells.get(row)) for row, reason in found.bad])
+    told = [(row, reason, found.cells.get(row)) for row, reason in found.bad]
+    return sorted(rows.bad + rows.bad_rows(told))

@@ -1,5 +1,6 @@
 """What a column may be, by the values seen so far: numeric, discrete or text."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,14 +94,42 @@ def numbers(column: Any) -> NDArray[np.float64]:
         return column
     if column.type != pa.string():
         return as_numpy(column.cast(pa.float64()))
-    try:
-        column[:20].cast(pa.float64())  # a cast that fails is slow: fail early
-        values = as_numpy(column.cast(pa.float64()))
-    except pa.ArrowInvalid:
-        texts, codes = distinct(column)
-        found = [number(text) for text in texts]
-        values = np.array([np.nan if value is None else value for value in found])[codes]
-    return np.asarray(values, dtype=np.float64)
+    for read in (_cast, _cast_where_not_missing):
+        try:
+            read(column[:20])  # a cast that fails is slow: fail early
+            return read(column)
+        except pa.ArrowInvalid:
+            continue
+    texts, codes = distinct(column)
+    found = [number(text) for text in texts]
+    return np.array([np.nan if value is None else value for value in found])[codes]
+
+
+def _cast(column: Any) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    return as_numpy(column.cast(pa.float64()))
+
+
+def _cast_where_not_missing(column: Any) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = pc.is_in(column, _missing())
+    values = pc.if_else(missing, pa.nulls(1, pa.string())[0], column).cast(pa.float64())
+    found = np.full(len(column), np.nan)
+    found[as_numpy(missing.cast(pa.int8())) == 0] = as_numpy(values.drop_null())
+    return found
+
+
+@cache
+def _missing() -> Any:
+    """Return what missing values look like as Arrow has it; made by hand, for pa.array would import pandas."""
+    import pyarrow as pa
+
+    ends = np.cumsum([0, *(len(text) for text in MISSING)]).astype(np.int32)
+    parts = [None, pa.py_buffer(ends), pa.py_buffer("".join(MISSING).encode())]
+    return pa.Array.from_buffers(pa.string(), len(MISSING), parts)
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

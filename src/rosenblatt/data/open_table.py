@@ -81,7 +81,8 @@ class OpenTableExamples(Examples):
         for name in source.names:
             if name != self._target:
                 self._features(name, rows.columns[name], entries, bad)
-        self._pass_over(BadLine(source.path, *rows.bad_row(row, *told)) for row, told in bad.items())
+        told = [(row, reason, name) for row, (reason, name) in bad.items()]
+        self._pass_over(BadLine(source.path, *one) for one in rows.bad_rows(told))
         X = self._sparse(entries, rows.lines.size)
         if not bad:
             return Batch(X, y, rows.lines)
