@@ -5,7 +5,7 @@
 benchmarks/freund_schapire.py FOLDER [DEVICE] [DEGREES] [ORDERS]`` with MNIST's four files in FOLDER, all passes. As in
 the paper: raw pixel values, random order, one class against the rest. With ORDERS above one, the spread over so many
 random orders is told beside their numbers. Most of the work is degree 1, which never comes to rest; on one H200 all six
-degrees take a quarter of a minute.
+degrees take ten seconds.
 """
 
 import contextlib
