@@ -61,11 +61,18 @@ def test_no_hard_margin_names_the_culprits():
         hard_margin([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
 
 
-def test_a_margin_too_thin_is_said_to_be_one():
+def test_a_thin_margin_among_large_numbers_is_found():
     data = read_all("sample:breast-cancer")
-    assert isinstance(separability(data.X, data.y), Separable)
+    best = hard_margin(data.X, data.y, penalise_intercept=False)
+    assert margin(data.X, data.y, best.w, best.b) == pytest.approx(best.margin, rel=1e-3)
+    assert 0 < best.margin <= best.upper <= 1.01 * best.margin < 1e-4
+
+
+def test_a_margin_too_thin_is_said_to_be_one():
+    X, y = np.array([[1e8, 1.0], [1e8 + 2.0**-26, 1.0], [-3.0, 5e7]]), [0, 1, 1]
+    assert isinstance(separability(X, y), Separable)
     with pytest.raises(ValueError, match="separable, by a margin too thin"):
-        hard_margin(data.X, data.y, penalise_intercept=False)
+        hard_margin(X, y, penalise_intercept=False)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -129,7 +129,7 @@ def _between_hulls(examples: Examples, tolerance: float, clock: Clock) -> HardMa
     """Let the always-one feature grow until the bias costs nothing, then solve for the support it shows."""
     size = math.sqrt(float(row_sqnorms(examples.X).max()) + 1.0)
     best: HardMargin | None = None
-    for growth in (4, 7, 10, 13):
+    for growth in (0, 4, 7, 10, 13):  # thin margins are lost in the rounding of a large one
         cone = Cone(examples, kept=True, bias_exponent=math.frexp(size)[1] + growth)
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
         if not point.separates:
