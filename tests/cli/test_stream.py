@@ -119,6 +119,12 @@ def test_reports_of_a_stream_tell_how_far_it_is(tmp_path):
     assert "rows/s" in shown
 
 
+def test_a_stream_through_a_pipe_counts_its_own_bytes_and_no_others(tmp_path):
+    text = as_lines(events(40))
+    report = run("stream", "-", "--target", "label", "--json", stdin=text)
+    assert json.loads(report.stdout.splitlines()[-1])["bytes"] == len(text)
+
+
 def test_bad_lines_stop_a_stream_or_are_listed(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 0}\n{"x": }\n{"x": 2, "y": 1}\n')
     result = run("stream", tmp_path / "a.jsonl", "--target", "y", code=2)

@@ -6,6 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+STANDARD_INPUT = "-"
+UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+
 
 class Progress:
     """Words beside a bar while something runs; it leaves nothing behind."""
@@ -52,7 +55,8 @@ class Meter:
 
     def __init__(self, source: str) -> None:
         self.bytes_of = _size_of(source)
-        self._before = _bytes_read()
+        self._bytes_read = _taken if source == STANDARD_INPUT else _bytes_read
+        self._before = self._bytes_read()
         self._started = self._last = time.perf_counter()
         self._rows = 0
 
@@ -62,7 +66,7 @@ class Meter:
         The rate is that of the rows since the last time; the time left is that of all passes, at most.
         """
         now = time.perf_counter()
-        seen = None if self._before is None else (_bytes_read() or 0) - self._before
+        seen = None if self._before is None else (self._bytes_read() or 0) - self._before
         if seen is not None and self.bytes_of is not None:
             seen = min(seen, self.bytes_of)
         rate = (rows - self._rows) / max(now - self._last, 1e-9)
@@ -94,7 +98,8 @@ def in_words(told: dict[str, Any]) -> str:
     """
     words = [f"{told['rows_per_second']:,} rows/s"]
     if told["bytes"] is not None:
-        unit, size = ("GB", 1e9) if (told["bytes_of"] or told["bytes"]) >= 1e9 else ("MB", 1e6)
+        all_of_it = told["bytes_of"] or told["bytes"]
+        unit, size = next((unit for unit in UNITS if all_of_it >= unit[1]), UNITS[-1])
         of = "" if told["bytes_of"] is None else f" of {told['bytes_of'] / size:.1f}"
         words.append(f"{told['bytes'] / size:.1f}{of} {unit}")
     if told["seconds_left"] is not None:
@@ -110,11 +115,18 @@ def _bytes_read() -> int | None:
         return None
 
 
+def _taken() -> int | None:
+    """How many bytes of standard input, unpacked, were read."""
+    from rosenblatt.data.standard_input import standard_input
+
+    return standard_input().taken
+
+
 def _size_of(source: str) -> int | None:
     """Return the bytes of a source's files; None of standard input, a folder or a sample."""
     from rosenblatt.data.sources import paths_of
 
-    if source == "-" or source.startswith("sample:"):
+    if source == STANDARD_INPUT or source.startswith("sample:"):
         return None
     paths = [Path(path) for path in paths_of(source)]
     return sum(path.stat().st_size for path in paths) if all(path.is_file() for path in paths) else None

@@ -25,6 +25,7 @@ class StandardInput:
         self._stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self.packing: str | None = None
         self._head: bytes | None = None
+        self.taken = 0  # bytes, unpacked, that readers took
         self._passed = False  # something after the head has been read
         self._kept: Any = None
 
@@ -97,6 +98,7 @@ class _FromHead(io.RawIOBase):
         n = min(len(buffer), len(self._left))
         buffer[:n] = self._left[:n]
         self._left = self._left[n:]
+        self._source.taken += n
         return n
 
 
