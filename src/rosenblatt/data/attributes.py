@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
-from rosenblatt.data.kinds import MISSING, Kind, are_int64, as_numpy, distinct, number, numbers, taken
+from rosenblatt.data.kinds import Kind, are_int64, as_numpy, distinct, number, numbers, taken
 from rosenblatt.data.scales import Scales
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Column, LabelKind, TableSchema
 from rosenblatt.data.words import Words, count_words
 
@@ -147,7 +148,7 @@ def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.
     for place, name in enumerate(names):
         values[:, place] = numbers(columns[name])
         for row in np.flatnonzero(~np.isfinite(values[:, place])).tolist():
-            bad.setdefault(row, (f"column {name!r} {_not_a_number(columns[name][row].as_py())}", name))
+            bad.setdefault(row, (f"column {name!r} {not_a_number(columns[name][row].as_py())}", name))
     return values, bad
 
 
@@ -160,7 +161,8 @@ def scaled(numeric: NDArray[np.float64], schema: TableSchema) -> NDArray[np.floa
     return numeric
 
 
-def _not_a_number(value: Any) -> str:
+def not_a_number(value: Any) -> str:
+    """Say what is wrong with a value that should be a finite number."""
     text = "" if value is None else str(value)
     if text in MISSING:
         told = f" ({shown(text)})" if text else ""
@@ -183,7 +185,7 @@ def _labels(column: Any, name: str, kind: LabelKind, bad: Bad) -> NDArray[Any]:
         return np.array(texts, dtype=np.str_)[codes]
     values = numbers(column)
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
-        bad.setdefault(row, (f"the target {name!r} {_not_a_number(column[row].as_py())}", name))
+        bad.setdefault(row, (f"the target {name!r} {not_a_number(column[row].as_py())}", name))
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return as_numpy(column.cast(pa.int64()))  # too long for a float64
     return values

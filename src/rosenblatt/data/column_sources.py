@@ -83,6 +83,8 @@ class DelimitedSource:
             columns = {name: found.values[:, k] for k, name in enumerate(names[:side_by_side])}
             columns |= {name: found.others[k] for k, name in enumerate(names[side_by_side:])}
             rows = Rows(columns, found.lines, [], found.values)
+            if found.missing:
+                rows = rows._replace(source=(Block(0, bytes(text)), self.header), any_missing=True)
             return found.n_lines, rows, then(rows)
 
         line = self.header.line + 1

@@ -66,6 +66,7 @@ class Rows(NamedTuple):
     bad: list[BadRow]  # the others
     numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
     source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
+    any_missing: bool = False  # among the numbers
 
     def moved(self, by: int) -> "Rows":
         """Return the rows, as many lines later."""

@@ -1,10 +1,12 @@
 """Rows of a table as examples by a schema: through its columns, or straight from a block of plain numbers."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rosenblatt.data.attributes import Encoded, encode, scaled
+from rosenblatt.data.attributes import Encoded, encode, not_a_number, scaled
 from rosenblatt.data.batch import as_written
 from rosenblatt.data.delimited import BadRow, Rows
 from rosenblatt.data.schema import TableSchema
@@ -22,12 +24,36 @@ def encode_rows(rows: Rows, schema: TableSchema, labelled: bool) -> Encoded:
     """Encode rows as :func:`encode` does; a block of numbers is taken as it is."""
     if rows.numbers is None:
         return encode(rows.columns, schema, labelled)
-    y = None
-    if labelled and schema.target is not None:
-        y = rows.columns[schema.target]
-        y = as_written(y) if schema.labels == "integer" else y
+    X, y = rows.numbers, rows.columns[schema.target] if labelled and schema.target is not None else None
     every = np.arange(rows.lines.size)
-    return Encoded(scaled(rows.numbers, schema), y, every, [], Counter(), {})
+    bad: dict[int, tuple[str, str]] = {}
+    if rows.any_missing:
+        bad = _missing(rows, schema, y)
+        every = np.delete(every, list(bad))
+        X, y = X[every], None if y is None else y[every]
+    y = as_written(y) if y is not None and schema.labels == "integer" else y
+    told = [(row, reason) for row, (reason, _) in bad.items()]
+    return Encoded(
+        scaled(X, schema), y, every, told, Counter(), {row: name for row, (_, name) in bad.items()}
+    )
+
+
+def _missing(rows: Rows, schema: TableSchema, y: Any) -> dict[int, tuple[str, str]]:
+    """Return what is wrong with rows of numbers where some are missing, and in which column."""
+    assert rows.source is not None
+    assert rows.numbers is not None
+    block, header = rows.source
+    texts = block.text.split(b"\n")
+    names = [column.name for column in schema.columns]
+    wrong: NDArray[np.bool_] = np.isnan(rows.numbers)
+    lost: NDArray[np.bool_] = np.asarray(wrong.any(axis=1))
+    bad = {}
+    for row in np.flatnonzero(lost if y is None else lost | np.isnan(y)).tolist():
+        name = names[int(wrong[row].argmax())] if lost[row] else str(schema.target)
+        cells = texts[int(rows.lines[row]) - block.first_line].split(header.separator.encode())
+        value = not_a_number(cells[header.names.index(name)].decode().strip())
+        bad[row] = f"{'column' if lost[row] else 'the target'} {name!r} {value}", name
+    return bad
 
 
 def bad_rows(rows: Rows, found: Encoded) -> list[BadRow]:

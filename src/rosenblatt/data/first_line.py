@@ -11,8 +11,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.kinds import MISSING, number
+from rosenblatt.data.kinds import number
 from rosenblatt.data.lines import blocks_of_lines, first_text_line
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.words import looks_like_text
 
 SEPARATORS = ",\t;"

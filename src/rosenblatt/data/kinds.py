@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.words import looks_like_text
 
-MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "null", "NULL", "None"])
 TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
 
 
@@ -50,14 +50,15 @@ class Kind:
         return "integer" if self.all_integers else "number"
 
     def see(self, column: Any) -> None:
-        """Take in the values of a block: strings or numbers of Arrow's; numpy's or other plain numbers, all finite."""
+        """Take in the values of a block: strings or numbers of Arrow's; numpy's or other plain numbers."""
         if isinstance(column, PlainNumbers):
             self.any_value = True
             self.all_integers &= column.whole
             return
         if isinstance(column, np.ndarray):
-            self.any_value |= column.size > 0
-            self.all_integers = self.all_integers and bool((column == np.rint(column)).all())
+            there = column == column  # noqa: PLR0124 (a missing one is not even itself)
+            self.any_value |= bool(there.any())
+            self.all_integers = self.all_integers and bool(((column == np.rint(column)) | ~there).all())
             return
         if self._sampled < TEXT_ROWS:
             self._sample.append(column[: TEXT_ROWS - self._sampled])

@@ -15,9 +15,10 @@ from rosenblatt.data.batch import Batch, sparse_rows
 from rosenblatt.data.column_sources import ColumnSource
 from rosenblatt.data.delimited import Rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.kinds import MISSING, distinct, numbers
+from rosenblatt.data.kinds import distinct, numbers
 from rosenblatt.data.named import Vocabulary, labels_of
 from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.words import Words
 

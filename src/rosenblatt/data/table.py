@@ -62,7 +62,7 @@ class TableExamples(Examples):
     def _guessed_blocks(self, guess: TableSchema) -> Iterator[Batch]:
         for rows, found in self._encoded(guess, strings_first=False):
             whole = found.y is None or found.y.dtype == np.int64
-            if rows.numbers is None or (guess.labels == "integer" and not whole):
+            if rows.numbers is None or rows.any_missing or (guess.labels == "integer" and not whole):
                 raise SecondLook
             if found.rows.size:
                 yield Batch(found.X, found.y, rows.lines)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.data.kinds import MISSING, TEXT_ROWS, Kind, numbers
+from rosenblatt.data.kinds import TEXT_ROWS, Kind, numbers
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.data.words import Words, looks_like_text
 

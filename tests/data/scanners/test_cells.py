@@ -13,9 +13,7 @@ SHAPES = st.sampled_from(
     ["%.0f", "%.1f", "%.3f", "%.6f", "%.7f", "%.9f", "%.13f", "%.17g", "%.5e", "%d", "%08d", "+%d", "-%d"]
 )
 VALUES = st.floats(-2000, 2000, allow_nan=False).map(lambda x: round(x, 12))  # tiny ones are left to others
-ODD = st.sampled_from(
-    ["", ".", "-", "-.", "1.2.3", "1-2", "0x1", "1_0", "/", ":", "1..2", "--1", "1e", " ", "٣"]
-)
+ODD = st.sampled_from([".", "-", "-.", "1.2.3", "1-2", "0x1", "1_0", "/", ":", "1..2", "--1", "1e", "٣"])
 
 
 def rendered(shape, value):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import read_all
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.scanners.numbers import SKIPPED, scan_numbers
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -24,6 +25,12 @@ ODD = st.sampled_from(
     [
         b"",
         b"NA",
+        b" N/A ",
+        b"?",
+        b"NAN",
+        b"null",
+        b"nul",
+        b"None",
         b"x",
         b'"1"',
         b"nan",
@@ -43,6 +50,8 @@ ODD = st.sampled_from(
 def plain(cell):
     """Return the number in a cell that the scanner must read; ValueError where it must refuse."""
     cell = cell.strip(b" \t")
+    if cell.decode("latin-1") in MISSING:
+        return float("nan")
     if NUMBER.fullmatch(cell) is None or not abs(float(cell)) < 2.0**53:
         raise ValueError(cell)
     return float(cell)
@@ -71,9 +80,10 @@ def test_every_cell_is_read_as_python_reads_it(rows, odd, separator, end, follow
         assert found is None
     elif found is not None:  # it may leave hard decimals to others
         values = np.column_stack([found.values, found.others[0]])[: len(rows)]
+        assert found.missing == np.isnan(values).sum()
         assert values.tobytes() == np.array(expected).tobytes()
     else:
-        assert any(len(cell) > 17 or 0 < abs(float(cell)) < 1e-50 for row in rows for cell in row)
+        assert any(len(cell) > 17 or 0 < abs(plain(cell)) < 1e-50 for row in rows for cell in row)
 
 
 def test_blank_lines_are_no_rows_and_columns_may_be_skipped():
@@ -93,7 +103,7 @@ def test_ragged_and_quoted_lines_are_left_to_others(text):
 @given(
     st.lists(st.tuples(CELLS, CELLS, st.sampled_from([b"0", b"1", b"2.5"])), min_size=1, max_size=60),
     st.integers(300, 600),
-    st.none() | st.tuples(st.integers(0, 59), st.sampled_from([b"NA", b"x", b'"3"', b""])),
+    st.none() | st.tuples(st.integers(0, 59), st.sampled_from([b"NA", b"x", b'"3"', b"", b" ? "])),
 )
 def test_a_table_is_the_same_in_any_blocks(tmp_path_factory, rows, block_bytes, odd):
     """In one block it is read as strings; in several, blocks of plain numbers are scanned."""

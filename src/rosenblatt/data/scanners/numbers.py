@@ -1,7 +1,7 @@
-r"""A compiled scanner of tables of plain numbers: every cell a decimal, nothing quoted, nothing missing.
+r"""A compiled scanner of tables of plain numbers: every cell a decimal, or missing, nothing quoted.
 
-It either reads a whole block of lines or none of it: what is not so plain is left to a reader that knows quotes,
-missing values and text, and says what is wrong and where.
+It either reads a whole block of lines or none of it: what is not so plain is left to a reader that knows quotes and
+text, and says what is wrong and where.
 """
 
 from typing import Any, NamedTuple
@@ -13,10 +13,14 @@ from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.cells import ROOM, count_of, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.scanners.wide import WINDOW, not_digits
 
 SKIPPED = -1  # the slot of a column that is not wanted
 MOST_ODD = 4  # cells that are read together for one that is not, or it does not pay
+MISSING_WORDS = np.array(
+    [list(word.encode().ljust(5, b"\0")) for word in sorted(MISSING, reverse=True) if word], np.uint8
+)
 EXACT = 2.0**53  # integers from here on may need more than a float64
 
 
@@ -27,6 +31,7 @@ class NumberScan(NamedTuple):
     others: NDArray[np.float64]  # (columns, rows): the rest
     lines: NDArray[np.int64]  # offset of every row's line in the block, from 0
     n_lines: int  # of the block
+    missing: int  # values that are not there; they are not numbers
 
 
 def scan_numbers(
@@ -44,7 +49,9 @@ def scan_numbers(
     >>> found = scan_numbers(b"1,2.5,x\n-3, 4e1 ,y\n", ",", np.array([1, 0, SKIPPED]), 1)
     >>> found.values, found.others
     (array([[ 2.5], [40. ]]), array([[ 1., -3.]]))
-    >>> scan_numbers(b"1,2\n3,\n", ",", np.array([0, 1]), 2) is None
+    >>> scan_numbers(b"1,2\n3,\n", ",", np.array([0, 1]), 2).missing
+    1
+    >>> scan_numbers(b"1,2\n3,x\n", ",", np.array([0, 1]), 2) is None
     True
     """
     data = as_bytes(text)
@@ -53,9 +60,11 @@ def scan_numbers(
     values = room.take((n_lines, width), np.float64)
     others = np.empty((int(slots.max()) + 1 - width, n_lines))
     lines = np.empty(n_lines, np.int64)
-    found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines)
+    found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines, np.zeros(1, np.int64))
     rows = _scan(data, ord(separator), found, room.once(_desk))
-    return NumberScan(values[:rows], others[:, :rows], lines[:rows], n_lines) if rows >= 0 else None
+    if rows < 0:
+        return None
+    return NumberScan(values[:rows], others[:, :rows], lines[:rows], n_lines, int(found.missing[0]))
 
 
 class Found(NamedTuple):
@@ -66,6 +75,7 @@ class Found(NamedTuple):
     values: NDArray[np.float64]
     others: NDArray[np.float64]
     lines: NDArray[np.int64]
+    missing: NDArray[np.int64]  # one number: how many values were
 
 
 class Desk(NamedTuple):
@@ -170,7 +180,7 @@ def _odd_cells(text: Any, separator: int, found: Found, desk: Desk, first: Any) 
         if found.slots[ULL(column)] == SKIPPED:
             p, fine = _skip_cell(text, p, separator)
         else:
-            desk.numbers[k], p, fine = _blank_cell_blank(text, p, separator, last_window)
+            desk.numbers[k], p, fine = _blank_cell_blank(text, p, separator, last_window, found.missing)
         if not fine or p + ULL(at(text, p) == 13 and at(text, p + ONE) == 10) != end:
             return False
     return True
@@ -205,7 +215,7 @@ def _careful_line(text: Any, p: Any, separator: int, found: Found, row: int, lin
             if not fine:
                 return -1, p
         else:
-            number, p, fine = _blank_cell_blank(text, p, separator, last_window)
+            number, p, fine = _blank_cell_blank(text, p, separator, last_window, found.missing)
             if not fine:
                 return -1, p
             if slot < found.width:
@@ -224,12 +234,36 @@ def _careful_line(text: Any, p: Any, separator: int, found: Found, row: int, lin
     return row + 1, p + ONE
 
 
+@compiled
+def _missing_at(text: Any, p: Any, separator: int) -> int:
+    """Return how long what stands for a missing value at ``p`` is, -1 where nothing of the kind stands there."""
+    if at(text, p) == separator or at(text, p) == 10 or at(text, p) == 13:
+        return 0
+    for word in range(MISSING_WORDS.shape[0]):
+        length = 0
+        while MISSING_WORDS[word, length] != 0 and MISSING_WORDS[word, length] == at(text, p + ULL(length)):
+            length += 1
+        after = at(text, p + ULL(length))
+        ended = after in (separator, 10, 13, 32, 9)
+        if MISSING_WORDS[word, length] == 0 and ended:
+            return length
+    return -1
+
+
 @inlined
-def _blank_cell_blank(text: Any, p: Any, separator: int, last_window: Any) -> tuple[float, Any, bool]:
-    """Read a number that may have blanks around it."""
+def _blank_cell_blank(
+    text: Any, p: Any, separator: int, last_window: Any, missing: Any
+) -> tuple[float, Any, bool]:
+    """Read a number that may have blanks around it; a missing one is not a number, and counted."""
     if at(text, p) == 32 or at(text, p) == 9:
         p = _skip_blanks(text, p, separator)
+    start = p
     number, p, fine = _cell(text, p, last_window)
+    if not fine:
+        length = _missing_at(text, start, separator)
+        if length >= 0:
+            number, p, fine = np.nan, start + ULL(length), True
+            missing[0] += 1
     if at(text, p) == 32 or at(text, p) == 9:
         p = _skip_blanks(text, p, separator)
     return number, p, fine
