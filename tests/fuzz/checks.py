@@ -8,7 +8,8 @@ from tests.fuzz import plain
 from tests.fuzz.guard import Guarded
 
 from rosenblatt.data.delimited import Header, read_rows
-from rosenblatt.data.json_lines import BadValue, JsonExamples
+from rosenblatt.data.json_lines import JsonExamples
+from rosenblatt.data.json_places import BadValue
 from rosenblatt.data.kinds import numbers
 from rosenblatt.data.lines import Block
 from rosenblatt.data.scanners import libsvm, table_check, vw
@@ -123,18 +124,22 @@ class _Reader(JsonExamples):
 def check_jsonl(text):
     reader = _Reader()
     rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label"))
-    ours, refused = [], []
+    ours, refused, columns = [], [], []
     for offset, line in enumerate(text.split(b"\n")):
         if not line.strip():
             continue
         try:
             record = reader._record(offset, line)
-        except (BadValue, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        except BadValue as error:
+            columns.append(0 < error.column(line) <= len(line))
+            refused.append(offset)
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             refused.append(offset)
         else:
             ours.append((offset, (record.label, dict(record.features))))
     assert refused == bad
     assert ours == rows
+    assert all(columns)
 
 
 CHECKS = {"libsvm": check_libsvm, "vw": check_vw, "csv": check_csv, "jsonl": check_jsonl}

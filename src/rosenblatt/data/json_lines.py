@@ -12,6 +12,7 @@ from typing import Any
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.json_places import BadValue, GivenTwice
 from rosenblatt.data.lines import blocks_of_lines, first_text_line
 from rosenblatt.data.named import (
     Record,
@@ -31,10 +32,6 @@ USUAL_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
 
 
-class BadValue(ValueError):
-    """A value that cannot be a feature or a label; its text says why."""
-
-
 def flattened(
     record: Mapping[str, Any], text: Sequence[str] = (), words: Words | None = None
 ) -> dict[str, float]:
@@ -45,7 +42,11 @@ def flattened(
     """
     features: dict[str, float] = {}
     for key, value in record.items():
-        _flatten(key, value, features, text, words or Words(), 0)
+        try:
+            _flatten(key, value, features, text, words or Words(), 0)
+        except BadValue as error:
+            error.field = key
+            raise
     return features
 
 
@@ -82,9 +83,9 @@ def _finite(key: str, value: float) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise BadValue(f"{key!r} is a number too large for a float64") from None
+        raise BadValue(f"{key!r} is a number too large for a float64", key) from None
     if not isfinite(number):
-        raise BadValue(f"{key!r} is {value}, not a finite number")
+        raise BadValue(f"{key!r} is {value}, not a finite number", key)
     return number
 
 
@@ -148,7 +149,7 @@ class JsonExamples(Examples):
                 try:
                     yield self._record(number, line)
                 except BadValue as error:
-                    self._pass_over([BadLine(path, number, str(error))])
+                    self._pass_over([BadLine(path, number, str(error), error.column(line))])
                 except json.JSONDecodeError as error:
                     reason = f"not JSON: {error.msg}"
                     column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
@@ -157,7 +158,7 @@ class JsonExamples(Examples):
                     reason = "not UTF-8 text: convert the file to UTF-8"
                     self._pass_over([BadLine(path, number, reason, error.start + 1)])
                 except RecursionError:
-                    self._pass_over([BadLine(path, number, "not JSON: nested too deep")])
+                    self._pass_over([BadLine(path, number, "not JSON: nested too deep", 1)])
 
     def _record(self, number: int, line: bytes) -> Record:
         record = parsed(line)
@@ -177,7 +178,7 @@ def parsed(line: bytes) -> dict[str, Any]:
 
 
 def _no_constant(text: str) -> Any:
-    raise BadValue(f"{text} is not a finite number")
+    raise BadValue(f"{text} is not a finite number", word=text)
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -185,20 +186,20 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise BadValue(f"the field {twice!r} is given twice: keep one")
+        raise GivenTwice(f"the field {twice!r} is given twice: keep one", twice)
     return record
 
 
 def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
     value = record.get(target) if target is not None else None
     if value is None or value == "":
-        raise BadValue(f"no label: the field {target!r} is not there or empty")
+        raise BadValue(f"no label: the field {target!r} is not there or empty", target)
     if isinstance(value, list | dict):
-        raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text")
+        raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text", target)
     if kind == "text":
         return value if isinstance(value, str) else json.dumps(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadValue(f"the label {target!r} is {shown(str(value))}, but labels were numbers so far")
+        raise BadValue(f"the label {target!r} is {shown(str(value))}, but labels were numbers so far", target)
     return _finite(str(target), value)
 
 
