@@ -10,7 +10,7 @@ from tests.kernel.test_exact import whole_numbers
 
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.learner.dual.arrays import Arrays, to_numpy
-from rosenblatt.learner.dual.errand import Errand
+from rosenblatt.learner.dual.errand import MOST_RECORDINGS, Errand
 
 
 def errands(library, **options):
@@ -40,6 +40,16 @@ def test_an_errand_brings_what_the_function_says_every_time(library, recorded, a
         told, stays = pair[number % 2].run(index, steps)
         np.testing.assert_array_equal(told.arrived(), X[index] @ X.T @ steps)
         np.testing.assert_array_equal(to_numpy(stays), X[index])
+
+
+@pytest.mark.parametrize("library", [np.asarray, torch_here, torch_there])
+def test_sizes_without_end_are_not_all_recorded(library):
+    X, (errand, _) = errands(library, recorded=True)
+    steps = np.ones((200, 5))
+    for number in [*range(1, 40), *range(39, 0, -1), *range(1, 40)]:
+        told, _ = errand.run(np.arange(number), steps)
+        np.testing.assert_array_equal(told.arrived(), X[:number] @ X.T @ steps)
+    assert len(errand._recordings) <= MOST_RECORDINGS
 
 
 @pytest.mark.parametrize("library", [np.asarray, torch_here, torch_there])

@@ -10,6 +10,8 @@ from rosenblatt.learner.dual.arrays import Arrays, to_numpy
 from rosenblatt.learner.dual.crossing import Crossing, OnItsWay
 from rosenblatt.learner.dual.recording import Recording
 
+MOST_RECORDINGS = 8  # of one errand: each keeps room on the device for all that its work holds
+
 Work = Callable[..., tuple[Any, Any]]
 
 
@@ -45,12 +47,12 @@ class Errand:
             told, stays = self._work(*map(arrays.put, given, self._dtypes))
             return OnItsWay(np.ascontiguousarray(to_numpy(told))), stays
         shapes = tuple(array.shape for array in given)
-        if self._may_be_recorded and shapes in self._met:
-            if shapes not in self._recordings:
-                back = self._met[shapes]
-                self._recordings[shapes] = Recording(
-                    self._work, given, self._dtypes, arrays.device, self._aside, back
-                )
+        if shapes in self._met:
+            back = self._met.pop(shapes)
+            self._recordings[shapes] = Recording(
+                self._work, given, self._dtypes, arrays.device, self._aside, back
+            )
+        if shapes in self._recordings:
             return self._recordings[shapes].play(*given)
         there = [
             self._crossing.bring(str(k), array, dtype, arrays.device)
@@ -58,5 +60,6 @@ class Errand:
         ]
         told, stays = self._work(*there)
         sent = self._crossing.send("back", told)
-        self._met[shapes] = self._crossing.arrives_in("back", told)
+        if self._may_be_recorded and len(self._recordings) + len(self._met) < MOST_RECORDINGS:
+            self._met[shapes] = self._crossing.arrives_in("back", told)
         return sent, stays
