@@ -31,6 +31,7 @@ from rosenblatt.rules import Rosenblatt
 FEATURES, EPOCHS = 200, 3
 SEEDS = range(4)
 WIDE = 1_000_000
+ROUNDS = 5
 
 
 def main() -> None:
@@ -231,57 +232,95 @@ def overhead(name: str, engines: Any, asked: float) -> None:
 
 
 def against_spark() -> None:
-    """Spark's LogisticRegression against ours on Spark, on the same cached DataFrame, to the same accuracy on it."""
+    """Spark's LogisticRegression against ours on Spark: the same cached DataFrame, to the same accuracy on it.
+
+    Both times are of everything from the DataFrame to the model. They take turns; the best of each counts. Beside them:
+    one job that hands the rows to Python through Arrow and does nothing with them, which no fit here can undercut.
+    """
+    table = Ratios(
+        f"LogisticRegression on Spark, two cores, to the same accuracy (best of {ROUNDS}, in turns)"
+    )
+    with spark_session() as session, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, frame, X, y in (*made_for_spark(session), *real_for_spark(session)):
+            compare_on_spark(table, name, frame.persist(), X, y)
+            frame.unpersist()
+    table.show()
+
+
+def made_for_spark(session: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Round clouds, the best case of a quasi-Newton method: it needs some fifteen iterations."""
+    import pyarrow as pa
+    from pyspark.ml.functions import array_to_vector
+
     rows, width = 200_000, 100
     rng = np.random.default_rng(1)
     X = rng.standard_normal((rows, width))
     y = (X @ rng.standard_normal(width) + 3.0 * rng.standard_normal(rows) > 0).astype(np.float64)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), width).cast(pa.list_(pa.float64()))
+    frame = session.createDataFrame(pa.table({"values": lists, "label": pa.array(y)})).repartition(2)
+    yield "made, 200,000 × 100", frame.select(array_to_vector("values").alias("features"), "label"), X, y
+
+
+def real_for_spark(session: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    folder = data_folder()
+    if folder is None:
+        return
+    path = folder / "libsvm" / "a9a.gz"
+    train = read_all(path)
+    frame = session.read.format("libsvm").option("numFeatures", train.X.shape[1]).load(str(path))
+    frame = frame.repartition(2).selectExpr("double(label > 0) as label", "features")
+    yield "a9a, 32,561 × 123, sparse", frame, train.X, (train.y > 0).astype(np.float64)
+
+
+def compare_on_spark(table: Ratios, name: str, frame: Any, X: Any, y: Any) -> None:
+    import pyarrow as pa
+    from pyspark.ml.classification import LogisticRegression as Theirs
+    from pyspark.sql import functions as sf
+
     from rosenblatt.engines import fit_spark
 
-    table = Ratios("LogisticRegression on Spark, 200,000 × 100, two cores, to the same accuracy")
-    with spark_session() as session, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pyarrow as pa
-        from pyspark.ml.classification import LogisticRegression as Theirs
-        from pyspark.ml.functions import array_to_vector
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        yield pa.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in batches)]})
 
-        columns = {
-            "values": pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), width).cast(
-                pa.list_(pa.float64())
-            )
-        }
-        frame = session.createDataFrame(pa.table({**columns, "label": pa.array(y)})).repartition(2)
-        frame = frame.select(array_to_vector("values").alias("features"), "label").persist()
-        frame.count()
-        small = frame.sample(0.01, seed=0).coalesce(2).persist()
-        Theirs(maxIter=5).fit(
-            small
-        )  # both have run before: Java and numba have compiled, workers have started
-        fit_spark(LogisticRegression(max_iter=1), small, features="features")
+    def handed_over(frame: Any) -> None:
+        values = sf.unwrap_udt("features").getField("values").alias("values")
+        frame.select(values, "label").mapInArrow(count, "rows long").collect()
+
+    def ours(passes: int) -> Any:
+        return fit_spark(LogisticRegression(max_iter=passes), frame, features="features")
+
+    def timed(contestant: Any, given: Any) -> tuple[float, Any]:
         began = time.perf_counter()
-        theirs = Theirs(maxIter=100, regParam=0.0).fit(frame)
-        their_time = time.perf_counter() - began
-        theirs_right = float(((X @ theirs.coefficients.toArray() + theirs.intercept > 0) == (y > 0)).mean())
-        for passes in (1, 2, 3, 5, 10):
-            began = time.perf_counter()
-            ours = fit_spark(LogisticRegression(max_iter=passes), frame, features="features")
-            our_time = time.perf_counter() - began
-            ours_right = ours.score(X, y)
-            if ours_right >= theirs_right - 5e-4:
-                break
-        words = (
-            f"{our_time:.2f} s, {100 * ours_right:.2f}%",
-            f"{their_time:.2f} s, {100 * theirs_right:.2f}%",
-        )
-        table.add(f"whole fit, {passes} passes", *words, their_time / our_time, 5.0)
-        table.add(
-            "learning, data in place",
-            f"{sum(epoch.seconds for epoch in ours.mixing_.epochs):.2f} s",
-            f"{their_time:.2f} s",
-            their_time / sum(epoch.seconds for epoch in ours.mixing_.epochs),
-            5.0,
-        )
-    table.show()
+        made = contestant(given)
+        return time.perf_counter() - began, made
+
+    spark = Theirs(maxIter=100, regParam=0.0)
+    frame.count()  # cached, both find it there
+    theirs = spark.fit(frame)
+    aim = float(((X @ theirs.coefficients.toArray() + theirs.intercept > 0) == (y > 0)).mean())
+    passes, reached = 0, 0.0
+    while reached < aim - 5e-4 and passes < 10:  # both have run by then: Java and numba have compiled
+        passes += 1
+        reached = ours(passes).score(X, y)
+    spent = []
+    for _ in range(ROUNDS):
+        theirs_took, _ = timed(spark.fit, frame)
+        ours_took, model = timed(ours, passes)
+        floor, _ = timed(handed_over, frame)
+        spent.append((theirs_took, ours_took, floor, sum(epoch.seconds for epoch in model.mixing_.epochs)))
+    their_time, our_time, floor, learning = map(min, zip(*spent, strict=True))
+    what = f"{theirs.summary.totalIterations} iterations"
+    them = f"{their_time:.2f} s, {100 * aim:.2f}%"
+    table.add(
+        f"{name}: whole fit, {passes} passes",
+        f"{our_time:.2f} s, {100 * reached:.2f}%",
+        f"{them}, {what}",
+        their_time / our_time,
+        5.0,
+    )
+    table.add("  learning, rows in place", f"{learning:.2f} s", them, their_time / learning, 5.0)
+    table.add("  the rows to Python, nothing else", f"{floor:.2f} s", them, their_time / floor, 0.0)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from rosenblatt import (
     Perceptron,
 )
 from rosenblatt.engines import evaluate_dask, fit_dask, fit_local, predict_dask
-from rosenblatt.engines.dask_engine import DaskEngine
+from rosenblatt.engines.dask_engine import DaskEngine, NoWorkers
 from rosenblatt.engines.recipes import fit_on
 from rosenblatt.storage import load_learner
 
@@ -35,21 +35,48 @@ dd = pytest.importorskip("dask.dataframe")
 db = pytest.importorskip("dask.bag")
 
 
+SECONDS = 60  # that anything may take to start, on a machine with much else to do
+
+
+class Clusters:
+    """Two processes; others where a worker that was killed does not come back, as happens on a loaded machine."""
+
+    def __init__(self):
+        self.client = None
+
+    def two_workers(self):
+        for _ in range(3):
+            if self.client is None:
+                cluster = distributed.LocalCluster(
+                    n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+                )
+                self.client = distributed.Client(cluster, timeout=SECONDS)
+            try:
+                self.client.wait_for_workers(2, timeout=SECONDS)
+            except TimeoutError:
+                self.close()
+            else:
+                return self.client
+        pytest.fail(f"no Dask cluster with two workers within three times {SECONDS} s")
+
+    def close(self):
+        if self.client is not None:
+            cluster = self.client.cluster
+            self.client.close(timeout=SECONDS)
+            cluster.close(timeout=SECONDS)
+            self.client = None
+
+
 @pytest.fixture(scope="module")
-def cluster():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+def clusters():
+    every = Clusters()
+    yield every
+    every.close()
 
 
 @pytest.fixture
-def client(cluster):
-    cluster.wait_for_workers(2)  # the one that died in the test before is back
-    return cluster
+def client(clusters):
+    return clusters.two_workers()  # the one that died in the test before is back
 
 
 def arrays(X, y, rows=60):
@@ -272,3 +299,45 @@ def test_what_is_wrong_is_said_with_its_block(client):
     wide = [dask.delayed(X[:120]), dask.delayed(X[120:, :3])]
     with pytest.raises(ValueError, match="shard 1 has 3 features, but shard 0 has 5"):
         fit_dask(Perceptron(), wide, [dask.delayed(y[:120]), dask.delayed(y[120:])], client=client)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (np.array([True, False] * 120), [False, True]),
+        (pd.array([3, 1] * 120, dtype="Int64"), [1, 3]),
+        (pd.array(["no", "yes"] * 120, dtype="string"), ["no", "yes"]),
+    ],
+    ids=["booleans", "Int64", "strings"],
+)
+def test_labels_of_a_frame_are_what_they_are(client, labels, classes):
+    X, _ = noisy()
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(label=labels), npartitions=2)
+    here = fit_dask(Perceptron(max_iter=1), frame, "label", client=client)
+    assert here.classes_.tolist() == classes
+    assert here.classes_.dtype.kind != "O"
+
+
+def test_what_is_missing_in_a_frame_is_said(client):
+    X, y = noisy()
+    table = pd.DataFrame(X, columns=list("abcde")).assign(label=y.astype(object))
+    holes = table.assign(b=pd.array([*range(200), None, *range(39)], dtype="Int64"))
+    with pytest.raises(ValueError, match=r"block 1: X has the value nan in row 80, column 1"):
+        fit_dask(Perceptron(), dd.from_pandas(holes, npartitions=2), "label", client=client)
+    table.loc[130, "label"] = None
+    with pytest.raises(ValueError, match=r"block 1: y has no label in row 10"):
+        fit_dask(Perceptron(), dd.from_pandas(table, npartitions=2), "label", client=client)
+    days = [dask.delayed(np.array(["2024-01-01"] * 240, dtype="datetime64[D]"))]
+    with pytest.raises(ValueError, match="labels are numbers, booleans or strings"):
+        fit_dask(Perceptron(), [dask.delayed(X)], days, client=client)
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr("rosenblatt.engines.dask_engine.PATIENCE", 0.05)
+    monkeypatch.setattr("rosenblatt.engines.dask_engine.MOST_ALONE", 3)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as nobody,
+        distributed.Client(nobody) as client,
+        pytest.raises(NoWorkers, match="has had no worker for"),
+    ):
+        fit_dask(Perceptron(), *arrays(*noisy()), client=client)

@@ -1,6 +1,7 @@
 """``fit --engine``: the shards of files, one schema for all of them, checkpoints, and what is refused."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -127,9 +128,38 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         fit_local(Perceptron(), X, y, shards=2, checkpoint=kept)
     with pytest.raises(BadModel, match="another run: its rule"):
         fit_local(Perceptron("margin"), X, y, shards=3, checkpoint=kept)
+    with pytest.raises(BadModel, match="another run: its class_weight is None"):
+        fit_local(Perceptron(class_weight="balanced"), X, y, shards=3, checkpoint=kept)
+    with pytest.raises(BadModel, match=r"another run: its weight is 240\.0, here 480\.0"):
+        fit_local(Perceptron(), X, y, shards=3, checkpoint=kept, sample_weight=2.0)
+    with pytest.raises(BadModel, match="another run: its dtype"):
+        fit_local(Perceptron(), X.astype(np.float32), y, shards=3, checkpoint=kept)
     Perceptron().fit(X, y).save(kept)
     with pytest.raises(BadModel, match="not a checkpoint"):
         fit_local(Perceptron(), X, y, shards=3, checkpoint=kept)
+
+
+@pytest.mark.parametrize(
+    "labels", [[Decimal("1.5"), Decimal(2)], [1, 2.5], [True, False], ["b", "a"], [7, 8]]
+)
+def test_labels_that_are_objects_are_what_they_are(labels):
+    clf = fit_local(Perceptron(), [[1.0], [-1.0]], np.array(labels, dtype=object), shards=1)
+    assert clf.classes_.tolist() == sorted(labels)
+    assert clf.classes_.dtype.kind != "O"
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        ([None, "a"], "y has no label in row 0"),
+        (["a", float("nan")], "y has no label in row 1"),
+        (["a", 1], "labels of several types, int, str"),
+        ([1.0, float("inf")], "not finite"),
+    ],
+)
+def test_labels_that_cannot_be_are_refused(labels, why):
+    with pytest.raises(ValueError, match=why):
+        fit_local(Perceptron(), [[1.0], [2.0]], np.array(labels, dtype=object), shards=1)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -218,3 +219,135 @@ def test_what_is_wrong_is_said(spark, frame):
     assert (
         len(spark.sparkContext._jsc.getPersistentRDDs()) == 1
     )  # the frame of the tests, and nothing of ours
+
+
+# Shards in files beside the executors
+
+
+def files_of(spark):
+    """Return what runs of ours have beside the executors."""
+    return list(Path(spark.conf.get("spark.local.dir")).rglob("rosenblatt-*/*"))
+
+
+def test_shards_that_vanish_are_made_again(spark, frame):
+    X, y = noisy()
+    seen = []
+
+    def remove_some(epoch):
+        found = sorted(files_of(spark))
+        seen.append(len(found))
+        if epoch.number == 1:
+            shutil.rmtree(found[0])
+
+    here = fit_spark(Perceptron(max_iter=3), frame, features="array", tell=remove_some)
+    assert seen[0] == 4
+    same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
+    assert files_of(spark) == []
+
+
+def test_an_interrupted_run_leaves_nothing_behind(spark, frame):
+    def interrupt(epoch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_spark(Perceptron(), frame, features="array", tell=interrupt)
+    with pytest.raises(ValueError, match="the value nan"):
+        fit_spark(
+            Perceptron(),
+            frame.withColumn("array", sf.expr("array(if(b > 1, double('nan'), a))")),
+            features="array",
+        )
+    assert files_of(spark) == []
+    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == 1
+
+
+# Columns of every type
+
+
+@pytest.mark.parametrize(
+    ("label", "classes"),
+    [
+        ("label = 'a'", [False, True]),
+        ("cast(if(label = 'a', 1, 2) as decimal(5, 0))", [1, 2]),
+        ("cast(if(label = 'a', 0.5, 2) as decimal(5, 1))", [0.5, 2.0]),
+        ("cast(if(label = 'a', 1, 2) as tinyint)", [1, 2]),
+    ],
+)
+def test_labels_are_what_they_are(frame, label, classes):
+    told = frame.withColumn("label", sf.expr(label))
+    here = fit_spark(Perceptron(max_iter=1), told, features="array")
+    assert here.classes_.tolist() == classes
+    assert {row["prediction"] for row in transform_spark(here, told, features="array").collect()} <= set(
+        classes
+    )
+
+
+def test_decimals_and_names_with_dots_are_features_too(frame):
+    X, y = noisy()
+    odd = frame.select(sf.col("a").alias("a.b `c`"), sf.expr("cast(b as decimal(10, 2)) as b"), "label")
+    here = fit_spark(Perceptron(max_iter=1), odd)
+    same_learner(here.learner_, fit_local(Perceptron(max_iter=1), X[:, :2], y, shards=4).learner_)
+    assert here.feature_names_in_.tolist() == ["a.b `c`", "b"]
+    table = pd.DataFrame(X[:, :2], columns=["a.b `c`", "b"])
+    assert evaluate_spark(here, odd.select("label", "b", "`a.b ``c```")).accuracy == here.score(table, y)
+    both = fit_spark(make_pipeline(Attributes(), Perceptron(max_iter=1)), odd)
+    assert both[0].schema_.feature_names == ["a.b `c`", "b"]
+
+
+def test_a_map_is_read_by_the_names_that_the_model_knows(frame):
+    X, y = noisy()
+    here = fit_spark(Perceptron(max_iter=1), frame, features="named")
+    fewer = frame.withColumn("named", sf.expr("map('zebra', 7D, 'e', e, 'aardvark', 1D, 'b', b)"))
+    only = pd.DataFrame(np.where(np.isin(NAMES, ["b", "e"]), X, 0.0), columns=NAMES)
+    assert evaluate_spark(here, fewer, features="named").accuracy == here.score(only, y)
+    rows = transform_spark(here, fewer, features="named").select("prediction").collect()
+    assert [row["prediction"] for row in rows] == here.predict(only).tolist()
+
+
+def test_weights_count_and_nothing_may_weigh_in_a_partition(frame):
+    X, y = noisy()
+    numbered = frame.withColumn(
+        "weight", sf.expr("cast(if(spark_partition_id() = 0, 0, if(colour = 'red', 2, 1)) as decimal(3, 0))")
+    )
+    here = fit_spark(Perceptron(max_iter=1), numbered, features="array", weight="weight")
+    weight = np.where(np.arange(240) < 60, 0, np.where(np.arange(240) % 3, 2, 1))
+    there = fit_local(Perceptron(max_iter=1), X, y, shards=4, sample_weight=weight)
+    same_learner(here.learner_, there.learner_)
+    assert here.mixing_.shard_rows == (0, 60, 60, 60)
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "why"),
+    [
+        ({"label": "current_date()"}, {}, r"the label 'label' holds date"),
+        ({"label": "if(a > 0, label, null)"}, {}, r"partition \d: the label has no value in row \d+"),
+        ({"label": "if(a > 0, 1D, double('nan'))"}, {}, r"partition \d: y has a label that is not finite"),
+        ({"w": "'x'"}, {"weight": "w"}, "the weight 'w' holds string"),
+        ({"w": "if(a > 0, 1D, null)"}, {"weight": "w"}, "column 'weight' has no value in row"),
+        ({"array": "array('x')"}, {}, r"column 'array' holds array<string>, not numbers"),
+        ({"array": "if(a > 0, array, null)"}, {}, r"partition \d: column 'array' has no value in row \d+"),
+        ({"array": "array(a, if(b > 0, b, null))"}, {}, r"column 'array' has a missing value in row \d+"),
+        (
+            {"array": "if(a > 0, array(a), array(a, b))"},
+            {},
+            r"column 'array': row \d+ has \d values, the first",
+        ),
+        ({"numbered": "map(-1, 1D)"}, {"features": "numbered"}, "a map has the key -1"),
+        (
+            {"numbered": "map(1.5D, 1D)"},
+            {"features": "numbered"},
+            "the keys of a map are names or whole numbers",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(frame, changed, options, why):
+    wrong = frame.withColumns({name: sf.expr(told) for name, told in changed.items()})
+    with pytest.raises(ValueError, match=why):
+        fit_spark(Perceptron(), wrong, **{"features": "array", **options})
+
+
+def test_what_is_no_frame_is_refused(frame):
+    with pytest.raises(TypeError, match="must be a Spark DataFrame, got DataFrame"):
+        fit_spark(Perceptron(), pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(ValueError, match="several columns are called 'a'"):
+        fit_spark(Perceptron(), frame.select("a", "a", "label"))

@@ -37,7 +37,10 @@ class Checkpoint:
             "classes": [str(label) for label in setup.classes.tolist()],
             "counts": facts.counts.tolist(),
             "features": setup.n_features,
+            "dtype": setup.dtype,
             "reach": facts.reach,
+            "weight": facts.weight,
+            "class_weight": None if setup.class_weight is None else setup.class_weight.tolist(),
             "mixing": mixing,
             "shard_rows": list(shard_rows),
         }

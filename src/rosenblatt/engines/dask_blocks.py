@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.engines.dask_engine import DelayedMaker
-from rosenblatt.engines.shard import Shard, shard_of_batches
+from rosenblatt.engines.shard import Shard, checked_labels, shard_of_batches
 
 
 class Blocks(NamedTuple):
@@ -155,20 +155,17 @@ def _shard_of_blocks(X: list[Any], y: list[Any] | None, first: int, index: int) 
 
 
 def _matrix(block: Any) -> Any:
-    return block.to_numpy() if hasattr(block, "to_numpy") else block
+    if not hasattr(block, "to_numpy"):
+        return block
+    values = block.to_numpy()
+    if values.dtype.kind == "O":  # columns that know of missing values are objects to numpy
+        return block.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
 
 
 def _labels(block: Any) -> Any:
-    """Return labels as numpy; those of a dataframe that are strings as numpy's own."""
-    if hasattr(block, "to_numpy"):
-        block = block.to_numpy()
-    labels = np.asarray(block)
-    if labels.dtype.kind == "O":
-        if any(label is None or label != label for label in labels):  # noqa: PLR0124 (nan)
-            raise ValueError("y has a missing label: drop the row, or name its class")
-        if all(isinstance(label, str) for label in labels):
-            return labels.astype(np.str_)
-    return labels.reshape(-1)
+    """Return labels as numpy, a column of a frame as well."""
+    return checked_labels(np.asarray(block.to_numpy() if hasattr(block, "to_numpy") else block).reshape(-1))
 
 
 def _check_numeric(frame: Any) -> None:

@@ -10,7 +10,7 @@ Cancelling by force can fail inside the scheduler: futures are let go of instead
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -21,6 +21,8 @@ T = TypeVar("T")
 MOST_TRIES = 5  # of one question
 PATIENCE = 1.0  # seconds after which a wait looks around
 MOST_IDLE = 10  # times that it may find nobody at work
+MOST_ALONE = 120  # times that it may find no worker at all: some take a while to start
+FETCH_SECONDS = 600.0  # that answers, once there, may take to come
 
 
 class DelayedMaker(NamedTuple):
@@ -32,6 +34,10 @@ class DelayedMaker(NamedTuple):
 
 class Stranded(RuntimeError):
     """Answers are due, but nobody is at work on them: shards wait for workers that are gone, or tasks got lost."""
+
+
+class NoWorkers(RuntimeError):
+    """The cluster has no workers, and none came for a while."""
 
 
 class DaskEngine:
@@ -59,7 +65,7 @@ class DaskEngine:
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:
         """Ask every shard and return the answers in order."""
-        return self._tried(lambda: list(self._results(self._answers(ask, sent))))
+        return self._tried(lambda: list(self.results(self._answers(ask, sent))))
 
     def reduce(self, ask: Callable[..., T], sent: Any, join: Callable[[list[T]], T]) -> T:
         """Ask every shard, and join the answers on the workers, up a tree; only the root comes back."""
@@ -73,7 +79,7 @@ class DaskEngine:
                     self._client.submit(join, group, key=self._key(f"join{depth}", at), pure=False)
                     for at, group in enumerate(in_groups(level))
                 ]
-            return next(iter(self._results(level)))  # type: ignore[no-any-return]
+            return next(iter(self.results(level)))  # type: ignore[no-any-return]
 
         return self._tried(run)
 
@@ -149,11 +155,14 @@ class DaskEngine:
     def _key(self, what: str, at: int) -> str:
         return f"rosenblatt-{what}-{self._run}-{self._asked}-{at}"
 
-    def _results(self, futures: list[Any]) -> Any:
+    def results(self, futures: list[Any]) -> Any:
         """Return the answers, and let go of their futures, answered or not."""
         try:
             self._settled(futures)
-            return self._client.gather(futures)
+            coming = self._client.gather(futures, asynchronous=True)
+            return self._client.sync(_itself, coming, callback_timeout=FETCH_SECONDS)
+        except TimeoutError:
+            raise Stranded(f"answers did not come from the workers within {FETCH_SECONDS:g} s") from None
         finally:
             for future in futures:
                 future.release()
@@ -162,13 +171,19 @@ class DaskEngine:
         """Wait for futures, looking around from time to time whether somebody is at work on them."""
         from distributed import wait
 
-        idle = 0
+        idle = alone = 0
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
             except TimeoutError:
-                at_work = any(self._client.processing().values()) or not self._client.nthreads()
-                idle = 0 if at_work else idle + 1
+                nobody = not self._client.nthreads()
+                alone = alone + 1 if nobody else 0
+                if alone >= MOST_ALONE:
+                    raise NoWorkers(
+                        f"the Dask cluster has had no worker for {alone * PATIENCE:g} s: start some, and fit again "
+                        "(with checkpoint=, it goes on from the last epoch)"
+                    ) from None
+                idle = 0 if nobody or any(self._client.processing().values()) else idle + 1
                 if self._stranded() or idle >= MOST_IDLE:
                     raise Stranded("the Dask cluster has workers, but none works on what was asked") from None
             else:
@@ -190,6 +205,10 @@ class DaskEngine:
                 if lost:
                     self._make(lost)
         raise AssertionError  # the last try returned or raised
+
+
+async def _itself(coming: Awaitable[T]) -> T:
+    return await coming
 
 
 def _asked(ask: Callable[..., T], shard: Shard, sent: tuple[Any, ...]) -> T:

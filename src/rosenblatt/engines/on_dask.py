@@ -106,7 +106,7 @@ def _asked(client: Any, ask: Any, parts: Sequence[Any], sent: Any) -> list[Any]:
     import dask
 
     call = dask.delayed(ask, pure=False)
-    return list(client.gather(client.compute([call(part, sent) for part in parts])))
+    return list(DaskEngine(client).results(client.compute([call(part, sent) for part in parts])))
 
 
 def _current() -> Any:

@@ -16,13 +16,14 @@ from rosenblatt.engines.spark_engine import TOLD, SparkEngine, folder_for, plain
 from rosenblatt.engines.spark_frames import (
     LABEL,
     WEIGHT,
+    as_they_are,
     check_names,
-    column,
     in_arrow,
     label_column,
     labels_of,
     layout_of,
     matrix_of,
+    table_of,
     weight_column,
     weights_of,
 )
@@ -61,11 +62,11 @@ def fit_spark(
     """
     encoder, last = None, estimator
     if is_encoder(estimator):
-        return _fit_encoder(estimator, frame.drop(label))
+        return _fit_encoder(estimator, frame, [name for name in frame.columns if name != label])
     if is_pipeline(estimator):
         (_, encoder), (_, last) = _two_steps(estimator)
     maker_for(last)
-    engine = SparkEngine(frame.sparkSession.sparkContext)
+    engine = SparkEngine(context_of(frame))
     try:
         if encoder is not None:
             columns = (
@@ -75,7 +76,7 @@ def fit_spark(
             )
             columns = [columns] if isinstance(columns, str) else columns
             check_names(frame, [*columns, label, weight])
-            _fit_encoder(encoder, frame.select(*map(column, columns)))
+            _fit_encoder(encoder, frame, list(columns))
         names = _hold(engine, frame, features, label, weight, shards, encoder)
         fit_on(engine, last, mixing=mixing, checkpoint=checkpoint, tell=tell, names=names)
     finally:
@@ -93,20 +94,15 @@ def transform_spark(
     from pyspark.sql import functions as sf
 
     encoder, last = (None, model) if not is_pipeline(model) else (model[0], model[-1])
-    known = getattr(encoder or last, "feature_names_in_", None)
-    if features is None:
-        features = [str(name) for name in known] if known is not None else "features"
-        if isinstance(features, list) and not set(features) <= set(frame.columns):
-            features = "features" if "features" in frame.columns else features
-    layout = None if encoder is not None else layout_of(frame, features, [])
-    if layout is not None and layout.kind == "map" and layout.keys is not None:
-        layout = layout._replace(keys=[str(name) for name in known] if known is not None else layout.keys)
-    if layout is not None:
+    features, known = _features_for(encoder or last, frame, features, None)
+    layout = None
+    if encoder is None:
+        layout = layout_of(frame, features, [], known)
         wanted = layout.taken_apart()
     else:
         columns = [features] if isinstance(features, str) else list(features)
         check_names(frame, columns)
-        wanted = [column(name) for name in columns]
+        wanted = as_they_are(frame, columns)
     encode = getattr(encoder, "transform", None) or (lambda table: table)
     learner, hypothesis = last.learner_, hypothesis_of(last)
     kind = {"U": "string", "O": "string", "i": "long", "u": "long", "b": "boolean"}.get(
@@ -117,7 +113,7 @@ def transform_spark(
         import pyarrow as pa
 
         batch = pa.RecordBatch.from_struct_array(rows)
-        X = encode(pa.Table.from_batches([batch])) if layout is None else matrix_of(batch, layout)
+        X = encode(table_of([batch], columns)) if layout is None else matrix_of(batch, layout)
         return pa.array(learner.predict(_as_wide(X, learner.n_features), *hypothesis).tolist())
 
     import pyarrow as pa
@@ -131,12 +127,44 @@ def evaluate_spark(
 ) -> Evaluation:
     """Count a model's right and wrong predictions where the rows are."""
     encoder, last = (None, model) if not is_pipeline(model) else (model[0], model[-1])
-    engine = SparkEngine(frame.sparkSession.sparkContext)
+    features, known = _features_for(encoder or last, frame, features, label)
+    engine = SparkEngine(context_of(frame))
     try:
-        _hold(engine, frame, features, label, None, None, encoder)
+        _hold(engine, frame, features, label, None, None, encoder, known)
         return evaluate_on(engine, last)
     finally:
         engine.release()
+
+
+def context_of(frame: Any) -> Any:
+    """Return the ``SparkContext`` behind a DataFrame, or say why there is none to run on."""
+    if not hasattr(frame, "sparkSession"):
+        raise TypeError(f"frame must be a Spark DataFrame, got {type(frame).__name__}")
+    if frame.isStreaming:
+        raise ValueError(
+            "the DataFrame is a stream, which has no end: learn from its batches with foreachBatch"
+        )
+    if "connect" in type(frame).__module__:
+        raise TypeError(
+            "frame belongs to Spark Connect, which has no executors to ask: use a session of its own"
+        )
+    return frame.sparkSession.sparkContext
+
+
+def _features_for(
+    model: Any, frame: Any, features: str | list[str] | None, label: str | None
+) -> tuple[str | list[str], list[str] | None]:
+    """Return the columns that a fitted model reads, and the names it knows: not those a frame happens to have."""
+    names = getattr(model, "feature_names_in_", None)
+    known = None if names is None else [str(name) for name in names]
+    if features is None:
+        if known is not None and ("features" not in frame.columns or set(known) <= set(frame.columns)):
+            features = known  # what is missing is then named
+        elif "features" in frame.columns or label is None:
+            features = "features"
+        else:
+            features = [name for name in frame.columns if name != label]
+    return features, known
 
 
 def _hold(
@@ -147,6 +175,7 @@ def _hold(
     weight: str | None,
     shards: int | None,
     encoder: Any,
+    known: list[str] | None = None,
 ) -> list[str] | None:
     """Turn every partition into a shard; return the names of the features, where they have some."""
     if shards is not None and shards < 1:
@@ -155,9 +184,9 @@ def _hold(
     if encoder is not None:
         columns = [str(name) for name in encoder.feature_names_in_]
         check_names(frame, [*columns, label, weight])
-        wanted = [column(name) for name in columns]
+        wanted = as_they_are(frame, columns)
     else:
-        layout = layout_of(frame, features, [label, weight])
+        layout = layout_of(frame, features, [label, weight], known)
         wanted = layout.taken_apart()
     wanted.append(label_column(frame, label))
     if weight is not None:
@@ -167,12 +196,7 @@ def _hold(
         frame = frame.coalesce(shards)
 
     def part_of(batch: Any) -> Shard:
-        if layout is None:
-            import pyarrow as pa
-
-            X = encoder.transform(pa.Table.from_batches([batch]).select(columns))
-        else:
-            X = matrix_of(batch, layout)
+        X = encoder.transform(table_of([batch], columns)) if layout is None else matrix_of(batch, layout)
         return Shard(X, labels_of(batch, LABEL), weights_of(batch, WEIGHT) if weight is not None else None)
 
     def make(batches: Iterator[Any]) -> Iterator[Any]:
@@ -186,6 +210,8 @@ def _hold(
                 if batch.num_rows:
                     writer.add(part_of(batch))
                     seen += batch.num_rows
+            seen = 0  # what is said now is said of the whole partition
+            found = told(writer, at)
         except ValueError as error:
             writer.discard()
             place = f"partition {at}, after {seen} rows" if seen else f"partition {at}"
@@ -193,16 +219,16 @@ def _hold(
         except BaseException:
             writer.discard()
             raise
-        yield pa.RecordBatch.from_pydict(
-            told(writer, at), pa.schema([("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string())])
-        )
+        kinds = [("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string())]
+        yield pa.RecordBatch.from_pydict(found, pa.schema(kinds))
 
     engine.hold_rows(lambda: in_arrow(frame, make, TOLD).rdd)
     return layout.names if layout is not None else None
 
 
-def _fit_encoder(encoder: Any, frame: Any) -> Any:
+def _fit_encoder(encoder: Any, frame: Any, columns: list[str]) -> Any:
     """Ask every partition by Arrow; answers come back as JSON."""
+    frame = frame.select(*as_they_are(frame, columns))
 
     def ask(question: Any, sent: Any) -> list[Any]:
         def answer(batches: Iterator[Any]) -> Iterator[Any]:
@@ -210,7 +236,7 @@ def _fit_encoder(encoder: Any, frame: Any) -> Any:
 
             every = [batch for batch in batches if batch.num_rows]
             if every:
-                found = question(pa.Table.from_batches(every), sent)
+                found = question(table_of(every, columns), sent)
                 yield pa.RecordBatch.from_pydict({"answer": [json.dumps(found)]})
 
         with plain_errors():

@@ -108,9 +108,12 @@ def _confusions(
 ) -> dict[tuple[Any, Any], int]:
     if not shard.y.size:
         return {}
-    if shard.X.shape[1] > weights.shape[1] - 1:
-        raise ValueError(f"the rows have {shard.X.shape[1]} features, the model {weights.shape[1] - 1}")
-    X = shard.X if seen_as is None else seen_as(shard.X)
+    X, wide = shard.X, weights.shape[1] - 1
+    if X.shape[1] > wide and not isinstance(X, np.ndarray):
+        X = X[:, :wide]  # features that training never saw
+    if X.shape[1] > wide or (X.shape[1] < wide and isinstance(X, np.ndarray)):
+        raise ValueError(f"the rows have {X.shape[1]} features, the model {wide}")
+    X = X if seen_as is None else seen_as(X)
     scores = linear_scores(X, weights[:, : 1 + X.shape[1]])
     guesses = decided(scores[:, 0] if weights.shape[0] == 1 else scores, classes)
     counted: dict[tuple[Any, Any], int] = {}

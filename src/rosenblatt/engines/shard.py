@@ -1,5 +1,6 @@
 """A shard: examples that stay where they are. Passes come to them."""
 
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Facts(NamedTuple):
     dtype: str
     reach: float  # the largest ‖x‖², the always-one coordinate not counted
     sparse: bool
+    weight: float  # of all rows
 
 
 class Shard:
@@ -49,7 +51,7 @@ class Shard:
 
     def __init__(self, X: Any, y: Any, weight: Any = None, index: int = 0) -> None:
         self.X = checked_matrix(X)
-        self.y = np.asarray(y)
+        self.y = checked_labels(y)
         self.index = index
         n = self.X.shape[0]
         if self.y.shape != (n,):
@@ -100,6 +102,7 @@ def facts_of(shard: Shard) -> Facts:
         str(X.dtype),
         float(largest_sqnorm(*rows_of(X), n)) if n else 0.0,
         not isinstance(X, np.ndarray),
+        float(n) if shard.weight is None else float(shard.weight.sum()),
     )
 
 
@@ -131,6 +134,7 @@ def facts_of_all(every: list[Facts]) -> Facts:
         "float64" if any(facts.dtype == "float64" for _, facts in some) else "float32",
         max(facts.reach for _, facts in some),
         any(facts.sparse for _, facts in some),
+        sum(facts.weight for _, facts in some),
     )
 
 
@@ -151,6 +155,30 @@ def _as_batch(batch: Any) -> Batch:
     X, y = checked_matrix(batch[0]), np.asarray(batch[1])
     weight = np.asarray(batch[2], dtype=np.float64) if len(batch) == 3 else None
     return Batch(X, y, np.arange(X.shape[0]), weight)
+
+
+def checked_labels(y: Any) -> NDArray[Any]:
+    """Return labels as an array of one type; Python's own objects as what they are, or say which does not fit.
+
+    >>> checked_labels(np.array(["a", "bc"], dtype=object)), checked_labels(np.array([1, 2.5], dtype=object))
+    (array(['a', 'bc'], dtype='<U2'), array([1. , 2.5]))
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind in "mMcV":
+        raise ValueError(f"y holds {labels.dtype}: labels are numbers, booleans or strings")
+    if labels.dtype.kind != "O":
+        return labels
+    every = labels.tolist()
+    for row, label in enumerate(every):
+        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124 (nan)
+            raise ValueError(f"y has no label in row {row}: drop the row, or name its class")
+    if all(isinstance(label, str) for label in every):
+        return labels.astype(np.str_)
+    for kinds, dtype in (((bool, np.bool_), bool), ((int, np.integer), np.int64), ((Number,), np.float64)):
+        if all(isinstance(label, kinds) for label in every):
+            return np.array(every, dtype=dtype)
+    names = sorted({type(label).__name__ for label in every})
+    raise ValueError(f"y holds labels of several types, {', '.join(names)}: give labels of one type")
 
 
 def _is_text(classes: NDArray[Any]) -> bool:

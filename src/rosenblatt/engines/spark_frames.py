@@ -55,6 +55,26 @@ class Layout(NamedTuple):
         ]
 
 
+def as_they_are(frame: Any, columns: list[str]) -> list[Any]:
+    """Return the columns that :func:`table_of` reads: by number, since names may hold anything; decimals as doubles."""
+    every = []
+    for at, name in enumerate(columns):
+        given = column(name)
+        if type_name(frame, name) == "decimal":
+            given = given.cast("double")
+        every.append(given.alias(f"{VALUES}{at}"))
+    return every
+
+
+def table_of(batches: list[Any], columns: list[str]) -> Any:
+    """Return the columns of Arrow batches as a table, under their own names."""
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches(batches)
+    every = [whole.column(f"{VALUES}{at}") for at in range(len(columns))]
+    return pa.Table.from_arrays(every, names=columns)
+
+
 def column(name: str) -> Any:
     """Return a column by its name, whatever characters that has."""
     from pyspark.sql import functions as sf
@@ -63,8 +83,13 @@ def column(name: str) -> Any:
     return sf.col(f"`{quoted}`")
 
 
-def layout_of(frame: Any, features: str | list[str] | None, others: list[str | None]) -> Layout:
-    """Find out how features are stored, or say what is wrong with the columns named."""
+def layout_of(
+    frame: Any, features: str | list[str] | None, others: list[str | None], keys: list[str] | None = None
+) -> Layout:
+    """Find out how features are stored, or say what is wrong with the columns named.
+
+    ``keys`` are the names that a model knows; those of a map are looked up in the data otherwise.
+    """
     if features is None:
         features = [name for name in frame.columns if name not in others]
     columns = [features] if isinstance(features, str) else list(features)
@@ -74,7 +99,7 @@ def layout_of(frame: Any, features: str | list[str] | None, others: list[str | N
     kinds = {name: type_name(frame, name) for name in columns}
     if len(columns) == 1 and kinds[columns[0]] in ("vector", "array", "map"):
         _check_values(frame, columns[0])
-        return Layout(kinds[columns[0]], columns, _keys(frame, columns[0]))
+        return Layout(kinds[columns[0]], columns, _keys(frame, columns[0], keys))
     for name, kind in kinds.items():
         if kind not in NUMBERS:
             raise ValueError(
@@ -184,11 +209,13 @@ def _check_values(frame: Any, name: str) -> None:
         )
 
 
-def _keys(frame: Any, name: str) -> list[str] | None:
+def _keys(frame: Any, name: str, known: list[str] | None) -> list[str] | None:
     """Return the names that the keys of a map are, sorted; None where they are numbers of features."""
     kind = frame.schema[name].dataType
     if kind.typeName() != "map" or kind.keyType.typeName() != "string":
         return None
+    if known is not None:
+        return known
     from pyspark.sql import functions as sf
 
     keys = frame.select(sf.explode(sf.map_keys(column(name))).alias("key")).distinct().collect()
