@@ -4,7 +4,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TextIO
 
 import typer
 
@@ -46,6 +46,9 @@ def predict(
     lines: Annotated[
         bool, typer.Option("--lines", help="Write the line of the file before the label.")
     ] = False,
+    tags: Annotated[
+        bool, typer.Option("--tags", help="Write the tag of the row before the label (Vowpal Wabbit text).")
+    ] = False,
     format: Annotated[
         Literal["plain", "csv", "json"] | None,
         typer.Option(
@@ -86,10 +89,11 @@ def predict(
     write = _WRITERS[form]
     with _opened(output) as file:
         if form == "csv":
-            _csv(file).writerow(_header(trained, scores, lines))
+            _csv(file).writerow(_header(trained, Shown(lines, tags, scores)))
         for batch in examples:
             found = trained.scores(batch.X, chosen)
-            write(file, trained, found, undecided, batch if lines or form == "json" else None, scores)
+            shown = Shown(lines or form == "json", tags, scores)
+            write(file, trained, label_texts(trained, found, undecided), found, batch, shown)
     note_oddities(examples)
 
 
@@ -118,21 +122,29 @@ def label_texts(model: Model, scores: Any, undecided: str | None) -> list[Any]:
     return found
 
 
-def _rows(
-    model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
-) -> Iterator[list[Any]]:
-    """Yield the cells of every row: its line where asked, its label, its scores where asked."""
-    labels = label_texts(model, scores, undecided)
-    lines = batch.lines.tolist() if batch is not None else None
-    columns = scores.reshape(len(labels), -1).tolist() if with_scores else None
+class Shown(NamedTuple):
+    """What is written of a row beside its label."""
+
+    line: bool
+    tag: bool
+    scores: bool
+
+
+def _rows(labels: list[Any], scores: Any, batch: "Batch", shown: Shown) -> Iterator[list[Any]]:
+    """Yield the cells of every row: its line and its tag where asked, its label, its scores where asked."""
+    lines = batch.lines.tolist()
+    tags = batch.tags.tolist() if batch.tags is not None else [""] * len(labels)
+    columns = scores.reshape(len(labels), -1).tolist() if shown.scores else None
     for row, label in enumerate(labels):
-        yield [*([lines[row]] if lines else []), label, *(columns[row] if columns else [])]
+        before = [*([lines[row]] if shown.line else []), *([tags[row]] if shown.tag else [])]
+        yield [*before, label, *(columns[row] if columns else [])]
 
 
-def _header(model: Model, with_scores: bool, with_lines: bool) -> list[str]:
+def _header(model: Model, shown: Shown) -> list[str]:
     labels = [] if model.classes is None else model.classes.tolist()
     names = ["score"] if len(labels) <= 2 else [f"score:{label}" for label in labels]
-    return [*(["line"] if with_lines else []), "label", *(names if with_scores else [])]
+    before = [*(["line"] if shown.line else []), *(["tag"] if shown.tag else [])]
+    return [*before, "label", *(names if shown.scores else [])]
 
 
 def _csv(file: TextIO) -> Any:
@@ -142,28 +154,30 @@ def _csv(file: TextIO) -> Any:
 
 
 def _write_plain(
-    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
 ) -> None:
-    for cells in _rows(model, scores, undecided, batch, with_scores):
+    for cells in _rows(labels, scores, batch, shown):
         file.write("\t".join(map(str, cells)) + "\n")
 
 
 def _write_csv(
-    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
 ) -> None:
-    _csv(file).writerows(_rows(model, scores, undecided, batch, with_scores))
+    _csv(file).writerows(_rows(labels, scores, batch, shown))
 
 
 def _write_json(
-    file: TextIO, model: Model, scores: Any, undecided: str | None, batch: "Batch | None", with_scores: bool
+    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
 ) -> None:
     import json
 
-    labels = [] if model.classes is None else [str(label) for label in model.classes.tolist()]
-    for line, label, *rest in _rows(model, scores, undecided, batch, with_scores):
-        told: dict[str, Any] = {"line": line, "label": label}
+    classes = [] if model.classes is None else [str(label) for label in model.classes.tolist()]
+    names = ["line", *(["tag"] if shown.tag else []), "label"]
+    for cells in _rows(labels, scores, batch, shown):
+        told: dict[str, Any] = dict(zip(names, cells, strict=False))
+        rest = cells[len(names) :]
         if rest:
-            told["score"] = rest[0] if len(labels) <= 2 else dict(zip(labels, rest, strict=True))
+            told["score"] = rest[0] if len(classes) <= 2 else dict(zip(classes, rest, strict=True))
         file.write(json.dumps(told, ensure_ascii=False) + "\n")
 
 
