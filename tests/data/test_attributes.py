@@ -117,3 +117,20 @@ def test_the_fast_and_the_slow_reading_of_numbers_agree(texts):
     slow = [np.nan if number(text) is None else number(text) for text in texts]
     np.testing.assert_array_equal(numbers(pa.array(texts, pa.string())), np.array(slow, float))
     np.testing.assert_array_equal(alone, slow)
+
+
+CELL = st.sampled_from(["1", "2.5", "red", "blue", "", "NA", "nan", "x y"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=12), st.integers(1, 5))
+def test_one_look_teaches_what_two_teach(rows, block_rows):
+    """Categories are taken from the look for kinds where no row is bad, else from one more read."""
+    blocks = [
+        {name: pa.array([row[at] for row in rows[lo : lo + block_rows]]) for at, name in enumerate("aby")}
+        for lo in range(0, len(rows), block_rows)
+    ]
+    found = learn_schema(lambda: blocks, ["a", "b"], "y")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rosenblatt.data.attributes._seen_already", lambda *_: None)
+        assert learn_schema(lambda: blocks, ["a", "b"], "y") == found

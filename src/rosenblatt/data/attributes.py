@@ -71,7 +71,29 @@ def learn_schema(
         target,
         "text" if target is None else kinds[target].labels,
     )
-    return _learned(read(), schema, wish) if schema.any_discrete or wish.scale else schema
+    if not schema.any_discrete and not wish.scale:
+        return schema
+    return _seen_already(schema, kinds, wish) or _learned(read(), schema, wish)
+
+
+def _seen_already(schema: TableSchema, kinds: Mapping[str, Kind], wish: Wish) -> TableSchema | None:
+    """Return the schema with its categories where looking for kinds has shown them all, and no bad row; else None."""
+    found = []
+    for column in schema.columns:
+        kind = kinds[column.name]
+        if column.words is not None or (column.discrete and kind.values is None):
+            return None
+        if column.categories is None and not kind.all_there:
+            return None
+        found.append(Column(column.name, tuple(sorted(kind.values or ())) if column.discrete else None))
+    if schema.target is not None:
+        kind = kinds[schema.target]
+        labelled = (
+            kind.values is not None and "" not in kind.values if schema.labels == "text" else kind.all_there
+        )
+        if not labelled:
+            return None
+    return None if wish.scale else TableSchema(tuple(found), schema.target, schema.labels)
 
 
 def _blank(name: str, kind: Kind, wish: Wish) -> Column:

@@ -10,6 +10,7 @@ from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.words import looks_like_text
 
+MOST_VALUES = 1 << 16  # that are remembered of a column while its kind is not known
 TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
 
 
@@ -26,6 +27,8 @@ class Kind:
         self.all_numbers = True
         self.all_integers = True
         self.any_value = False
+        self.all_there = True  # no number is missing, or not finite
+        self.values: set[str] | None = set()  # all that are not numbers; None where not all are known
         self._sample: list[Any] = []
         self._sampled = 0
 
@@ -52,24 +55,38 @@ class Kind:
     def see(self, column: Any) -> None:
         """Take in the values of a block: strings or numbers of Arrow's; numpy's or other plain numbers."""
         if isinstance(column, PlainNumbers):
-            self.any_value = True
+            self.any_value, self.values = True, None
             self.all_integers &= column.whole
             return
         if isinstance(column, np.ndarray):
             there = column == column  # noqa: PLR0124 (a missing one is not even itself)
             self.any_value |= bool(there.any())
+            self.all_there &= bool(there.all())
+            self.values = None
             self.all_integers = self.all_integers and bool(((column == np.rint(column)) | ~there).all())
             return
         if self._sampled < TEXT_ROWS:
             self._sample.append(column[: TEXT_ROWS - self._sampled])
             self._sampled += len(self._sample[-1])
-        if not self.all_numbers or len(column) == 0:
+        if len(column) == 0:
             return
+        if self.all_numbers:
+            self._see_numbers(column)
+        if self.all_numbers:
+            self.values = None
+        elif self.values is not None:
+            self.values.update(column.unique().to_pylist())
+            if len(self.values) > MOST_VALUES:
+                self.values = None
+
+    def _see_numbers(self, column: Any) -> None:
+        """Take in values that may all be numbers."""
         values = numbers(column)
         odd = np.flatnonzero(~np.isfinite(values))
         texts = ["" if text is None else str(text) for text in taken(column, odd).unique().to_pylist()]
         self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
         self.any_value |= odd.size < values.size or any(text not in MISSING for text in texts)
+        self.all_there &= odd.size == 0
         finite = np.delete(values, odd)
         whole = bool((finite == np.rint(finite)).all())
         self.all_integers &= whole and (bool((np.abs(finite) < 2.0**53).all()) or are_int64(column))
