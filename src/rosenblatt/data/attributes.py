@@ -151,7 +151,10 @@ def encode(columns: Strings, schema: TableSchema, with_target: bool = True) -> E
     keep[list(bad)] = False
     unseen: Counter[str] = Counter()
     numeric = scaled(numeric, schema)
-    X = _sparse(columns, schema, numeric, keep, unseen) if schema.any_discrete else numeric[keep]
+    if schema.any_discrete:
+        X = _sparse(columns, schema, numeric, keep, unseen)
+    else:
+        X = np.ascontiguousarray(numeric if keep.all() else numeric[keep])
     y = None if labels is None else labels[keep]
     if y is not None and schema.labels == "integer" and y.dtype != np.int64:
         y = as_written(y)
@@ -165,7 +168,7 @@ Bad = dict[int, tuple[str, str]]  # row -> what is wrong with it, in which colum
 def _numeric_columns(columns: Strings, schema: TableSchema) -> tuple[NDArray[np.float64], Bad]:
     """Return the numeric columns side by side, and the rows where one is not a finite number."""
     names = [column.name for column in schema.columns if column.categories is None]
-    values = np.empty((len(columns[schema.columns[0].name]), len(names)))
+    values = np.empty((len(columns[schema.columns[0].name]), len(names)), order="F")
     bad: Bad = {}
     for place, name in enumerate(names):
         values[:, place] = numbers(columns[name])
@@ -222,24 +225,29 @@ def _sparse(
 ) -> Any:
     """Return the CSR rows to keep: at most one entry for every column that is not text, then the words."""
     single = [column for column in schema.columns if column.words is None]
-    shape = (int(keep.sum()), len(single))
-    places, values = np.empty(shape, np.int64), np.ones(shape)
+    n_rows = int(keep.sum())
+    kept = numeric if n_rows == keep.size else numeric[keep]
+    places, values = np.empty((len(single), n_rows), np.int32), np.ones((len(single), n_rows))
     blocks = []
     offset = at = n_numeric = 0
     for column in schema.columns:
         if column.words is not None:
             blocks.append((offset, _words(columns[column.name], column, keep, unseen)))
         elif column.categories is None:
-            places[:, at], values[:, at] = offset, numeric[keep, n_numeric]
+            places[at], values[at] = offset, kept[:, n_numeric]
             n_numeric += 1
         else:
             codes = _codes(columns[column.name], column, keep, unseen)
-            places[:, at], values[:, at] = offset + codes, codes >= 0
+            places[at], values[at] = offset + codes, codes >= 0
         at += column.words is None
         offset += column.width
     stored = values != 0
-    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-    X = sparse_rows(values[stored], places[stored], indptr, schema.n_features)
+    data, indices = np.ascontiguousarray(values.T).reshape(-1), np.ascontiguousarray(places.T).reshape(-1)
+    if not stored.all():
+        there = np.ascontiguousarray(stored.T).reshape(-1)
+        data, indices = data[there], indices[there]
+    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=0))])
+    X = sparse_rows(data, indices, indptr, schema.n_features)
     return _with_words(X, blocks) if blocks else X
 
 
