@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import checked_weight, encoded
+from rosenblatt.data.matrix import checked_labels, checked_weight, encoded
 from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
 from rosenblatt.learner.dual.blocks import Data, exact_pass, kernel_among, new_book
@@ -239,13 +239,7 @@ class DualLearner(DualState):
         n = int(X.shape[0])
         if self.space and int(X.shape[1]) < self.n_features:
             raise ValueError(f"X has {X.shape[1]} columns, but the learner has seen {self.n_features}")
-        met, index = encoded(to_numpy(y) if is_foreign(y) else y)
-        if index.shape != (n,):
-            raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
-        if met.dtype.kind == "f" and not np.isfinite(met).all():
-            raise ValueError("y has a label that is not finite: remove the row or name its class")
-        if n == 0:
-            raise ValueError("X has no rows: there is nothing to learn from")
+        met, index = checked_labels(to_numpy(y) if is_foreign(y) else y, n)
         weight = checked_weight(sample_weight, n)
         first_row = self.rows_seen
         if self.precomputed:
