@@ -19,7 +19,7 @@ from rosenblatt.data.scanning import Scanner, scanned
 from rosenblatt.data.unpacking import how_packed
 
 ROWS_AT_ONCE = 1 << 16
-GUESSED_BYTES = 1 << 15  # that columns are guessed from
+GUESSED_BYTES = 1 << 13  # that columns are guessed from
 
 T = TypeVar("T")
 

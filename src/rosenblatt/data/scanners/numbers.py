@@ -60,7 +60,11 @@ def scan_numbers(
     values = room.take((n_lines, width), np.float64)
     others = np.empty((int(slots.max()) + 1 - width, n_lines))
     lines = np.empty(n_lines, np.int64)
-    found = Found(slots, width, values.reshape(-1), others.reshape(-1), lines, np.zeros(1, np.int64))
+    moved = np.flatnonzero(slots[:width] != np.arange(slots[:width].size))
+    in_place = int(moved[0]) if moved.size else min(width, slots.size)
+    found = Found(
+        slots, in_place, width, values.reshape(-1), others.reshape(-1), lines, np.zeros(1, np.int64)
+    )
     rows = _scan(data, ord(separator), found, room.once(_desk))
     if rows < 0:
         return None
@@ -71,6 +75,7 @@ class Found(NamedTuple):
     """Where numbers go: column ``c`` to ``values[row, slots[c]]``, or to the others."""
 
     slots: NDArray[np.int64]
+    in_place: int  # so many of the first columns are the first of the values
     width: int
     values: NDArray[np.float64]
     others: NDArray[np.float64]
@@ -190,7 +195,9 @@ def _odd_cells(text: Any, separator: int, found: Found, desk: Desk, first: Any) 
 def _put_row(found: Found, numbers: Any, first: Any, row: int) -> None:
     """Put the numbers of a row into their places."""
     here = ULL(row) * ULL(found.width)
-    for column in range(found.slots.size):
+    for column in range(found.in_place):
+        found.values[here + ULL(column)] = numbers[first + ULL(column)]
+    for column in range(found.in_place, found.slots.size):
         slot = found.slots[ULL(column)]
         number = numbers[first + ULL(column)]
         if slot == SKIPPED:
