@@ -25,7 +25,7 @@ from rosenblatt.data.scanners.decimals import FINE, ONE, TWO, ULL, at, decimal, 
 from rosenblatt.data.scanners.libsvm_loop import Counts, Read, careful_line, skip_spaces, value_at
 from rosenblatt.data.scanners.wide import word
 
-MOST_ODD = 4  # values that are read together for one that is not, or it does not pay
+MOST_ODD = 4  # values, or lines, that are read together for one that is not, or it does not pay
 
 
 class Desk(NamedTuple):
@@ -61,7 +61,7 @@ def scan_lines(text: Any, zero_based: bool, read: Read, desk: Desk) -> Counts:
         if n_lines == 0:  # too near to an end of the text, or a long line
             p, so_far = careful_line(text, p, base, read, so_far, line)
             line += 1
-        j = 0
+        j = n_careful = 0
         while j < n_lines:
             before = so_far
             done, n_odd, so_far = _plain_lines(text, base, read, desk, j, n_lines, so_far, line)
@@ -70,7 +70,8 @@ def scan_lines(text: Any, zero_based: bool, read: Read, desk: Desk) -> Counts:
             p = _line_start(desk, j)
             if j < n_lines:
                 p, so_far = careful_line(text, p, base, read, so_far, line)
-                j, line = j + 1, line + 1
+                j, line, n_careful = j + 1, line + 1, n_careful + 1
+        many_at_once &= MOST_ODD * n_careful <= n_lines
     return so_far
 
 
