@@ -1,6 +1,7 @@
 """What does an epoch cost on S shards? A model of bytes, flops, latency and tree depth, its simulation, and its fit.
 
-``python -m benchmarks scale_model`` measures the constants here, and prints what they predict; see docs/scale.md.
+``python -m benchmarks scale_model`` measures the constants here, and prints what they predict; ``python -m
+benchmarks.scale_page`` measures them and writes them into docs/scale.md.
 """
 
 import heapq
@@ -206,35 +207,61 @@ CLUSTER_2011 = Machine(bandwidth=1.25e8)  # 1 Gbit Ethernet
 RECORD = Job(1000, 2.1e12, 2**24 * 8.0, 2 * 2**24 * 8.0)  # Agarwal et al.: 17·10⁹ examples, 2²⁴ weights
 
 
+KINDS = {
+    "long passes": lambda shards: Job(shards, 1e10 * shards / 10, 8e6, 16e6),
+    "strong scaling": lambda shards: Job(shards, 1e11, 8e6, 16e6),
+    "many weights": lambda shards: Job(shards, 1e10, 1e8, 2e8),
+    "next to nothing": lambda shards: Job(shards, 1e6, 1e3, 2e3),
+}
+SHARDS = (10, 100, 1000, 10_000)
+
+
+def played(job: Job, machine: Machine) -> float:
+    """The median of a few simulated epochs."""
+    return float(np.median([simulate(job, machine, seed) for seed in range(3)]))
+
+
+def deviations() -> list[float]:
+    """How far the model is from the simulation, over all kinds of jobs, sizes and both networks."""
+    return [
+        abs(epoch_costs(make(shards), machine).total / played(make(shards), machine) - 1.0)
+        for make in KINDS.values()
+        for shards in SHARDS
+        for machine in (Machine(), CLUSTER_2011)
+    ]
+
+
+def measured() -> tuple[float, Machine, list[tuple[int, float, float]]]:
+    """Return the seconds of a non-zero in cache, a cluster with the constants found here, and the points fitted."""
+    machine, points = CLUSTER_2011._replace(per_nonzero=measured_per_nonzero(2**24)), []
+    if find_spec("distributed"):
+        here, points = measured_machine()
+        machine = machine._replace(fixed=here.fixed, per_task=here.per_task)
+    return measured_per_nonzero(1000), machine, points
+
+
 def main() -> None:
-    per_nonzero = measured_per_nonzero(2**24)
+    in_cache, machine, points = measured()
     table = Ratios(
         "An epoch over 10⁹ non-zeros, 10⁶ weights, 1 Gbit: what the model says against its simulation"
     )
-    table.note(f"a pass, weights in cache: {1e9 * measured_per_nonzero(1000):.2f} ns a non-zero")
-    table.note(f"a pass over 2²⁴ weights: {1e9 * per_nonzero:.2f} ns a non-zero")
-    machine = CLUSTER_2011._replace(per_nonzero=per_nonzero)
-    if find_spec("distributed"):
-        here, points = measured_machine()
-        table.note(
-            f"Dask here: {here.fixed:.3f} s an epoch, {1000 * here.per_task:.2f} ms a task, "
-            f"{here.bandwidth / 1e6:,.0f} MB/s; measured (shards, MB, seconds): "
-            + ", ".join(f"({s}, {sent / 1e6:.1f}, {best:.3f})" for s, sent, best in points)
-        )
-        machine = machine._replace(fixed=here.fixed, per_task=here.per_task)
+    table.note(f"a pass, weights in cache: {1e9 * in_cache:.2f} ns a non-zero")
+    table.note(f"a pass over 2²⁴ weights: {1e9 * machine.per_nonzero:.2f} ns a non-zero")
+    if points:
+        table.note(f"Dask here: {machine.fixed:.3f} s an epoch, {1000 * machine.per_task:.2f} ms a task")
     else:
         table.left_out("the constants of Dask here", "distributed is not installed")
-    for shards in (10, 100, 1000, 10_000):
+    for shards in SHARDS:
         job = Job(shards, 1e9, 8e6, 16e6)
-        told = epoch_costs(job, machine)
-        played = float(np.median([simulate(job, machine, seed) for seed in range(5)]))
+        told, simulated = epoch_costs(job, machine), played(job, machine)
         parts = ", ".join(f"{part} {value:.3f} s" for part, value in zip(told._fields, told, strict=True))
         what = f"{shards:,} shards, a tree {job.depth} deep ({parts})"
-        table.add(what, f"{told.total:.2f} s", f"{played:.2f} s simulated", played / told.total, 0.0)
+        table.add(what, f"{told.total:.2f} s", f"{simulated:.2f} s simulated", simulated / told.total, 0.0)
     told = epoch_costs(RECORD, machine)
     table.note(f"the record, 1,000 nodes, 1 Gbit: {told.total:.0f} s an epoch")
     fast = epoch_costs(RECORD, machine._replace(bandwidth=1.25e9))
     table.note(f"the same with 10 Gbit: {fast.total:.0f} s an epoch")
+    table.note("docs/scale.md is written by python -m benchmarks.scale_page")
     table.show()
 
 
