@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from benchmarks.measure import Ratios
 MB = int(os.environ.get("ROSENBLATT_BENCH_MB", "100"))
 RUNS = 3  # of everyone; the shortest counts
 FEATURES, NONZEROS = 50_000, 75
+CATEGORIES = {"colour": 5, "city": 50, "answer": 3, "letter": 4}  # of the table with text: how many each has
 VW_OPTIONS = "--loss_function hinge --holdout_off --quiet -b 18 --no_stdin"
 
 
@@ -44,6 +46,9 @@ def main() -> None:
         write_csv(csv, MB)
         libsvm_rows(table, svm, vw)
         csv_row(table, csv)
+        mixed, gaps = here / "mixed.csv", here / "gaps.csv"
+        write_tables(mixed, gaps, MB // 2)
+        table_rows(table, mixed, gaps)
     table.show()
 
 
@@ -107,6 +112,30 @@ def write_csv(path: Path, megabytes: int) -> None:
     ).encode()
     with path.open("wb") as file:
         file.write((",".join(f"x{k}" for k in range(30)) + ",y\n").encode())
+        for _ in range(max(1, megabytes * 10**6 // len(text))):
+            file.write(text)
+
+
+def write_tables(mixed: Path, gaps: Path, megabytes: int) -> None:
+    """Write a table with four columns of text among twenty of numbers, and one where 4% of the rows lack a number."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 20))
+    y = X[:, :5].sum(axis=1) > 0
+    words = [rng.choice([f"{name}{k}" for k in range(n)], 5000) for name, n in CATEGORIES.items()]
+    cells = [[f"{value:.6f}" for value in row] for row in X]
+    names = ",".join(f"x{k}" for k in range(20))
+    told = [",".join([*row, *own, str(label)]) for row, *own, label in zip(cells, *words, y, strict=True)]
+    _repeat(mixed, f"{names},{','.join(CATEGORIES)},y", told, megabytes)
+    for row in range(0, 5000, 25):
+        cells[row][row % 20] = ""
+    told = [",".join([*row, str(int(label))]) for row, label in zip(cells, y, strict=True)]
+    _repeat(gaps, f"{names},y", told, megabytes)
+
+
+def _repeat(path: Path, header: str, rows: list[str], megabytes: int) -> None:
+    text = "".join(row + "\n" for row in rows).encode()
+    with path.open("wb") as file:
+        file.write(header.encode() + b"\n")
         for _ in range(max(1, megabytes * 10**6 // len(text))):
             file.write(text)
 
@@ -185,6 +214,33 @@ def csv_row(table: Ratios, csv: Path) -> None:
     tell(table, "CSV to model, against pandas and scikit-learn", peer, spent(lambda: train(csv), RUNS), 5)
     cold = spent(pandas, 1, csv) if installed("pandas") else None
     tell(table, "the same, cold", cold, spent(lambda: train(csv), 1, csv))
+
+
+def table_rows(table: Ratios, mixed: Path, gaps: Path) -> None:
+    def pandas_mixed() -> None:
+        import pandas as pd
+        from sklearn.compose import make_column_transformer
+        from sklearn.linear_model import Perceptron
+        from sklearn.preprocessing import OneHotEncoder
+
+        read = pd.read_csv(mixed)
+        encoder = make_column_transformer(
+            (OneHotEncoder(), list(CATEGORIES)), remainder="passthrough", sparse_threshold=1.0
+        )
+        Perceptron(max_iter=1, tol=None).fit(encoder.fit_transform(read.iloc[:, :-1]), read.y)
+
+    def pandas_gaps() -> None:
+        import pandas as pd
+        from sklearn.linear_model import Perceptron
+
+        read = pd.read_csv(gaps).dropna()
+        Perceptron(max_iter=1, tol=None).fit(read.iloc[:, :-1], read.y)
+
+    for what, path, peer in (("text", mixed, pandas_mixed), ("gaps", gaps, pandas_gaps)):
+        train(path, skip_bad=True)  # compiled
+        theirs = spent(peer, RUNS) if installed("pandas") else None
+        ours = spent(partial(train, path, skip_bad=True), RUNS)
+        tell(table, f"a table with {what}, half as large, against pandas and scikit-learn", theirs, ours)
 
 
 if __name__ == "__main__":

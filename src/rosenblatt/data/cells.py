@@ -1,7 +1,5 @@
 """Where in its line a cell of delimited text stands: asked only when something is wrong with it."""
 
-from itertools import accumulate
-
 QUOTE = 34
 
 
@@ -11,9 +9,6 @@ def cell_starts(line: bytes, separator: str) -> list[int]:
     >>> cell_starts(b'1, 2,"x,y",4', ",")
     [0, 3, 5, 11]
     """
-    if QUOTE not in line:
-        lengths = [len(cell) + 1 for cell in line.split(separator.encode())]
-        return _stepped_over_spaces(line, [0, *accumulate(lengths[:-1])], separator)
     starts = [0]
     quoted = False
     for at, byte in enumerate(line):
@@ -21,14 +16,14 @@ def cell_starts(line: bytes, separator: str) -> list[int]:
             quoted = not quoted
         elif byte == ord(separator) and not quoted:
             starts.append(at + 1)
-    return _stepped_over_spaces(line, starts, separator)
-
-
-def _stepped_over_spaces(line: bytes, starts: list[int], separator: str) -> list[int]:
-    spaces = b" " if separator == "\t" else b" \t"
+    spaces = _spaces(separator)
     ends = [*(start - 1 for start in starts[1:]), len(line)]
     cells = [line[start:end] for start, end in zip(starts, ends, strict=True)]
     return [start + len(cell) - len(cell.lstrip(spaces)) for start, cell in zip(starts, cells, strict=True)]
+
+
+def _spaces(separator: str) -> bytes:
+    return b" " if separator == "\t" else b" \t"
 
 
 def column_of_cell(line: bytes, separator: str, place: int) -> int:
@@ -37,6 +32,11 @@ def column_of_cell(line: bytes, separator: str, place: int) -> int:
     >>> column_of_cell(b"7;spam", ";", 1), column_of_cell(b"7;spam", ";", 2)
     (3, 7)
     """
+    if QUOTE not in line:  # as almost always
+        before = line.split(separator.encode(), place + 1)
+        if place < len(before):
+            cell, start = before[place], sum(map(len, before[:place])) + place
+            return 1 + start + len(cell) - len(cell.lstrip(_spaces(separator)))
     starts = cell_starts(line, separator)
     return 1 + (starts[place] if place < len(starts) else len(line.rstrip(b"\r")))
 

@@ -45,14 +45,16 @@ def _missing(rows: Rows, schema: TableSchema, y: Any) -> dict[int, tuple[str, st
     block, header = rows.source
     texts = block.text.split(b"\n")
     names = [column.name for column in schema.columns]
+    place_of = {name: place for place, name in enumerate(header.names)}
     wrong: NDArray[np.bool_] = np.isnan(rows.numbers)
     lost: NDArray[np.bool_] = np.asarray(wrong.any(axis=1))
+    first_wrong = wrong.argmax(axis=1).tolist()
     bad = {}
     for row in np.flatnonzero(lost if y is None else lost | np.isnan(y)).tolist():
-        name = names[int(wrong[row].argmax())] if lost[row] else str(schema.target)
+        name = names[first_wrong[row]] if lost[row] else str(schema.target)
         cells = texts[int(rows.lines[row]) - block.first_line].split(header.separator.encode())
-        value = not_a_number(cells[header.names.index(name)].decode().strip())
-        bad[row] = f"{'column' if lost[row] else 'the target'} {name!r} {value}", name
+        wrong_with = not_a_number(cells[place_of[name]].decode().strip())
+        bad[row] = f"{'column' if lost[row] else 'the target'} {name!r} {wrong_with}", name
     return bad
 
 
