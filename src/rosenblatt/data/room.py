@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 HELD = 8  # pieces of memory that are kept at most
-NOBODY = 3  # references to a piece that no array is made of: the list's, the loop's, the question's
 
 T = TypeVar("T")
+
+
+def _references(held: list[NDArray[Any]]) -> list[int]:
+    """Return how many references there are to every piece, as this Python counts them."""
+    return [sys.getrefcount(memory) for memory in held]
+
+
+NOBODY = _references([np.empty(1)])[
+    0
+]  # references to a piece that no array is made of; versions of Python differ
 
 
 class Room:
@@ -41,9 +50,8 @@ class Room:
         """Return an array, of anything; never less than half of a piece, of which scipy would make a copy."""
         shape = shape if isinstance(shape, tuple) else (shape,)
         size = prod(shape)
-        for memory in self._held:
-            fits = memory.dtype == kind and size <= memory.size < 2 * size
-            if fits and sys.getrefcount(memory) == NOBODY:
+        for memory, references in zip(self._held, _references(self._held), strict=True):
+            if references == NOBODY and memory.dtype == kind and size <= memory.size < 2 * size:
                 return memory[:size].reshape(shape)
         new = np.empty(size + (size >> 3), kind)
         if len(self._held) == HELD:
