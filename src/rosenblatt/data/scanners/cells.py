@@ -21,7 +21,7 @@ from rosenblatt.data.scanners.decimals import (
     ULL,
     at,
 )
-from rosenblatt.data.scanners.wide import WIDE, any_of, bits_in, first_bit, leading_zeros, word
+from rosenblatt.data.scanners.wide import WIDE, WINDOW, any_of, bits_in, first_bit, leading_zeros, word
 
 SEGMENT = 1 << 15  # bytes whose cells are found at a time: what is known of them stays in the cache
 ROOM = SEGMENT + 2 * WIDE  # cells that a segment has at most, and what is written past them
@@ -76,7 +76,7 @@ def find_cells(text: Any, p: Any, one: int, other: int, starts: Any, line_ends: 
     Cell ``i`` is ``text[starts[i] : starts[i + 1] - 1]``; the ``j``-th line ends with cell ``line_ends[j] - 1``. Return
     how many whole lines there are, none where ``p`` is too near to the beginning or the end.
     """
-    stop = min(p + ULL(SEGMENT), ULL(max(text.size - WIDE, 0)))
+    stop = min(p + ULL(SEGMENT), ULL(max(text.size - WINDOW, 0)))
     starts[ULL(0)] = p
     n, lines = ONE, ULL(0)
     if p < BEFORE:
