@@ -40,8 +40,8 @@ class ScoreBook:
         self.numbers = np.empty(0, np.int64)  # the rows of the updates that wait
         self.steps = np.empty((0, 2 * self.classes))  # what they added to W, and to A
         self._there: tuple[Any, Any] | None = None  # both, where matrices live
-        self._looked_at: Any = None  # the rows of the block
-        self._looking = self._errand()
+        self._at_hand: list[Any] = [None]  # the rows of the block
+        self._looking = looking(space, X, first_row, scores, self._at_hand)
 
     def look(self, part: Part) -> OnItsWay:
         """Ask for ``(classes, rows)`` scores of a block under the weights as they are."""
@@ -49,7 +49,7 @@ class ScoreBook:
         if self.space.arrays.on_gpu and self.space.recordable:  # sizes that come again: some rows do not step
             room = max(FEWEST_LOOKED_AT, 1 << max(n - 1, 0).bit_length())
             numbers, steps = lengthened(numbers, room), lengthened(steps, room)
-        self._looked_at = part.rows
+        self._at_hand[0] = part.rows
         told, (rows, steps) = self._looking.run(part.shown, numbers, steps)
         self._there = rows[:n, ...], steps[:n, ...]
         return told
@@ -80,19 +80,23 @@ class ScoreBook:
         fold_columns(self.steps, c, scale, shadow)
         self._there = None
 
-    def _errand(self) -> Errand:
-        """Return what brings scores of rows, given updates that wait; it keeps their rows and steps."""
-        space, X, first_row, scores = self.space, self._X, self._first_row, self.scores
 
-        def work(index: Any, numbers: Any, steps: Any) -> tuple[Any, tuple[Any, Any]]:
-            waiting = space.kept(X, numbers, first_row)
-            now = space.arrays.rows(scores, index)[:, : self.classes]
-            if numbers.shape[0]:  # what is recorded takes its rows by itself
-                rows = self._looked_at if space.arrays.here else space.arrays.rows(X, index)
-                now = now + space.times(rows, waiting, steps[:, : self.classes])
-            return now.T, (waiting, steps)
+def looking(space: FeatureSpace, X: Any, first_row: int, scores: Any, at_hand: list[Any]) -> Errand:
+    """Return the errand that brings scores of rows, given updates that wait; it keeps their rows and steps.
 
-        return Errand(space.arrays, work, "int64", "int64", space.arrays.dtype, recorded=space.recordable)
+    The rows are those at hand; what is recorded takes them by itself.
+    """
+    classes = int(scores.shape[1]) // 2
+
+    def work(index: Any, numbers: Any, steps: Any) -> tuple[Any, tuple[Any, Any]]:
+        waiting = space.kept(X, numbers, first_row)
+        now = space.arrays.rows(scores, index)[:, :classes]
+        if numbers.shape[0]:
+            rows = at_hand[0] if space.arrays.here else space.arrays.rows(X, index)
+            now = now + space.times(rows, waiting, steps[:, :classes])
+        return now.T, (waiting, steps)
+
+    return Errand(space.arrays, work, "int64", "int64", space.arrays.dtype, recorded=space.recordable)
 
 
 def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
