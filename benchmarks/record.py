@@ -33,7 +33,16 @@ SIZES = (
     ("ROSENBLATT_DEGREES", "23", "123456", "freund_schapire: degrees of the kernel"),
     ("ROSENBLATT_PASSES", "4", "30", "freund_schapire: the most passes"),
 )
-SUPPORT = {"__init__", "__main__", "measure", "record", "kernel_gpu", "service_load", "service_plain", "scale_page"}
+SUPPORT = {
+    "__init__",
+    "__main__",
+    "measure",
+    "record",
+    "kernel_gpu",
+    "service_load",
+    "service_plain",
+    "scale_page",
+}
 OPENING = (
     "# Benchmarks",
     "",
