@@ -69,8 +69,8 @@ SHOWN = (
     ("files", "LIBSVM to model"),
     ("files", "CSV to model"),
     ("files", "a later pass from the cache"),
-    ("streams", "predict_one"),
-    ("streams", "learn_many, data frames"),
+    ("streams", "predict_one + learn_one, 100,000"),
+    ("streams", "learn_many, data frames of 1,000, 100,000"),
     ("service", "predict, 20 features"),
     ("service", "feedback, on disk"),
 )

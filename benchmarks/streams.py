@@ -90,9 +90,10 @@ def one_by_one(examples: int) -> None:
         lambda: loop(Perceptron()),
     )
     each = milliseconds
-    table.add("predict_one + learn_one", each(ours), each(river), river / ours, 2)
-    table.add("learn_many, data frames of 1,000", each(batches), each(river), river / batches, 50)
-    table.add("learn_many, lists of 1,000 dicts", each(lists), each(river), river / lists, 2)
+    size = f"{examples:,} examples"
+    table.add(f"predict_one + learn_one, {size}", each(ours), each(river), river / ours, 2)
+    table.add(f"learn_many, data frames of 1,000, {size}", each(batches), each(river), river / batches, 50)
+    table.add(f"learn_many, lists of 1,000 dicts, {size}", each(lists), each(river), river / lists, 2)
     table.show()
 
 
