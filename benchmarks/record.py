@@ -155,7 +155,12 @@ def in_short(kept: dict[str, Any]) -> str:
         for row in (Row(**each) for table in own["tables"] for each in table["rows"])
         if what in row.what
     ]
-    lines = ["", "", "| measured in one run | ours | theirs | ratio |", "|---|--:|--:|--:|"]
+    lines = [
+        "",
+        "",
+        "| ours and theirs of a line are of one run | ours | theirs | ratio |",
+        "|---|--:|--:|--:|",
+    ]
     for row, _ in found:
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row.cells()[:4]) + " |")
     machines = {f"{own['cores']} cores of {own['processor']}" for _, own in found}

@@ -18,9 +18,8 @@ def _references(held: list[NDArray[Any]]) -> list[int]:
     return [sys.getrefcount(memory) for memory in held]
 
 
-NOBODY = _references([np.empty(1)])[
-    0
-]  # references to a piece that no array is made of; versions of Python differ
+# References to a piece that no array is made of; versions of Python differ.
+NOBODY = _references([np.empty(1)])[0]
 
 
 class Room:
