@@ -147,7 +147,7 @@ def test_many_passes_over_a_stream_average_exactly(tmp_path):
 
 def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     path = written(tmp_path)
-    monkeypatch.setattr("rosenblatt.streams.training.BUFFER_ROWS", 40)
+    monkeypatch.setattr("rosenblatt.streams.visiting.BUFFER_ROWS", 40)
     seen = []
     learner = Learner(keep_ledger=False)
     learn = learner.learn

@@ -160,6 +160,7 @@ class BatchFile(Examples):
             ) from error
         self._count = int(n) - 1
         self._base = pa.py_buffer(self._map).address
+        self._extents: dict[int, tuple[int, int]] = {}  # of batches that were read and not given back
         self._wanted = schema
         self._places = _places(path, self._stored, schema)
 
@@ -179,6 +180,7 @@ class BatchFile(Examples):
     def batch(self, at: int) -> Batch:
         """Return one batch: numbers as they lie in the file, nothing copied but labels."""
         record = self._reader.get_batch(at)
+        self._extents[at] = self._extent(record)
         columns = {name: record.column(name) for name in record.schema.names}
         weight = self._numbers(columns["weight"], np.float64)
         y = None
@@ -187,7 +189,7 @@ class BatchFile(Examples):
             y = (
                 np.array(columns["y"].to_pylist(), dtype=np.str_)
                 if text
-                else as_written(self._numbers(columns["y"], np.float64))
+                else self._labels(self._numbers(columns["y"], np.float64))
             )
         return Batch(
             self._matrix(columns["x"]),
@@ -201,15 +203,20 @@ class BatchFile(Examples):
         """Give back the memory of a batch that has been read; it stays in the file, which is kept if it is small."""
         if not hasattr(self._map, "madvise") or (len(self._map) < FORGET_ABOVE and not small_too):
             return
-        buffers = [
-            b for column in self._reader.get_batch(at).columns for b in column.buffers() if b is not None
-        ]
+        lo, hi = self._extents.pop(at, (0, 0))
         page = mmap.PAGESIZE
-        lo = min(b.address for b in buffers) - self._base
-        hi = max(b.address + b.size for b in buffers) - self._base
         lo = -(-lo // page) * page
         if hi // page * page > lo:
             self._map.madvise(mmap.MADV_DONTNEED, lo, hi // page * page - lo)
+
+    def _extent(self, record: Any) -> tuple[int, int]:
+        """Return where a batch begins and ends in the map."""
+        buffers = [b for column in record.columns for b in column.buffers() if b is not None and b.size]
+        if not buffers:
+            return 0, 0
+        return min(b.address for b in buffers) - self._base, max(
+            b.address + b.size for b in buffers
+        ) - self._base
 
     def _matrix(self, column: Any) -> Any:
         values = column.flatten()
@@ -229,6 +236,10 @@ class BatchFile(Examples):
             return np.empty(0, dtype)
         start = array.buffers()[1].address - self._base + array.offset * np.dtype(dtype).itemsize
         return np.frombuffer(self._map, dtype, len(array), start)
+
+    def _labels(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
+        """Return labels as they were written."""
+        return numbers.astype(np.int64) if self.classes.dtype.kind == "i" else as_written(numbers)
 
     def _files(self, numbers: NDArray[np.int32]) -> tuple[tuple[int, str], ...]:
         first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))

@@ -1,9 +1,31 @@
 """Matrices and labels from callers: checked once at the door, trusted afterwards."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Checked(NamedTuple):
+    """Examples that have come through the door: a pass may trust them."""
+
+    X: Any  # a finite float matrix, dense or canonical CSR
+    classes: NDArray[Any]  # that occur, sorted
+    labels: NDArray[np.int64]  # (rows,) of every row's class in them
+    weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
+
+
+def checked_examples(
+    X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None, finite: bool = True
+) -> Checked:
+    """Check what a learner is given. ``classes`` that it knows make labels quicker to find.
+
+    >>> checked_examples([[1, 2], [3, 4]], ["b", "a"]).labels
+    array([1, 0])
+    """
+    X = checked_matrix(X, finite=finite)
+    n = X.shape[0]
+    return Checked(X, *checked_labels(y, n, classes), checked_weight(sample_weight, n))
 
 
 def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:
@@ -44,9 +66,9 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return classes, index.astype(np.int64).reshape(-1)
 
 
-def checked_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def checked_labels(y: Any, n: int, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return what :func:`encoded` does, of labels that are finite and one for each of ``n`` rows, at least one."""
-    met, index = encoded(y)
+    met, index = _one_of_two(y, classes) or encoded(y)
     if index.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
     if met.dtype.kind == "f" and not np.isfinite(met).all():
@@ -54,6 +76,15 @@ def checked_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if n == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
     return met, index
+
+
+def _one_of_two(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """Return two known classes and which of them every label is, or None where there are others."""
+    y, known = np.asarray(y), np.asarray(classes)
+    if known.shape != (2,) or known.dtype != y.dtype or not known[0] < known[1]:
+        return None
+    second = y == known[1]
+    return (known, second.astype(np.int64)) if (second | (y == known[0])).all() else None
 
 
 def checked_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:

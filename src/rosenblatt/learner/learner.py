@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import checked_labels, checked_matrix, checked_weight, encoded
+from rosenblatt.data.matrix import Checked, checked_examples, checked_matrix, encoded
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
@@ -90,10 +90,13 @@ class Learner(LearnerState):
 
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
         """See the examples once, in the given order; classes and features not met before are taken in."""
-        X = checked_matrix(X)
-        labels, weight = self._take_in(X, y, sample_weight, classes)
+        return self.learn_checked(checked_examples(X, y, sample_weight), classes)
+
+    def learn_checked(self, examples: Checked, classes: Any = None) -> Epoch:
+        """Do what :meth:`learn` does, with examples that were checked before."""
+        X, labels = examples.X, self._take_in(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
-        epoch = self._pass(X, labels, in_given_order(X.shape[0], weight))
+        epoch = self._pass(X, labels, in_given_order(X.shape[0], examples.weight))
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
@@ -111,8 +114,8 @@ class Learner(LearnerState):
         on_epoch: Callable[[Epoch], bool | None] | None = None,
     ) -> None:
         """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False."""
-        X = checked_matrix(X)
-        labels, weight = self._take_in(X, y, sample_weight, None)
+        examples = checked_examples(X, y, sample_weight)
+        X, weight, labels = examples.X, examples.weight, self._take_in(examples)
         rows = rows_of(X)
         shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
         visits = in_given_order(X.shape[0], weight)
@@ -175,13 +178,9 @@ class Learner(LearnerState):
 
     # Inside
 
-    def _take_in(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Meet the classes and features of a batch and return its labels as indices, and its weights."""
-        n = X.shape[0]
-        met, index = checked_labels(y, n)
-        weight = checked_weight(sample_weight, n)
+    def _take_in(self, examples: Checked, classes: Any = None) -> NDArray[np.int64]:
+        """Meet the classes and features of a batch and return its labels as indices."""
+        X, met, index, _ = examples
         if classes is not None:
             self.meet(encoded(classes)[0])
         self.meet(met)
@@ -190,7 +189,8 @@ class Learner(LearnerState):
         elif X.dtype == np.float64:
             self.W = self.W.astype(np.float64, copy=False)
         self.widen(X.shape[1])
-        return np.searchsorted(self.classes, met)[index], weight
+        places = np.searchsorted(self.classes, met)
+        return index if (places == np.arange(met.size)).all() else places[index]
 
     def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits and note what it did."""

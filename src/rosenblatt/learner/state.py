@@ -98,6 +98,8 @@ class LearnerState:
 
     def meet(self, met: NDArray[Any]) -> None:
         """Take in classes not met before."""
+        if np.array_equal(met, self.classes):
+            return
         if not self.classes.size:
             self.classes = met.copy()
             self._shape_for_classes()

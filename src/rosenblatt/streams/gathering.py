@@ -7,7 +7,7 @@ import numpy as np
 from rosenblatt.data import Batch
 from rosenblatt.data.batch import concatenate
 
-ROWS, BYTES = 16384, 8 << 20
+ROWS, BYTES = 32768, 16 << 20
 
 
 def batch_bytes(batch: Batch) -> int:

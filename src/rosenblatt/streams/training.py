@@ -11,15 +11,15 @@ import numpy as np
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import BadLine, LateZero
-from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import SecondLook
+from rosenblatt.data.matrix import checked_examples
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.streams.cache import can_be_kept, kept_batches
-from rosenblatt.streams.gathering import batch_bytes, gathered
+from rosenblatt.streams.gathering import gathered
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
+from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
 
-BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # that a shuffle holds at a time, at most
 FEW = 8  # classes that labels are compared with, one by one: faster than any search
 NEEDED = 235 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
 
@@ -189,7 +189,13 @@ class _Run:
         mistakes, updates = learner.mistakes, learner.updates
         for batch in self._visited(batches, number):
             self._check(batch, batches)
-            learner.learn(batch.X, labels_of(batch), batch.weight, classes=_classes(batches, batch))
+            classes = _classes(batches, batch)
+            # What is kept was found finite by the first pass.
+            finite = number == 1 or isinstance(batches, _Direct)
+            examples = checked_examples(
+                batch.X, labels_of(batch), batch.weight, classes=classes, finite=finite
+            )
+            learner.learn_checked(examples, classes)
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
         return Epoch(number, learner.mistakes - mistakes, learner.updates - updates), rows
@@ -198,7 +204,7 @@ class _Run:
         if not self.stock or (isinstance(batches, _Direct) and not batches.again):
             return {}
         room = ROOM if self.memory is None else min(ROOM, self._spare() // 4)
-        in_order = _in_order(batches, self._tight) if isinstance(batches, BatchFile) else batches
+        in_order = as_they_lie(batches, self._tight) if isinstance(batches, BatchFile) else batches
         self.learner.standings = take_stock(self.learner, in_order, room)
         return self.learner.standings
 
@@ -206,10 +212,10 @@ class _Run:
         if isinstance(batches, _Direct):
             return iter(batches)
         if not self.shuffle:
-            return _in_order(batches, self._tight)
+            return as_they_lie(batches, self._tight)
         room = BUFFER_BYTES if self.memory is None else min(BUFFER_BYTES, max(1 << 20, self._spare() // 8))
         rng = np.random.default_rng([self.learner.seed % 2**63, number])
-        return _shuffled(batches, rng, room, self._tight)
+        return shuffled(batches, rng, room, self._tight)
 
     @property
     def _tight(self) -> bool:
@@ -256,42 +262,6 @@ def _about(batches: "_Direct | BatchFile") -> tuple[Schema, list[BadLine]]:
     if isinstance(batches, _Direct):
         return batches.examples.schema, batches.examples.skipped
     return batches.schema, [BadLine(*line) for line in batches.about["skipped"]]
-
-
-def _in_order(batches: BatchFile, tight: bool) -> Iterator[Batch]:
-    """Yield the batches of a mapped file; what has been read is given back."""
-    for at in range(len(batches)):
-        yield batches.batch(at)
-        batches.forget(at, tight)
-
-
-def _shuffled(batches: BatchFile, rng: np.random.Generator, room: int, tight: bool) -> Iterator[Batch]:
-    """Visit batches in a drawn order, gather rows until the room is full, and visit these in a drawn order."""
-    order = np.arange(len(batches))
-    rng.shuffle(order)
-    held: list[Batch] = []
-    places: list[int] = []
-    rows = size = 0
-    for at in order.tolist():
-        batch = batches.batch(at)
-        held.append(batch)
-        places.append(at)
-        rows, size = rows + batch.lines.size, size + batch_bytes(batch)
-        if rows >= BUFFER_ROWS or size >= room:
-            yield _mixed(held, rng)
-            for place in places:
-                batches.forget(place, tight)
-            held, places, rows, size = [], [], 0, 0
-    if held:
-        yield _mixed(held, rng)
-
-
-def _mixed(held: list[Batch], rng: np.random.Generator) -> Batch:
-    whole = concatenate(held)
-    order = rng.permutation(whole.lines.size)
-    X = whole.X[order]
-    y = None if whole.y is None else whole.y[order]
-    return Batch(X, y, whole.lines[order], None if whole.weight is None else whole.weight[order])
 
 
 def _classes(batches: "_Direct | BatchFile", batch: Batch) -> Any:
