@@ -150,8 +150,11 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     monkeypatch.setattr("rosenblatt.streams.visiting.BUFFER_ROWS", 40)
     seen = []
     learner = Learner(keep_ledger=False)
-    learn = learner.learn
-    learner.learn = lambda X, *rest, **more: (seen.append(X.shape[0]), learn(X, *rest, **more))[1]
+    learn = learner.learn_checked
+    learner.learn_checked = lambda examples, *rest: (
+        seen.append(examples.labels.size),
+        learn(examples, *rest),
+    )[1]
     monkeypatch.setattr("rosenblatt.streams.gathering.ROWS", 9)
     examples = open_examples(path, batch_rows=9)
     from rosenblatt.streams.gathering import gathered
