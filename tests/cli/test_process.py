@@ -90,20 +90,22 @@ def test_a_terminal_gets_a_bar_on_standard_error(files):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", MAIN, "fit", str(files / "a.csv"), "--json"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, check=True)
-    os.close(theirs)
     shown = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # how a pseudo-terminal says that nobody writes to it any more
-            break
-        if not part:
-            break
-        shown += part
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        while True:  # as it is drawn: a terminal that nobody reads holds 8 kB, and a slow fit draws more
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # how a pseudo-terminal says that nobody writes to it any more
+                break
+            if not part:
+                break
+            shown += part
+        answer = process.stdout.read()
     os.close(ours)
+    assert process.returncode == 0
     assert b"scoring" in shown
-    assert json.loads(answer.stdout)["rows"] == 400
+    assert json.loads(answer)["rows"] == 400
 
 
 def test_bad_input_is_a_message_and_a_traceback_only_where_asked_for(files):

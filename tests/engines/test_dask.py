@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from tests.cli.commands import run, run_well
 from tests.engines.data import deadly_makers, noisy, same_learner
+from tests.patience import SECONDS as PATIENCE
 
 from rosenblatt import (
     Attributes,
@@ -35,7 +37,7 @@ dd = pytest.importorskip("dask.dataframe")
 db = pytest.importorskip("dask.bag")
 
 
-SECONDS = 60  # that anything may take to start, on a machine with much else to do
+SECONDS = 180  # that anything may take to start, on a machine with much else to do
 
 
 class Clusters:
@@ -184,7 +186,8 @@ def test_attributes_are_fitted_on_the_cluster(client):
     assert found.accuracy == pytest.approx(here.score(table, y))
 
 
-def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path):
+def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", PATIENCE)
     X, y = noisy()
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     for at in range(2):
@@ -248,9 +251,9 @@ def test_nothing_stays_behind(client):
     def left(dask_scheduler):
         return [str(key) for key in dask_scheduler.tasks if "rosenblatt" in str(key)]
 
-    for _ in range(100):
-        if not client.run_on_scheduler(left):
-            break
+    until = time.monotonic() + PATIENCE
+    while client.run_on_scheduler(left) and time.monotonic() < until:
+        pass  # a scheduler forgets what nobody wants when it comes to it
     assert client.run_on_scheduler(left) == []
 
 
@@ -337,7 +340,7 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr("rosenblatt.engines.dask_engine.MOST_ALONE", 3)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as nobody,
-        distributed.Client(nobody) as client,
+        distributed.Client(nobody, timeout=SECONDS) as client,
         pytest.raises(NoWorkers, match="has had no worker for"),
     ):
         fit_dask(Perceptron(), *arrays(*noisy()), client=client)

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from tests.cli.commands import run_well
 from tests.engines.data import deadly_makers, noisy, same_learner
+from tests.patience import SECONDS
 
 from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
@@ -60,6 +61,8 @@ def spark(tmp_path_factory):
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.task.maxFailures", "2")  # what is wrong is said at the second time
+            .config("spark.network.timeout", f"{SECONDS}s")  # an executor is not lost because it is slow
+            .config("spark.python.authenticate.socketTimeout", f"{SECONDS}s")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")

@@ -1,13 +1,21 @@
 """A lab of one's own on a free port, and a real Chromium to look at it."""
 
-import shutil
 import subprocess
 import sys
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from tests.browsing import chromium, window
+
+from rosenblatt.lab.insight import Insight
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch):
+    """Let proofs in this process take as long as they need: they may have to be compiled first."""
+    monkeypatch.setattr(Insight, "seconds", None)
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +41,8 @@ def address():
 @pytest.fixture(scope="module")
 def browser():
     """A Chromium without a window; let go after each module: while it is held, no test may run an event loop."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on this machine: install the chromium package to test the pages")
-    with sync_api.sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=program, headless=True, args=["--no-sandbox"])
+    with chromium() as browser:
+        yield browser
 
 
 class Visitor:
@@ -47,8 +51,12 @@ class Visitor:
     def __init__(self, browser, address, size="desktop", theme="light", **more):
         width, height = SIZES[size]
         self.address, self.troubles, self.outside = address, [], []
-        self.context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=theme, accept_downloads=True, **more
+        self.context = window(
+            browser,
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            accept_downloads=True,
+            **more,
         )
         self.page = self.context.new_page()
         self.page.on("console", self._noted)

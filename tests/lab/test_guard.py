@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.cli.commands import run
+from tests.patience import SECONDS
 
 from rosenblatt.lab.app import address_of, listening
 
@@ -22,7 +23,7 @@ def status(address, request, host, origin=None):
     lines = f"{request}\r\nHost: {host.format(port=parts.port)}\r\n{upgrade}"
     if origin is not None:
         lines += f"Origin: {origin.format(port=parts.port)}\r\n"
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=SECONDS) as line:
         line.sendall((lines + "\r\n").encode())
         return int(line.makefile("rb").readline().split()[1])
 

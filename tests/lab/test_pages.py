@@ -8,6 +8,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from tests.lab.conftest import SIZES
+from tests.patience import SECONDS
 
 from rosenblatt import Perceptron
 from rosenblatt.lab.playground_state import PlaygroundState
@@ -370,7 +371,7 @@ def test_twenty_visitors_do_not_see_each_other(visit):
         pages[-1].goto(f"{visitor.address}/?n={20 + number}", wait_until="commit")
 
     def came(number):
-        with urlopen(f"{visitor.address}/?n={40 + number}&clock={3 * number}", timeout=60) as answer:
+        with urlopen(f"{visitor.address}/?n={40 + number}&clock={3 * number}", timeout=SECONDS) as answer:
             return answer.read().decode()
 
     with ThreadPoolExecutor(14) as crowd:

@@ -1,11 +1,11 @@
 """The report: one file, no network, no script error, both themes; looked at in a real browser."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests import browsing
 
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
@@ -124,21 +124,16 @@ def test_the_same_report_twice_is_the_same_file(full):
 
 @pytest.fixture(scope="module")
 def chromium():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("no Chromium to look at the report with: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, headless=True, args=["--no-sandbox"])
+    with browsing.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
 def test_in_a_real_browser(chromium, tmp_path, full, scheme, width):
     full.write(tmp_path / "report.html")
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = browsing.window(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
     told, asked = [], []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
@@ -162,4 +157,4 @@ def test_in_a_real_browser(chromium, tmp_path, full, scheme, width):
     other = {"light": "dark", "dark": "light"}[scheme]
     assert page.locator(f"img.in-{other}").first.is_visible()
     assert told == []
-    page.close()
+    context.close()

@@ -4,6 +4,7 @@ import contextlib
 import threading
 
 import httpx
+from tests.patience import SECONDS
 
 from rosenblatt.service.models import Models
 from rosenblatt.service.serving import address, listening, server
@@ -15,7 +16,7 @@ class Served:
 
     def __init__(self, settings, models, url):
         self.settings, self.models, self.url = settings, models, url
-        self.client = httpx.Client(base_url=url, timeout=30)
+        self.client = httpx.Client(base_url=url, timeout=SECONDS)
 
     def put(self, name, **settings):
         answer = self.client.put(f"/v1/models/{name}", json=settings)
@@ -32,7 +33,8 @@ class Served:
 @contextlib.contextmanager
 def served(folder, **options):
     """Serve a folder until the end of the block; then drain and close."""
-    settings = Settings(data=folder, port=0, pages=False, **{"recent_bytes": 1 << 18, **options})
+    usual = {"recent_bytes": 1 << 18, "body_seconds": SECONDS}  # a loop that compiles reads no body meanwhile
+    settings = Settings(data=folder, port=0, pages=False, **{**usual, **options})
     models = Models(folder, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
     sock = listening(settings)
     running = server(settings, models)

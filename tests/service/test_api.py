@@ -4,6 +4,7 @@ import json
 import socket
 
 import pytest
+from tests.patience import SECONDS
 from tests.service.server import served
 
 from rosenblatt.service.models import Models
@@ -271,7 +272,7 @@ def test_a_client_that_goes_away_in_the_middle_leaves_what_it_had_told(service):
     host, _, port = service.url.removeprefix("http://").partition(":")
     body = lines({"label": "spam", **SPAM}, {"label": "ham", **HAM})
     for way, clock in (("feedback", 0), ("learn", 2)):
-        with socket.create_connection((host, int(port)), timeout=30) as wire:
+        with socket.create_connection((host, int(port)), timeout=SECONDS) as wire:
             head = f"POST /v1/models/mail/{way} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 9999\r\n\r\n"
             wire.sendall(head.encode() + body)
             wire.shutdown(socket.SHUT_WR)

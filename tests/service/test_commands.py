@@ -10,11 +10,12 @@ import sys
 import httpx
 import pytest
 from tests.cli.commands import run, run_well
+from tests.patience import SECONDS
 
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
 
-ask = httpx.Client(timeout=60)
+ask = httpx.Client(timeout=SECONDS)
 MAIN = "from rosenblatt.cli import main; main()"
 
 

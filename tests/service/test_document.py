@@ -4,6 +4,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS, load_all_checks
+from tests.patience import SECONDS
 from tests.service.server import served
 
 from rosenblatt.service.app import create_app
@@ -49,7 +50,7 @@ def test_every_way_answers_as_documented(service, case):
         kept.discard("negative_data_rejection")
     checks = [check for check in CHECKS.get_all() if check.__name__ in kept]
     assert len(checks) == len(kept)
-    case.call_and_validate(base_url=service.url, checks=checks)
+    case.call_and_validate(base_url=service.url, checks=checks, timeout=SECONDS)
 
 
 def test_every_way_is_documented_with_its_messages():

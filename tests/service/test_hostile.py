@@ -5,6 +5,7 @@ import random
 import socket
 
 import pytest
+from tests.patience import SECONDS
 from tests.service.server import served
 
 DEEP = 50_000
@@ -198,7 +199,7 @@ def test_bad_queries_are_refused(service, query):
 )
 def test_what_is_not_http_does_no_harm(service, raw):
     host, _, port = service.url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as wire:
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as wire:
         wire.sendall(raw)
         wire.shutdown(socket.SHUT_WR)
         answer = wire.recv(4096)

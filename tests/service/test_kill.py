@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.patience import SECONDS
 
 from rosenblatt.service.care import verify
 from rosenblatt.service.model import Model
@@ -47,7 +48,7 @@ class Client:
 
     def run(self, port, acknowledged):
         """Send until the connection breaks; tell of every acknowledgement."""
-        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
         try:
             while True:
                 if self.flying is None:
@@ -110,7 +111,7 @@ class Zygote:
 def one_round(zygote, clients, rng):
     """Start a server, load it, kill it at an acknowledgement while others fly; return its first fingerprint."""
     pid, port = zygote.server()
-    wire = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    wire = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     wire.request("GET", "/v1/models/m?fingerprint=true")
     found = json.loads(wire.getresponse().read())["fingerprint"]
     wire.close()

@@ -1,8 +1,7 @@
 """Signing in, in a real browser: the page asks for a token, a wrong one stays out, a right one comes in."""
 
-import shutil
-
 import pytest
+from tests.browsing import chromium, window
 from tests.service.server import served
 
 TOKEN = "0123456789abcdef"
@@ -10,14 +9,8 @@ TOKEN = "0123456789abcdef"
 
 @pytest.fixture
 def page():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=["--no-sandbox"])
-        yield browser.new_page()
-        browser.close()
+    with chromium() as browser:
+        yield window(browser).new_page()
 
 
 def test_a_person_signs_in(tmp_path, page):

@@ -6,6 +6,7 @@ from typing import Any
 LOOPBACK = "127.0.0.1"
 PORT = 8137
 TITLE = "rosenblatt lab"
+RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
 
 
 def make_app() -> Any:
@@ -44,7 +45,9 @@ def make_app() -> Any:
     def lesson(name: str = "", theme: str = "auto") -> None:
         LessonsPage(name, theme if theme in THEMES else "auto")
 
-    ui.run_with(app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=10.0)
+    ui.run_with(
+        app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
+    )
     return OwnPagesOnly(app)
 
 
@@ -83,6 +86,7 @@ def warm_up() -> None:
 
     for data in ("separable", "xor", "circles"):
         session = PlaygroundSession(PlaygroundState(data=data, n=12, proof=True))
+        session.insight.seconds = None  # on a slow computer, compiling takes longer than an answer may
         session.update()
         session.scene()
         _ = session.insight.best

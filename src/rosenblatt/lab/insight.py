@@ -31,6 +31,8 @@ class Best(NamedTuple):
 class Insight:
     """Statements about data, each computed when first asked for."""
 
+    seconds: float | None = SECONDS  # that an answer may take; None: as long as it needs
+
     def __init__(self, space: str, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         self.space, self.X, self.y = Space.named(space), X, y
         self._proof: Any = None
@@ -41,7 +43,7 @@ class Insight:
         """The library's answer to "is it separable?", in this space; None where there is nothing to ask."""
         if self._proof is None and len(self.y):
             rows, bias = self.space.told_apart(self.X)
-            self._proof = separability(rows, self.y, bias, time_limit=SECONDS)
+            self._proof = separability(rows, self.y, bias, time_limit=self.seconds)
         return self._proof
 
     @property
@@ -61,7 +63,7 @@ class Insight:
             return None
         E = self.embedded
         try:
-            found = hard_margin(E, self.y, False, time_limit=SECONDS)
+            found = hard_margin(E, self.y, False, time_limit=self.seconds)
         except ValueError:  # separable by less than floats can tell
             return None
         u = found.w / np.linalg.norm(found.w)
@@ -79,7 +81,7 @@ class Insight:
             return f"Yes{where}: margin {proof.margin:.3g}, {rows} row{'s' if rows != 1 else ''} on it."
         if isinstance(proof, Inseparable):
             return f"No{where}: {len(proof.culprits)} rows contradict each other."
-        return f"Not decided within {SECONDS:g} s."
+        return f"Not decided within {self.seconds:g} s."
 
 
 class Curves(NamedTuple):

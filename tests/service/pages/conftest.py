@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.lab.conftest import Visitor, browser  # noqa: F401 (a fixture)
+from tests.patience import SECONDS
 from tests.service.mail.messages import letter, mbox, message
 
 from rosenblatt.service.mail.box import Mailbox
@@ -36,10 +38,14 @@ class Server:
         assert " at http://127.0.0.1:" in line, Path(self.log.name).read_text()
         self.address = line.split()[-1]
 
+    def ask(self, method, path, **options):
+        """Ask it over HTTP, patiently: it may have to compile what it learns with."""
+        return httpx.request(method, self.address + path, timeout=SECONDS, **options)
+
     def stop(self, kill=False):
         """Stop it, by a word or by force."""
         (self._process.kill if kill else self._process.terminate)()
-        self._process.wait(30)
+        self._process.wait(SECONDS)
         self._process.stdout.close()
         self.log.close()
 

@@ -1,8 +1,8 @@
 """Pages and their websocket are behind the same doors as the API, and do not get into its way."""
 
-import httpx
 import pytest
 from tests.cli.commands import run, run_well
+from tests.patience import SECONDS
 from tests.service.mail.messages import letter, mbox
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
@@ -12,10 +12,15 @@ def connects(server, path=SOCKET, **headers):
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
-    options = {"origin": headers.pop("origin", None), "additional_headers": headers}
+    options = {
+        "origin": headers.pop("origin", None),
+        "additional_headers": headers,
+        "open_timeout": SECONDS,
+        "ping_interval": None,
+    }
     try:
         with connect(server.address.replace("http", "ws", 1) + path, **options) as socket:
-            return socket.recv(timeout=10).startswith("0{")  # what socket.io says first
+            return socket.recv(timeout=SECONDS).startswith("0{")  # what socket.io says first
     except InvalidStatus as refused:
         return refused.response.status_code
 
@@ -31,16 +36,14 @@ def test_a_rebound_name_is_not_ours(taught):
     port = taught.address.rpartition(":")[2]
     evil = {"host": f"evil.example:{port}"}
     for path in ("/", "/model", SOCKET.replace("websocket", "polling")):
-        assert httpx.get(taught.address + path, headers=evil).status_code == 421
+        assert taught.ask("GET", path, headers=evil).status_code == 421
     foreign = {"origin": "http://evil.example"}
-    assert (
-        httpx.post(taught.address + SOCKET.replace("websocket", "polling"), headers=foreign).status_code
-        == 403
-    )
+    polling = SOCKET.replace("websocket", "polling")
+    assert taught.ask("POST", polling, headers=foreign).status_code == 403
 
 
 def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(taught):
-    answer = httpx.get(taught.address + "/")
+    answer = taught.ask("GET", "/")
     assert answer.status_code == 200
     assert answer.headers["x-frame-options"] == "DENY"
     policy = answer.headers["content-security-policy"]
@@ -55,10 +58,10 @@ def test_the_api_keeps_its_own_words_for_what_is_not_there(taught):
         ("POST", "/healthz", 405),
         ("GET", "/v1/models/nobody", 404),
     ):
-        answer = httpx.request(method, taught.address + path)
+        answer = taught.ask(method, path)
         assert answer.status_code == status, path
         assert answer.json()["message"]
-    assert httpx.get(taught.address + "/healthz").json() == {"status": "alive"}
+    assert taught.ask("GET", "/healthz").json() == {"status": "alive"}
 
 
 def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, box_file):
@@ -66,10 +69,10 @@ def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, 
     tokens.write_text("feedback let-me-in-please-now-1\nread only-to-look-around-1\n")
     tokens.chmod(0o600)
     server = serve("--token-file", str(tokens))
-    assert httpx.get(server.address + "/").status_code == 401
+    assert server.ask("GET", "/").status_code == 401
     assert connects(server, origin=server.address) == 403
     reader = {"authorization": "Bearer only-to-look-around-1"}
-    assert httpx.get(server.address + "/", headers=reader).status_code == 403
+    assert server.ask("GET", "/", headers=reader).status_code == 403
     visitor = visit(server, connected=False)
     page = visitor.page
     page.goto(server.address + "/")
@@ -107,4 +110,4 @@ def test_a_broken_box_is_said_and_the_api_goes_on(serve, visit, tmp_path):
     server = serve()
     page = visit(server).page
     assert "mail.sqlite3: cannot be opened" in page.locator(".mail-empty").inner_text()
-    assert httpx.put(f"{server.address}/v1/models/other").status_code == 201
+    assert server.ask("PUT", "/v1/models/other").status_code == 201

@@ -1,6 +1,5 @@
 """The inbox in a real browser: mail comes in, is corrected, is marked anew, and stays so."""
 
-import httpx
 import pytest
 
 SUBJECTS = ("Budget decision", "Contract review", "Great sale", "Deadline moved")
@@ -66,12 +65,13 @@ def test_mail_is_imported_corrected_marked_anew_and_outlives_a_killed_server(
     assert (marks(again), row(again, "Deadline moved").locator(".mail-because").inner_text()) == before
     told = {subject: row(again, subject).get_attribute("data-told") for subject in SUBJECTS}
     assert told == dict(zip(SUBJECTS, ("important", "important", "not", ""), strict=True))
-    info = httpx.get(f"{server.address}/v1/models/inbox").json()
+    info = server.ask("GET", "/v1/models/inbox").json()
     assert info["clock"] == 3
 
 
 def test_keys_move_correct_and_undo(serve, visit, box_file):
-    page = visit(serve()).page
+    visitor = visit(serve())
+    page = visitor.page
     upload(page, box_file)
 
     def here():
@@ -102,6 +102,8 @@ def test_keys_move_correct_and_undo(serve, visit, box_file):
     page.keyboard.press("/")
     page.wait_for_function("document.activeElement.tagName === 'INPUT'")
     page.keyboard.type("in")  # letters in the search are letters
+    visitor.until(q="in")
+    page.wait_for_function("document.querySelectorAll('.mail-row').length === 5")
     assert page.locator(".mail-row[data-told='']").count() == 5
 
 
@@ -129,7 +131,7 @@ def test_search_and_filter_stand_in_the_address_and_what_is_learned_elsewhere_is
     visitor.until(q="deadline")
     page.wait_for_function("document.querySelectorAll('.mail-row').length === 3")
     told = {"label": "important", "features": {"deadline": 1, "contract": 1}}
-    httpx.post(f"{server.address}/v1/models/inbox/feedback", json=told).raise_for_status()
+    server.ask("POST", "/v1/models/inbox/feedback", json=told).raise_for_status()
     page.wait_for_function("document.querySelectorAll('.mail-row[data-mark=important]').length === 3")
     page.get_by_role("button", name="Don't know").click()
     visitor.until(show="undecided")

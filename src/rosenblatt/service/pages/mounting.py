@@ -25,6 +25,8 @@ ICON = (
     '<path d="M4 9h24v15H4z" fill="none" stroke="#1B1F24" stroke-width="2.5"/><path d="M4 9l12 9 12-9" fill="none" '
     'stroke="#1B1F24" stroke-width="2.5"/><circle cx="25" cy="8" r="6" fill="#0072B2"/></svg>'
 )
+BUILD_SECONDS = 60.0  # that a page may take to be built: the box may be large, and the machine busy
+RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
 _served: list[
     FastAPI
 ] = []  # the application whose pages are shown; NiceGUI has one of everything in a process
@@ -49,7 +51,9 @@ def mount(app: FastAPI) -> None:
     if not _served:
         _register(ui)
     _served[:] = [app]
-    ui.run_with(app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=10.0)
+    ui.run_with(
+        app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
+    )
     pages = app.router.routes[-1]
     pages.app = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
 
@@ -81,7 +85,7 @@ def _register(ui: Any) -> None:
     from rosenblatt.service.pages.inbox import InboxPage
     from rosenblatt.service.pages.model_page import ModelPage
 
-    @ui.page("/", title=TITLE)  # type: ignore[untyped-decorator]
+    @ui.page("/", title=TITLE, response_timeout=BUILD_SECONDS)  # type: ignore[untyped-decorator]
     async def inbox(request: Request) -> None:
         desk = _served[0].state.desk
         if isinstance(desk, str):
@@ -89,7 +93,7 @@ def _register(ui: Any) -> None:
         else:
             await InboxPage(desk, dict(request.query_params)).show()
 
-    @ui.page("/model", title="Model — mail filter")  # type: ignore[untyped-decorator]
+    @ui.page("/model", title="Model — mail filter", response_timeout=BUILD_SECONDS)  # type: ignore[untyped-decorator]
     async def model(request: Request) -> None:
         desk = _served[0].state.desk
         if isinstance(desk, str):
