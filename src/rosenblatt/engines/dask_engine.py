@@ -7,6 +7,11 @@ was left. A pass that is bound to nothing is stolen by an idle worker, and the s
 gigabyte. So a pass asks for the worker that holds its shard but takes another, and a wait that finds nobody at work
 makes lost shards anew under other names and asks again. Shards of a user's blocks are made where Dask puts them.
 Cancelling by force can fail inside the scheduler: futures are let go of instead, which cancels what nobody else wants.
+
+What was found out about time. A client speaks to its scheduler at most every 10 ms: a second message waits that long
+for the first. So a question is one graph, joins and all; what the last one left is let go of behind it, and where the
+shards lie is looked up while the passes run. What is small travels with every task: as a task of its own, one worker
+would have it first and the others fetch it from there, 5 to 10 ms later.
 """
 
 import warnings
@@ -14,7 +19,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
-from rosenblatt.engines.protocol import in_groups
+from rosenblatt.engines.protocol import FAN, in_groups, up_the_tree
 from rosenblatt.engines.shard import Shard
 
 T = TypeVar("T")
@@ -23,6 +28,7 @@ PATIENCE = 1.0  # seconds after which a wait looks around
 MOST_IDLE = 10  # times that it may find nobody at work
 MOST_ALONE = 120  # times that it may find no worker at all: some take a while to start
 FETCH_SECONDS = 600.0  # that answers, once there, may take to come
+SMALL = 1 << 18  # bytes that travel with every task
 
 
 class DelayedMaker(NamedTuple):
@@ -51,6 +57,8 @@ class DaskEngine:
         self._makers: list[Any] = []
         self._shards: dict[int, Any] = {}  # futures
         self._homes: dict[int, str] = {}  # where a shard asked to be made
+        self._held: dict[str, Any] = {}  # where shards were seen last, by key
+        self._spent: list[Any] = []  # futures of the last question
         self._asked = 0
 
     def hold(self, makers: Sequence[Any]) -> None:
@@ -65,29 +73,22 @@ class DaskEngine:
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:
         """Ask every shard and return the answers in order."""
-        return self._tried(lambda: list(self.results(self._answers(ask, sent))))
+        return self._tried(lambda: self._answered(ask, sent, None))
 
     def reduce(self, ask: Callable[..., T], sent: Any, join: Callable[[list[T]], T]) -> T:
-        """Ask every shard, and join the answers on the workers, up a tree; only the root comes back."""
+        """Ask every shard, and join the answers on the workers, up a tree; only the root comes back.
 
-        def run() -> T:
-            level = self._answers(ask, (sent,))
-            depth = 0
-            while len(level) > 1:
-                depth += 1
-                level = [
-                    self._client.submit(join, group, key=self._key(f"join{depth}", at), pure=False)
-                    for at, group in enumerate(in_groups(level))
-                ]
-            return next(iter(self.results(level)))  # type: ignore[no-any-return]
-
-        return self._tried(run)
+        A few small ones come themselves: joining them elsewhere first takes longer than joining them here.
+        """
+        few = len(self._shards) <= FAN and _bytes_of(sent) <= SMALL
+        answers: list[T] = self._tried(lambda: self._answered(ask, (sent,), None if few else join))
+        return up_the_tree(answers, join)
 
     def release(self) -> None:
         """Let go of the shards; what still runs is cancelled."""
-        for future in self._shards.values():
+        for future in (*self._shards.values(), *self._spent):
             future.release()
-        self._shards, self._homes = {}, {}
+        self._shards, self._homes, self._held, self._spent = {}, {}, {}, []
 
     # Shards
 
@@ -124,33 +125,51 @@ class DaskEngine:
 
     # Questions
 
-    def _answers(self, ask: Callable[..., Any], sent: tuple[Any, ...]) -> list[Any]:
+    def _answered(
+        self, ask: Callable[..., Any], sent: tuple[Any, ...], join: Callable[[list[Any]], Any] | None
+    ) -> list[Any]:
         """Ask every shard where it lies, or elsewhere once that worker is gone; else Dask would move idle shards."""
+        import dask
+
         self._asked += 1
         name = ask.__name__.strip("_")
+        call, parcel = dask.delayed(_asked, pure=False), _Sent(ask, sent)
+        common: Any = parcel
+        if _bytes_of(sent) > SMALL:
+            common = dask.delayed(_laid_down, pure=False)(parcel, dask_key_name=self._key("sent", 0))
+        held = self._held or self._look()
+        level = []
+        for at in range(len(self._shards)):
+            here = list(held.get(self._shards[at].key, ()))
+            with dask.annotate(**({"workers": here, "allow_other_workers": True} if here else {})):
+                level.append(call(common, self._shards[at], dask_key_name=self._key(name, at)))
+        depth = 0
+        while join is not None and len(level) > 1:
+            depth += 1
+            level = [
+                dask.delayed(join, pure=False)(group, dask_key_name=self._key(f"join{depth}", at))
+                for at, group in enumerate(in_groups(level))
+            ]
         with warnings.catch_warnings():
             warnings.filterwarnings(
                 "ignore", "Sending large graph", UserWarning
             )  # weights are sent, not rows
-            common = self._client.submit(tuple, sent, key=self._key("sent", 0), pure=False)
-        held = self._client.who_has(list(self._shards.values()))
-        answers = []
-        for at in range(len(self._shards)):
-            shard = self._shards[at]
-            here = list(held.get(shard.key, ())) or None
-            answers.append(
-                self._client.submit(
-                    _asked,
-                    ask,
-                    shard,
-                    common,
-                    key=self._key(name, at),
-                    pure=False,
-                    workers=here,
-                    allow_other_workers=here is not None,
-                )
-            )
-        return answers
+            futures = self._client.compute(level, optimize_graph=False)
+        spent, self._spent = self._spent, futures
+        for future in spent:
+            future.release()
+        try:
+            self._look()
+            return list(self._fetched(futures))
+        except BaseException:
+            for future in futures:
+                future.release()
+            raise
+
+    def _look(self) -> dict[str, Any]:
+        """Look up where the shards lie; the next question is asked there."""
+        self._held = self._client.who_has(list(self._shards.values()))
+        return self._held
 
     def _key(self, what: str, at: int) -> str:
         return f"rosenblatt-{what}-{self._run}-{self._asked}-{at}"
@@ -158,14 +177,18 @@ class DaskEngine:
     def results(self, futures: list[Any]) -> Any:
         """Return the answers, and let go of their futures, answered or not."""
         try:
-            self._settled(futures)
+            return self._fetched(futures)
+        finally:
+            for future in futures:
+                future.release()
+
+    def _fetched(self, futures: list[Any]) -> Any:
+        self._settled(futures)
+        try:
             coming = self._client.gather(futures, asynchronous=True)
             return self._client.sync(_itself, coming, callback_timeout=FETCH_SECONDS)
         except TimeoutError:
             raise Stranded(f"answers did not come from the workers within {FETCH_SECONDS:g} s") from None
-        finally:
-            for future in futures:
-                future.release()
 
     def _settled(self, futures: list[Any]) -> None:
         """Wait for futures, looking around from time to time whether somebody is at work on them."""
@@ -200,7 +223,7 @@ class DaskEngine:
             except (FutureCancelledError, FuturesCancelledError, CommClosedError, Stranded):
                 if not left:
                     raise
-                held = self._client.who_has(list(self._shards.values()))
+                held = self._look()
                 lost = [at for at, shard in self._shards.items() if not held.get(shard.key)]
                 if lost:
                     self._make(lost)
@@ -211,5 +234,25 @@ async def _itself(coming: Awaitable[T]) -> T:
     return await coming
 
 
-def _asked(ask: Callable[..., T], shard: Shard, sent: tuple[Any, ...]) -> T:
-    return ask(shard, *sent)
+class _Sent:
+    """A question and what goes along with it, in one piece: Dask would look for tasks inside of tuples."""
+
+    def __init__(self, ask: Callable[..., Any], sent: tuple[Any, ...]) -> None:
+        self.ask, self.sent = ask, sent
+
+
+def _laid_down(parcel: _Sent) -> _Sent:
+    return parcel
+
+
+def _asked(parcel: _Sent, shard: Shard) -> Any:
+    return parcel.ask(shard, *parcel.sent)
+
+
+def _bytes_of(sent: Any) -> int:
+    """Return how many bytes travel; arrays are not copied to find out."""
+    from distributed.protocol.pickle import dumps
+
+    beside: list[Any] = []
+    within: bytes = dumps(sent, buffer_callback=beside.append)
+    return len(within) + sum(int(each.raw().nbytes) for each in beside)
