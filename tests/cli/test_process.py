@@ -60,6 +60,17 @@ def files(tmp_path):
     return tmp_path
 
 
+def test_the_package_run_as_a_module_is_the_command(files):
+    def told(program, *arguments):
+        command = [sys.executable, *program, *map(str, arguments)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        return answer.returncode, answer.stdout, answer.stderr
+
+    for arguments in (["--version"], ["predict"], ["info", files / "nowhere"]):
+        assert told(["-m", "rosenblatt"], *arguments) == told(["-c", MAIN], *arguments)
+    assert told(["-m", "rosenblatt"], "fit", "--help")[1].startswith("Usage: rosenblatt fit ")
+
+
 def test_help_and_version_import_nothing_heavy():
     for arguments in (["--help"], ["fit", "--help"], ["--version"]):
         assert not imported(*arguments) & {"numpy", "numba", "scipy", "pyarrow", "rich", "sklearn", "pandas"}
