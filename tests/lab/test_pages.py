@@ -199,7 +199,7 @@ def test_settings_change_the_state(visit):
     page.wait_for_function("document.body.classList.contains('body--dark')")
     page.reload()
     page.wait_for_function("document.body.classList.contains('body--dark')")
-    assert page.get_by_text("Fitted in one go").is_visible()
+    page.get_by_text("Fitted in one go").wait_for()
 
 
 def test_a_table_is_uploaded(visit, tmp_path):

@@ -155,6 +155,6 @@ def test_in_a_real_browser(chromium, tmp_path, full, scheme, width):
     page.click("#theme")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != paper
     other = {"light": "dark", "dark": "light"}[scheme]
-    assert page.locator(f"img.in-{other}").first.is_visible()
+    page.locator(f"img.in-{other}").first.wait_for(state="visible")
     assert told == []
     context.close()
