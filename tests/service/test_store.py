@@ -315,6 +315,11 @@ from pathlib import Path
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
 models = Models(sys.argv[1], recent_bytes=1 << 16)
+models.create("before")  # what is compiled for it is written to files, too: before they may not grow
+for at in range(3):
+    models.feedback("before", "ab"[at % 2], Example(features={f"f{at}": 1.0 + at}))
+models.predict("before", [Example(features={"f1": 1.0})])
+models.info("before", fingerprint=True)
 models.create("m")
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
