@@ -81,7 +81,7 @@ class Insight:
             return f"Yes{where}: margin {proof.margin:.3g}, {rows} row{'s' if rows != 1 else ''} on it."
         if isinstance(proof, Inseparable):
             return f"No{where}: {len(proof.culprits)} rows contradict each other."
-        return f"Not decided within {self.seconds:g} s."
+        return "Not decided." if self.seconds is None else f"Not decided within {self.seconds:g} s."
 
 
 class Curves(NamedTuple):
