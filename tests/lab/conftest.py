@@ -9,6 +9,16 @@ from tests.browsing import chromium, window
 
 from rosenblatt.lab.insight import Insight
 
+# What notifications said: they go away by themselves, after as many seconds as a busy machine may take to look.
+SAID = """
+window.said = [];
+new MutationObserver(changes => {
+  for (const {addedNodes} of changes)
+    for (const node of addedNodes)
+      if (node.nodeType === 1 && (node.matches('.q-notification') || node.querySelector('.q-notification')))
+        window.said.push(node.textContent);
+}).observe(document, {childList: true, subtree: true});
+"""
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
 
 
@@ -58,6 +68,7 @@ class Visitor:
             accept_downloads=True,
             **more,
         )
+        self.context.add_init_script(SAID)
         self.page = self.context.new_page()
         self.page.on("console", self._noted)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
@@ -91,6 +102,10 @@ class Visitor:
                 "([name, value]) => new URL(location.href).searchParams.get(name) === value",
                 arg=[name, None if value is None else str(value)],
             )
+
+    def hear(self, words):
+        """Wait until a notification said this, gone again or not."""
+        self.page.wait_for_function("words => window.said.some(said => said.includes(words))", arg=words)
 
     def close(self):
         """Leave, and complain about what went wrong."""

@@ -237,8 +237,8 @@ def test_share_and_export(visit):
 
 def test_a_bad_link_is_told_and_the_rest_is_used(visit):
     visitor = visit()
-    page = visitor.open("/?eta=7&n=12")
-    page.get_by_text("eta must be a number from 0.01 to 1").wait_for()
+    visitor.open("/?eta=7&n=12")
+    visitor.hear("eta must be a number from 0.01 to 1")
     visitor.until(n=12, eta=None)
 
 

@@ -141,10 +141,11 @@ def test_search_and_filter_stand_in_the_address_and_what_is_learned_elsewhere_is
 
 
 def test_what_is_no_mbox_is_said(serve, visit, tmp_path):
-    page = visit(serve()).page
+    visitor = visit(serve())
+    page = visitor.page
     (tmp_path / "picture.mbox").write_bytes(b"\x1f\x8b\x08 not mail")
     page.locator(".mail-empty input[type=file]").set_input_files(tmp_path / "picture.mbox")
-    page.get_by_text("not an mbox: it must begin with a line 'From ...'").wait_for()
+    visitor.hear("not an mbox: it must begin with a line 'From ...'")
     assert page.locator(".mail-row").count() == 0
 
 
