@@ -352,7 +352,7 @@ def test_converted_batches_read_back_the_same(tmp_path, write, monkeypatch):
     assert one.schema == other.schema
     kept = BatchFile(str(tmp_path / "out.arrow"))
     assert kept.batch(1).where(0) == next(iter(open_examples(source, **options))).where(2)
-    monkeypatch.setattr("rosenblatt.data.arrow_batches.FORGET_ABOVE", 0)
+    monkeypatch.setattr("rosenblatt.data.arrow_batches.KEPT_SHARE", 0.0)
     for at in range(len(kept)):
         kept.forget(at)
     assert (dense(read_all(tmp_path / "out.arrow", schema=one.schema)) == dense(one)).all()

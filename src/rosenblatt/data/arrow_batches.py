@@ -6,7 +6,9 @@ batch at the end carries the schema and all that is known only after reading.
 
 import json
 import mmap
+import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
 
 KEY = b"rosenblatt"
 VERSION = 1
-FORGET_ABOVE = 1 << 27  # bytes; a smaller file may stay in memory
+KEPT_SHARE = 0.25  # of the machine's memory, that a mapped file may take where nobody asked for less
 
 
 def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None = None) -> dict[str, Any]:
@@ -200,14 +202,21 @@ class BatchFile(Examples):
         )
 
     def forget(self, at: int, small_too: bool = False) -> None:
-        """Give back the memory of a batch that has been read; it stays in the file, which is kept if it is small."""
-        if not hasattr(self._map, "madvise") or (len(self._map) < FORGET_ABOVE and not small_too):
+        """Give back the memory of a batch that has been read; a small file may stay there.
+
+        To map a page again takes half as long as to learn from it.
+        """
+        if not hasattr(self._map, "madvise") or (self._is_small and not small_too):
             return
         lo, hi = self._extents.pop(at, (0, 0))
         page = mmap.PAGESIZE
         lo = -(-lo // page) * page
         if hi // page * page > lo:
             self._map.madvise(mmap.MADV_DONTNEED, lo, hi // page * page - lo)
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return len(self._map) < KEPT_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
     def _extent(self, record: Any) -> tuple[int, int]:
         """Return where a batch begins and ends in the map."""

@@ -11,14 +11,15 @@ from rosenblatt.data.matrix import Checked, checked_examples, checked_matrix, en
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.learner.together import parts_of, sweep_together
 from rosenblatt.passes.link import sweep_through_link, through_link
 from rosenblatt.passes.order import Shuffle, in_given_order
-from rosenblatt.passes.records import ENTRY, State, Visits
+from rosenblatt.passes.records import NO_LEDGER, State, Visits
 from rosenblatt.passes.rows import Rows, flat, laid_out, rows_of
 from rosenblatt.passes.second_order import sweep_with_variances
-from rosenblatt.passes.sweep import sweep
 
 MULTI_CLASS = ("joint", "ovr")
+FEW_MOVES = 1  # of one call, that let others look ahead in the next
 LEDGER_AT_ONCE = 1 << 16  # lines offered to a pass before it must ask for more
 
 
@@ -75,6 +76,7 @@ class Learner(LearnerState):
         self.converged = False  # whether the last training ended with a pass that made no update
         self.standings: dict[str, Standing] = {}
         self.pocket: NDArray[Any] | None = None
+        self._calm = False  # whether the last visits hardly moved: then others may look ahead
 
     # Learning
 
@@ -92,11 +94,11 @@ class Learner(LearnerState):
         """See the examples once, in the given order; classes and features not met before are taken in."""
         return self.learn_checked(checked_examples(X, y, sample_weight), classes)
 
-    def learn_checked(self, examples: Checked, classes: Any = None) -> Epoch:
-        """Do what :meth:`learn` does, with examples that were checked before."""
+    def learn_checked(self, examples: Checked, classes: Any = None, threads: int = 1) -> Epoch:
+        """Do what :meth:`learn` does, with examples that were checked before; threads change nothing but the time."""
         X, labels = examples.X, self._take_in(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
-        epoch = self._pass(X, labels, in_given_order(X.shape[0], examples.weight))
+        epoch = self._pass(X, labels, in_given_order(X.shape[0], examples.weight), threads)
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
@@ -112,8 +114,12 @@ class Learner(LearnerState):
         shuffle: bool = True,
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
+        threads: int = 1,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False."""
+        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False.
+
+        More threads change nothing but the time of passes that hardly move.
+        """
         examples = checked_examples(X, y, sample_weight)
         X, weight, labels = examples.X, examples.weight, self._take_in(examples)
         rows = rows_of(X)
@@ -124,7 +130,7 @@ class Learner(LearnerState):
         for _ in range(max_iter):
             if shuffled is not None:
                 visits = shuffled.epoch(len(self.epochs))
-            epoch = self._pass(X, labels, visits)
+            epoch = self._pass(X, labels, visits, threads)
             stop = on_epoch is not None and on_epoch(epoch) is False
             if (
                 epoch.updates == 0 and (self.running["decay"] == 1.0).all()
@@ -192,7 +198,7 @@ class Learner(LearnerState):
         places = np.searchsorted(self.classes, met)
         return index if (places == np.arange(met.size)).all() else places[index]
 
-    def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> Epoch:
+    def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits, threads: int = 1) -> Epoch:
         """Run the rule over the visits and note what it did."""
         rows = rows_of(X)
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
@@ -207,10 +213,13 @@ class Learner(LearnerState):
             done = visits.order.size
         while done < visits.order.size:
             left = Visits(visits.order[done:], visits.weight[done:])
-            lines = _NO_LEDGER
+            lines = NO_LEDGER
             if self.ledger is not None:
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
-            done += sweep(self.rule, rows, truth, left, self.unit, state, lines)
+            moved, numbers = self.updates, rows.values.size // labels.size * left.order.size
+            parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
+            done += sweep_together(self.rule, rows, truth, left, self.unit, state, lines, parts)
+            self._calm = self.updates - moved <= FEW_MOVES
             if self.ledger is not None:
                 self.ledger.written(int(self.totals["written"][0]), self.rows_seen)
                 self.totals["written"] = 0
@@ -259,6 +268,3 @@ class Learner(LearnerState):
         found = hyperplanes(self._run(), X, labels)
         self.pocket = found.get("pocket")
         self.standings = standings(found, X, labels, self.joint, bounded)
-
-
-_NO_LEDGER = np.empty(0, ENTRY)

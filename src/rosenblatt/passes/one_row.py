@@ -195,9 +195,9 @@ def learn_rows(rule: Any, address: int) -> int:
     unit = float(places[HAS_UNIT])
     if classes == 1:
         signs = numba.carray(_pointer(places[TRUTH]), n_rows, np.int8)
-        return _sweep(rule, rows, signs, visits, unit, state, ledger)
+        return _sweep(rule, rows, signs, visits, unit, state, ledger, False)
     truth = numba.carray(_pointer(places[TRUTH]), n_rows, np.int64)
-    return _sweep(rule, rows, truth, visits, unit, state, ledger)
+    return _sweep(rule, rows, truth, visits, unit, state, ledger, False)
 
 
 @cache
@@ -245,4 +245,4 @@ def predict_then_learn(
     for t in range(order.shape[0]):
         lo, hi = int(starts[t]), int(starts[t + 1])
         guesses[t] = best_class(values, indices, lo, hi, unit, W, A, running, averaged, scores)
-        _sweep(rule, rows, labels, Visits(order[t : t + 1], weight[t : t + 1]), unit, state, ledger)
+        _sweep(rule, rows, labels, Visits(order[t : t + 1], weight[t : t + 1]), unit, state, ledger, False)

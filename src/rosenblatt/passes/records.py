@@ -41,6 +41,8 @@ ENTRY = np.dtype(
     ]
 )
 
+NO_LEDGER = np.empty(0, ENTRY)  # where nothing is to be written down
+
 
 class Visits(NamedTuple):
     """Which rows a pass looks at, in this order, and how much each visit weighs (empty: one each)."""

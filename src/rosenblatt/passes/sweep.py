@@ -64,10 +64,12 @@ def sweep(
     unit: float,
     state: State,
     ledger: NDArray[Any],
+    still: bool,
 ) -> int:
     """Visit rows in order and return how many visits were made: fewer only when the ledger is full.
 
-    An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
+    Where one hypothesis is to stay ``still`` the pass ends before the visit that would move it, and weights are only
+    read. An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
     Labels are class indices (-1 and +1 where there are two, best in a byte), or floats: numbers for the only
     hypothesis to hit.
     """
@@ -120,9 +122,12 @@ def sweep(
                 # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.
                 y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
                 score = own.scale * scores[c]
+            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock, real))
+            if still and (shrink != 1.0 or tau != 0.0):
+                made = t
+                break
             if not real and y * score <= 0.0:
                 mistakes += 1
-            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock, real))
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink
                 own.decay *= shrink
@@ -150,6 +155,8 @@ def sweep(
                     written += 1
                 own.decay = 1.0
             own.shadow += weight * own.scale
+        if made == t:
+            break
         clock += weight
     totals.clock, totals.reach = clock, reach
     totals.mistakes, totals.updates, totals.written = mistakes, updates, written

@@ -13,6 +13,7 @@ from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import BadLine, LateZero
 from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.matrix import checked_examples
+from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.streams.cache import can_be_kept, kept_batches
@@ -195,7 +196,7 @@ class _Run:
             examples = checked_examples(
                 batch.X, labels_of(batch), batch.weight, classes=classes, finite=finite
             )
-            learner.learn_checked(examples, classes)
+            learner.learn_checked(examples, classes, cores())
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
         return Epoch(number, learner.mistakes - mistakes, learner.updates - updates), rows

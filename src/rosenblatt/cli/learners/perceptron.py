@@ -5,6 +5,7 @@ from typing import Any
 
 from rosenblatt import hypotheses, rules
 from rosenblatt.cli.learners import Options
+from rosenblatt.data.parallel import cores
 from rosenblatt.learner import Learner
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
@@ -87,6 +88,7 @@ def train(
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
+        threads=cores(),
     )
     about = {
         "estimator": "Perceptron",  # so that Perceptron.load reads it too

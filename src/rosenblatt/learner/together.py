@@ -1,0 +1,81 @@
+"""One pass by several threads, to the last bit the pass of one.
+
+A pass over examples that are mostly right hardly ever moves. So other threads visit the parts that lie ahead as if
+nothing moved before them, and stop before they would move themselves. Where nothing did move, what they started from
+was right, and what they found stands: it is what one thread would have found. Else it is thrown away.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.passes.records import NO_LEDGER, State, Visits
+from rosenblatt.passes.rows import Rows
+from rosenblatt.passes.sweep import sweep
+
+LEAST = 1 << 18  # numbers in a part: fewer are not worth a thread's call
+
+
+def parts_of(numbers: int, visits: Visits, running: Any, clock: float, threads: int) -> int:
+    """Return into how many parts visits of so many numbers are cut.
+
+    Into one where what the visits ahead would find cannot be foreseen to the last bit.
+    """
+    if threads == 1 or running.size > 1 or visits.weight.size:
+        return 1
+    # Counted one by one or all at once: the same, where they are whole numbers.
+    whole = running["scale"][0] == 1.0 and float(running["shadow"][0]).is_integer() and clock.is_integer()
+    return max(1, min(threads, numbers // LEAST)) if whole else 1
+
+
+def sweep_together(
+    rule: Any, rows: Rows, truth: Any, visits: Visits, unit: float, state: State, ledger: Any, parts: int
+) -> int:
+    """Do what ``sweep`` does, every part of the visits in a thread of its own; return how many visits were made."""
+    cuts = [visits.order.size * k // parts for k in range(parts + 1)]
+    cut = [Visits(visits.order[a:b], visits.weight) for a, b in pairwise(cuts)]
+    foreseen = [_after_still(state, at) for at in cuts[1:-1]]
+    others = [
+        _threads().submit(sweep, rule, rows, truth, part, unit, own, NO_LEDGER, True)
+        for part, own in zip(cut[1:], foreseen, strict=True)
+    ]
+    before = _after_still(state, cuts[1])
+    done = sweep(rule, rows, truth, cut[0], unit, state, ledger, False)
+    found = [other.result() for other in others]
+    still = done == cuts[1] and _same(before, state)
+    for made, own, part in zip(found, foreseen, cut[1:], strict=True):
+        if not still:
+            break
+        own.totals["reach"] = max(own.totals["reach"][0], state.totals["reach"][0])
+        state.running[:], state.totals[:] = own.running, own.totals
+        done += made
+        still = made == part.order.size
+    return int(done)
+
+
+def _after_still(state: State, visits: int) -> State:
+    """Return a state of its own as so many visits leave it that move nothing."""
+    running, totals = state.running.copy(), state.totals.copy()
+    running["shadow"] += visits
+    totals["clock"] += visits
+    return state._replace(running=running, totals=totals, scores=np.empty_like(state.scores))
+
+
+def _same(one: State, other: State) -> bool:
+    """Whether two states differ at most in how far examples reach."""
+    names = [name for name in one.totals.dtype.names or () if name != "reach"]
+    alike = all(one.totals[name][0] == other.totals[name][0] for name in names)
+    return alike and bool((one.running == other.running).all())
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="rosenblatt-pass")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork

@@ -1,0 +1,104 @@
+"""A pass by several threads is the pass of one, to the last bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from rosenblatt import rules
+from rosenblatt.learner import Learner, together
+
+NAMES = sorted(rules.BY_NAME)
+
+
+@pytest.fixture(autouse=True)
+def parts_of_any_size(monkeypatch):
+    monkeypatch.setattr(together, "LEAST", 1)
+
+
+def told_apart(seed, rows, features, classes, wrong):
+    """Return integer rows whose sums are exact, and labels of a hidden model, some of them wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (rows, features)).astype(float)
+    labels = (X @ rng.normal(size=(features, classes))).argmax(axis=1)
+    at = rng.random(rows) < wrong
+    labels[at] = rng.integers(0, classes, at.sum())
+    return X, labels
+
+
+def same_run(one, other):
+    for name in ("W", "A", "running", "totals", "classes"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.epochs == other.epochs
+    assert one.converged == other.converged
+    if one.ledger is not None:
+        np.testing.assert_array_equal(one.ledger.entries, other.ledger.entries)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rule=st.sampled_from(NAMES),
+    classes=st.integers(2, 4),
+    wrong=st.sampled_from([0.0, 0.02, 0.3]),
+    threads=st.integers(2, 5),
+    sparse=st.booleans(),
+    ovr=st.booleans(),
+    ledger=st.booleans(),
+    shuffle=st.booleans(),
+    weight=st.sampled_from([None, 2.0, 0.3]),
+)
+@settings(max_examples=300, deadline=None)
+def test_threads_change_nothing(seed, rule, classes, wrong, threads, sparse, ovr, ledger, shuffle, weight):
+    X, y = told_apart(seed, 120, 4, classes, wrong)
+    X = csr_array(X) if sparse else X
+    own = {"multi_class": "ovr" if ovr else "joint", "keep_ledger": ledger}
+    alone, many = Learner(rule, **own), Learner(rule, **own)
+    alone.train(X, y, max_iter=12, shuffle=shuffle, sample_weight=weight)
+    many.train(X, y, max_iter=12, shuffle=shuffle, sample_weight=weight, threads=threads)
+    same_run(alone, many)
+
+
+def test_what_others_saw_stands_when_nothing_moved(monkeypatch):
+    X, y = told_apart(0, 1000, 5, 2, 0.0)
+    learner = Learner(keep_ledger=False)
+    learner.train(X, y, max_iter=1000, shuffle=False)
+    assert learner.converged
+    sizes = []
+    plain = together.sweep
+
+    def sweep(rule, rows, truth, visits, unit, state, ledger, still):
+        made = plain(rule, rows, truth, visits, unit, state, ledger, still)
+        sizes.append((still, visits.order.size, made))
+        return made
+
+    monkeypatch.setattr(together, "sweep", sweep)
+    before = learner.clock
+    learner.train(X, y, max_iter=1, shuffle=False, threads=4)
+    assert sorted(sizes) == [(False, 250, 250), *[(True, 250, 250)] * 3]
+    assert learner.clock == before + 1000
+
+
+def test_what_others_saw_is_thrown_away_when_something_moved(monkeypatch):
+    """The first row turns everything round, so that what lies ahead looks right only before it."""
+    X = np.array([[-1.0], *[[1.0]] * 99])
+    y = np.array([1, *[1] * 99])
+    for threads in (1, 4):
+        learner = Learner(fit_intercept=False)
+        learner.start_from([[1.0]], classes=[0, 1])
+        learner._calm = True
+        learner.train(X, y, max_iter=1, shuffle=False, threads=threads)
+        told = learner.mistakes, learner.updates, learner.W.tolist()
+        assert told == (2, 2, [[0.0, 1.0]])
+
+
+def test_counts_that_are_no_whole_numbers_are_not_counted_ahead():
+    """Ones added to seven thirds one by one are not what they are added at once, in the last bit."""
+    clocks = set()
+    for threads in (1, 4):
+        learner = Learner(keep_ledger=False)
+        learner.start_from([[1.0]], classes=[0, 1])
+        learner.train(np.ones((7, 1)), np.ones(7, int), max_iter=1, sample_weight=np.full(7, 1 / 3))
+        learner.train(np.ones((3000, 1)), np.ones(3000, int), max_iter=1, threads=threads)
+        clocks.add(learner.clock)
+    assert len(clocks) == 1
