@@ -155,9 +155,9 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
         seen.append(examples.labels.size),
         learn(examples, *rest),
     )[1]
-    monkeypatch.setattr("rosenblatt.streams.gathering.ROWS", 9)
+    monkeypatch.setattr("rosenblatt.data.gathering.ROWS", 9)
     examples = open_examples(path, batch_rows=9)
-    from rosenblatt.streams.gathering import gathered
+    from rosenblatt.data.gathering import gathered
 
     monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
     train_on_stream(learner, examples, path, passes=2, shuffle=True)

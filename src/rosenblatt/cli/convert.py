@@ -37,7 +37,8 @@ def convert(
     from pathlib import Path
 
     from rosenblatt.data import open_examples
-    from rosenblatt.data.arrow_batches import gathered, write_batches
+    from rosenblatt.data.arrow_batches import write_batches
+    from rosenblatt.data.gathering import gathered
     from rosenblatt.storage import replacing
 
     examples = open_examples(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, BadLine
-from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
+from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
@@ -58,18 +58,6 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
     writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
     writer.close()
     return about
-
-
-def gathered(batches: Iterable[Batch], rows: int = 16384) -> Iterator[Batch]:
-    """Join small batches until they have so many rows: every batch costs a little when it is read."""
-    held: list[Batch] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(one.lines.size for one in held) >= rows:
-            yield concatenate(held)
-            held = []
-    if held:
-        yield concatenate(held)
 
 
 def _as_arrow(batch: Batch, files: list[str]) -> Any:

@@ -15,10 +15,10 @@ from rosenblatt import __version__
 from rosenblatt.data import Batch, Examples
 from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
 from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.gathering import BYTES, ROWS, gathered
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
 from rosenblatt.storage import replacing
-from rosenblatt.streams.gathering import BYTES, ROWS, gathered
 
 
 def cache_folder() -> Path:

@@ -12,12 +12,12 @@ from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import BadLine, LateZero
 from rosenblatt.data.examples import SecondLook
+from rosenblatt.data.gathering import gathered
 from rosenblatt.data.matrix import checked_examples
 from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.streams.cache import can_be_kept, kept_batches
-from rosenblatt.streams.gathering import gathered
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from rosenblatt.data import Batch
-from rosenblatt.data.batch import concatenate
+from rosenblatt.data.batch import Batch, concatenate
 
 ROWS, BYTES = 32768, 16 << 20
 
