@@ -2,11 +2,12 @@
 
 Numba finds machine code again by the time stamp of the file that holds the loop. A loop is also made of what it calls
 in other files; so its code is kept in a folder named after the content of all of them, and code of an older version is
-never run.
+never run. What is compiled is told to the log of this module (INFO): it is why a first call takes seconds.
 """
 
 import contextlib
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
+
+LOG = logging.getLogger(__name__)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,3 +66,18 @@ class MachineCode:
         for source in sorted(sources):
             digest.update(source.name.encode() + source.read_bytes())
         return digest.hexdigest()[:16]
+
+
+class _Log(event.Listener):  # type: ignore[misc]
+    """Tells of every loop of this package that is compiled, not of those that are loaded."""
+
+    def on_start(self, event: Any) -> None:
+        loop = event.data["dispatcher"].py_func
+        if loop.__module__.startswith("rosenblatt."):
+            LOG.info("compiling %s.%s", loop.__module__, loop.__qualname__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Log())

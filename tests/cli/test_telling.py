@@ -1,9 +1,14 @@
 """What stops a command becomes one message and an exit code."""
 
+import logging
+import os
+import subprocess
+import sys
+
 import pytest
 import typer
 
-from rosenblatt.cli.telling import Refused, guarded, note_skipped
+from rosenblatt.cli.telling import Refused, guarded, note_skipped, tell_of_compiling
 from rosenblatt.data import BadInput
 from rosenblatt.storage import BadModel
 
@@ -50,3 +55,37 @@ def test_skipped_lines_are_counted_and_the_first_listed(capsys):
     assert told[0] == "a.csv:0: bad"
     assert told[-1] == "skipped 1,200 bad lines; the first 10 are listed"
     assert len(told) == 11
+
+
+def test_why_a_first_run_takes_long_is_said_once(capsys):
+    log = logging.getLogger("rosenblatt.machine_code")
+    level, propagate, handlers = log.level, log.propagate, list(log.handlers)
+    try:
+        tell_of_compiling()
+        for _ in range(3):
+            log.info("compiling rosenblatt.passes.sweep.sweep")
+    finally:
+        log.setLevel(level)
+        log.propagate, log.handlers = propagate, handlers
+    told = capsys.readouterr()
+    assert told.err == "compiling for this machine (first run only, up to half a minute)\n"
+    assert told.out == ""
+
+
+def test_what_is_compiled_is_logged_and_what_is_loaded_is_not(tmp_path):
+    """In processes of their own, with a cache of their own: the first compiles, the second loads."""
+    code = (
+        "import logging; logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
+        "import numpy as np\n"
+        "from rosenblatt.passes.order import Shuffle\n"
+        "from rosenblatt.passes.rows import rows_of\n"
+        "Shuffle(rows_of(np.eye(3)), np.arange(3), 0).epoch(0)"
+    )
+    own = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    own.pop("NUMBA_CACHE_DIR", None)
+    told = [
+        subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert "compiling rosenblatt.passes.order." in told[0].stderr
+    assert told[1].stderr == ""

@@ -71,6 +71,8 @@ def guarded(command: F) -> F:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
+        if sys.stderr.isatty():
+            tell_of_compiling()
         try:
             answer = command(*arguments, **options)
             sys.stdout.flush()  # a closed pipe is met here, not at exit
@@ -91,6 +93,21 @@ def guarded(command: F) -> F:
         return answer
 
     return run  # type: ignore[return-value]
+
+
+def tell_of_compiling() -> None:
+    """Say why the first run on a machine takes so long, once, when it is so."""
+    import logging
+
+    class Note(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            log.removeHandler(self)
+            note("compiling for this machine (first run only, up to half a minute)")
+
+    log = logging.getLogger("rosenblatt.machine_code")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(Note())
 
 
 def _in_words(error: BaseException, command: str) -> str:
