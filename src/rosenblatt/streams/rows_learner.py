@@ -21,7 +21,7 @@ from rosenblatt.passes.one_row import (
     rows_learner,
 )
 from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import ENTRY, RUNNING, State, Visits
+from rosenblatt.passes.records import NO_LEDGER, RUNNING, State, Visits
 from rosenblatt.passes.rows import Rows, rows_of
 
 ROOM = 256  # features of a row, to begin with
@@ -226,7 +226,7 @@ class RowsLearner:
             *state,
             averaged,
             guesses,
-            _NO_LINES,
+            NO_LEDGER,
         )
         return np.where(guesses < 0, -1 - guesses, guesses)
 
@@ -335,5 +335,4 @@ def _check_labels(y: NDArray[Any]) -> None:
         raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
 
 
-_NO_LINES = np.empty(0, ENTRY)
 _NO_WEIGHTS = np.empty(0)

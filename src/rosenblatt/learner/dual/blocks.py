@@ -12,7 +12,7 @@ from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.scorebook import Part, ScoreBook
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.passes.kernel_block import FOLD, Block, Log, Space, visit_block
-from rosenblatt.passes.records import ENTRY, State, Visits
+from rosenblatt.passes.records import NO_LEDGER, State, Visits
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -140,7 +140,7 @@ def _decide(
     first = 0
     while first < part.visits.size:
         state = State(learner.W, learner.A, learner.running, room, learner.totals)
-        lines = _NO_LEDGER
+        lines = NO_LEDGER
         if learner.ledger is not None:
             lines = learner.ledger.room(min(part.visits.size - first, LINES_AT_ONCE) * learner.running.size)
         first = visit_block(learner.rule, block, space, state, log, lines, first)
@@ -179,6 +179,3 @@ def _remember(learner: "DualLearner", data: Data) -> None:
     new = learner.support_rows[len(learner.support) :] - data.first_row
     if new.size:
         learner.support.add(learner.unstarted().kept(data.X, new, data.first_row))
-
-
-_NO_LEDGER = np.empty(0, ENTRY)
