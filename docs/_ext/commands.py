@@ -77,7 +77,7 @@ def told(parameter: Any, context: Any) -> tuple[str, str] | None:
 
 def table(rows: list[tuple[str, str]]) -> nodes.table:
     """Return a table of two columns."""
-    whole, group = nodes.table(), nodes.tgroup(cols=2)
+    whole, group = nodes.table(classes=["options"]), nodes.tgroup(cols=2)
     group += [nodes.colspec(colwidth=35), nodes.colspec(colwidth=65)]
     body = nodes.tbody()
     for written, meaning in rows:

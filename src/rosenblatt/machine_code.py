@@ -73,7 +73,7 @@ class _Log(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         loop = event.data["dispatcher"].py_func
-        if loop.__module__.startswith("rosenblatt."):
+        if (loop.__module__ or "").startswith("rosenblatt."):  # a rule of one's own may be of no module
             LOG.info("compiling %s.%s", loop.__module__, loop.__qualname__)
 
     def on_end(self, event: Any) -> None:

@@ -94,7 +94,7 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
     notes = []
     for row in table.rows:
         if row.note:
-            notes.append((row.learner, Text(row.note, style="dim")))
+            notes.append((row.learner, Text(f"left out: {row.note}", style="dim")))
             continue
         told = [number(getattr(row, f"{loss}_loss")) for loss in losses]
         drawn.add_row(

@@ -153,7 +153,7 @@ def _as_it_takes(learner: Any, X: Any) -> Any:
     return X.toarray() if fits and not get_tags(learner).input_tags.sparse else X
 
 
-def _in_short(reason: str, at_most: int = 150) -> str:
+def _in_short(reason: str, at_most: int = 250) -> str:
     first = reason.partition("\n")[0].partition(". ")[0]
     return first if len(first) <= at_most else first[: at_most - 1].rsplit(" ", 1)[0] + " …"
 
