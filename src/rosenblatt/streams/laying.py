@@ -115,7 +115,7 @@ def rows_of_dicts(X: Iterable[Example], vocabulary: Vocabulary) -> Rows:
     return Rows(np.array(values, np.float64), np.array(indices, np.uint32), np.array(starts, np.uint64))
 
 
-class Room:
+class BlockMemory:
     """Memory that is used again: a new block of pages for every batch costs as much as filling it."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class Columns(NamedTuple):
     places: NDArray[np.int64]
     for_good: bool  # whether it holds for every table with these names that comes later
 
-    def rows(self, block: NDArray[np.float64], room: Room) -> Rows:
+    def rows(self, block: NDArray[np.float64], room: BlockMemory) -> Rows:
         """Return a table as rows; columns that share a place are added."""
         places = self.places
         if self.order is not None:
