@@ -24,7 +24,7 @@ from rosenblatt import (
     Perceptron,
 )
 from rosenblatt.engines import evaluate_dask, fit_dask, fit_local, predict_dask
-from rosenblatt.engines.dask_engine import DaskEngine, NoWorkers
+from rosenblatt.engines.dask_engine import SMALL, DaskEngine, NoWorkers
 from rosenblatt.engines.recipes import fit_on
 from rosenblatt.storage import load_learner
 
@@ -110,6 +110,13 @@ def test_a_tree_of_many_shards_has_the_shape_it_has_everywhere(client):
     X, y = noisy(rows=200)
     here = fit_dask(Perceptron(max_iter=2), *arrays(X, y, rows=10), client=client)
     same_learner(here.learner_, fit_local(Perceptron(max_iter=2), X, y, shards=20).learner_)
+
+
+def test_large_weights_travel_once_and_are_joined_on_the_workers(client, monkeypatch):
+    monkeypatch.setattr("rosenblatt.engines.dask_engine.SMALL", 0)
+    X, y = noisy(classes=3)
+    here = fit_dask(Perceptron(max_iter=3), *arrays(X, y), client=client)
+    same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
 
 
 def test_every_collection_is_the_same_data(client):
@@ -206,8 +213,11 @@ def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path, monkeyp
 # Faults
 
 
-@pytest.mark.parametrize("epoch", [0, 1, 2])
-def test_a_worker_that_dies_in_the_middle_of_an_epoch_changes_nothing(client, tmp_path, epoch):
+@pytest.mark.parametrize(("epoch", "small"), [(0, SMALL), (1, SMALL), (2, SMALL), (1, 0)])
+def test_a_worker_that_dies_in_the_middle_of_an_epoch_changes_nothing(
+    client, tmp_path, monkeypatch, epoch, small
+):
+    monkeypatch.setattr("rosenblatt.engines.dask_engine.SMALL", small)
     X, y = noisy(classes=3)
     marker = tmp_path / "killed"
     engine = DaskEngine(client)

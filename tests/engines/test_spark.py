@@ -20,6 +20,7 @@ from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
 from rosenblatt.engines.recipes import fit_on
 from rosenblatt.engines.spark_engine import SparkEngine
+from rosenblatt.engines.spark_frames import BATCH, in_batches
 
 if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     pytest.skip("no Java on this machine: Spark needs 17 or newer", allow_module_level=True)
@@ -272,6 +273,17 @@ def test_a_run_that_fails_keeps_nothing_in_memory(spark, frame):
             features="array",
         )
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == 1
+
+
+def test_the_session_is_set_as_before(spark, frame):
+    for before in ("10000", "3", "0"):  # 0: as many rows as there are
+        spark.conf.set(BATCH, before)
+        with in_batches(spark, 7):
+            assert spark.conf.get(BATCH) == ("3" if before == "3" else "7")
+        assert spark.conf.get(BATCH) == before
+    fit_spark(Perceptron(max_iter=1), frame, features="vector")
+    assert spark.conf.get(BATCH) == before
+    spark.conf.unset(BATCH)
 
 
 # Columns of every type

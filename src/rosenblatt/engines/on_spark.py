@@ -10,15 +10,17 @@ import numpy as np
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import fit_on, maker_for
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
-from rosenblatt.engines.shard import Shard
+from rosenblatt.engines.shard import Shard, reach_of
 from rosenblatt.engines.shard_files import Writer
 from rosenblatt.engines.spark_engine import TOLD, SparkEngine, folder_for, plain_errors, told
 from rosenblatt.engines.spark_frames import (
+    BATCH_ROWS,
     LABEL,
     WEIGHT,
     as_they_are,
     check_names,
     in_arrow,
+    in_batches,
     label_column,
     labels_of,
     layout_of,
@@ -27,6 +29,7 @@ from rosenblatt.engines.spark_frames import (
     weight_column,
     weights_of,
 )
+from rosenblatt.engines.spark_workers import acknowledge, set_aside
 from rosenblatt.engines.training import Tell
 
 
@@ -180,18 +183,20 @@ def _hold(
     """Turn every partition into a shard; return the names of the features, where they have some."""
     if shards is not None and shards < 1:
         raise ValueError(f"shards must be 1 or more, got {shards}")
-    layout = None
+    layout, rows = None, BATCH_ROWS
     if encoder is not None:
         columns = [str(name) for name in encoder.feature_names_in_]
         check_names(frame, [*columns, label, weight])
-        wanted = as_they_are(frame, columns)
     else:
         layout = layout_of(frame, features, [label, weight], known)
-        wanted = layout.taken_apart()
-    wanted.append(label_column(frame, label))
+    others = {LABEL: label_column(frame, label)}
     if weight is not None:
-        wanted.append(weight_column(frame, weight))
-    frame, run = frame.select(*wanted), engine.run
+        others[WEIGHT] = weight_column(frame, weight)
+    if layout is None:
+        frame = frame.select(*as_they_are(frame, columns), *others.values())
+    else:
+        frame, rows = layout.read(frame, others), layout.batch_rows
+    run = engine.run
     if shards is not None:
         frame = frame.coalesce(shards)
 
@@ -203,15 +208,21 @@ def _hold(
         import pyarrow as pa
         from pyspark import TaskContext
 
+        acknowledge()
         at, seen = TaskContext.get().partitionId(), 0
         writer = Writer(folder_for(run, at))
+        reach: dict[bool, float] = {}  # of the dense parts, and of the sparse ones
         try:
             for batch in batches:
                 if batch.num_rows:
-                    writer.add(part_of(batch))
+                    part = part_of(batch)
+                    dense = isinstance(part.X, np.ndarray)
+                    reach[dense] = max(reach.get(dense, 0.0), reach_of(part))  # while it is in the caches
+                    writer.add(part)
                     seen += batch.num_rows
             seen = 0  # what is said now is said of the whole partition
-            found = told(writer, at)
+            one_kind = len(reach) == 1
+            found = told(writer, at, max(reach.values()) if one_kind else None)
         except ValueError as error:
             writer.discard()
             place = f"partition {at}, after {seen} rows" if seen else f"partition {at}"
@@ -220,9 +231,14 @@ def _hold(
             writer.discard()
             raise
         kinds = [("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string())]
+        set_aside()
         yield pa.RecordBatch.from_pydict(found, pa.schema(kinds))
 
-    engine.hold_rows(lambda: in_arrow(frame, make, TOLD).rdd)
+    def shards_of_rows() -> Any:
+        with in_batches(frame.sparkSession, rows):
+            return in_arrow(frame, make, TOLD).rdd
+
+    engine.hold_rows(shards_of_rows)
     return layout.names if layout is not None else None
 
 

@@ -88,8 +88,14 @@ class Shard:
         return {**self.__dict__, "_ready": None}  # made again where it arrives
 
 
-def facts_of(shard: Shard) -> Facts:
-    """Look a shard over once."""
+def reach_of(shard: Shard) -> float:
+    """Return the largest ‖x‖², the always-one coordinate not counted."""
+    n = shard.X.shape[0]
+    return float(largest_sqnorm(*rows_of(shard.X), n)) if n else 0.0
+
+
+def facts_of(shard: Shard, reach: float | None = None) -> Facts:
+    """Look a shard over once; ``reach`` where it is known already."""
     X, n = shard.X, shard.X.shape[0]
     classes, index = encoded(shard.y)
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
@@ -100,7 +106,7 @@ def facts_of(shard: Shard) -> Facts:
         np.bincount(index, minlength=classes.size),
         X.shape[1],
         str(X.dtype),
-        float(largest_sqnorm(*rows_of(X), n)) if n else 0.0,
+        reach_of(shard) if reach is None else reach,
         not isinstance(X, np.ndarray),
         float(n) if shard.weight is None else float(shard.weight.sum()),
     )

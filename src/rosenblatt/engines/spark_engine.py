@@ -24,6 +24,7 @@ import numpy as np
 from rosenblatt.engines.protocol import FAN, up_the_tree
 from rosenblatt.engines.shard import Facts, Shard, facts_of
 from rosenblatt.engines.shard_files import Kept, Writer, opened
+from rosenblatt.engines.spark_workers import acknowledge, set_aside
 
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the answer of a task that does not find its shard
@@ -161,12 +162,12 @@ def kept(shard: Any, run: str, at: int) -> Any:
         raise
 
 
-def told(writer: Writer, at: int) -> dict[str, list[Any]]:
+def told(writer: Writer, at: int, reach: float | None) -> dict[str, list[Any]]:
     """Return the row that tells where a written shard lies, and what it says about itself."""
     found = writer.close()
     shard = opened(found, at)
     assert shard is not None
-    facts = facts_of(shard)._asdict()
+    facts = facts_of(shard, reach)._asdict()
     kind = facts["classes"].dtype.str
     facts |= {"classes": [kind, facts["classes"].tolist()], "counts": facts["counts"].tolist()}
     return {"at": [at], "shard": [found.to_json()], "facts": [json.dumps(facts)]}
@@ -197,8 +198,9 @@ def _remove(run: str) -> None:
 def _answering(
     ask: Callable[..., Any], common: Callable[[], tuple[Any, ...]]
 ) -> Callable[..., Iterator[Any]]:
-    def answer(at: int, shards: Iterable[Any]) -> Iterator[tuple[int, str | None, Any]]:
+    def answering(at: int, shards: Iterable[Any]) -> Iterator[tuple[int, str | None, Any]]:
         folder = None
+        acknowledge()
         shard, *_ = [
             *shards,
             None,
@@ -209,9 +211,11 @@ def _answering(
             where = Kept.from_json(shard["shard"])
             folder = str(Path(where.folder).parent)
             shard = opened(where, at)
-        yield at, folder, ELSEWHERE if shard is None else ask(shard, *common())
+        answer = ELSEWHERE if shard is None else ask(shard, *common())
+        set_aside()
+        yield at, folder, answer
 
-    return answer
+    return answering
 
 
 def _joining(join: Callable[[list[T]], T]) -> Callable[[Any], tuple[int, Any]]:

@@ -5,16 +5,25 @@ Java takes columns apart and makes their values doubles, so that what arrives in
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 LABEL, WEIGHT = "__label", "__weight"
-VALUES, PLACES, SIZE = "__values", "__places", "__size"  # of vectors, arrays and maps
+VALUES, PLACES = "__values", "__places"  # of vectors, arrays and maps
+PARTS = "__parts"  # a vector as the struct that it is kept as
+BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BATCH_BYTES = (
+    1 << 20
+)  # about what a batch holds: ten times that no longer fits the caches, and takes a quarter longer
+BATCH_ROWS = 2000  # where nothing says how long rows are
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "boolean", "decimal")
 WHOLE = ("byte", "short", "integer", "long")
 LABELS = (*NUMBERS, "string", "char", "varchar")
+_SETTING = Lock()
 
 
 class Layout(NamedTuple):
@@ -48,11 +57,28 @@ class Layout(NamedTuple):
             ]
         parts = sf.unwrap_udt(given)
         none = sf.array().cast("array<int>")  # lists that are null are slow: a second for 100,000 of them
+        sparse = sf.concat(sf.array(parts.getField("size")), parts.getField("indices"))
         return [
             parts.getField("values").alias(VALUES),
-            sf.coalesce(parts.getField("indices"), none).alias(PLACES),
-            sf.coalesce(parts.getField("size"), sf.lit(-1)).alias(SIZE),  # of sparse ones
+            sf.when(parts.getField("type") == 1, none).otherwise(sparse).alias(PLACES),
         ]
+
+    def read(self, frame: Any, others: dict[str, Any]) -> Any:
+        """Return the frame that :func:`matrix_of` reads, with other columns under their names beside it."""
+        if self.kind != "vector":
+            return frame.select(*self.taken_apart(), *others.values())
+        from pyspark.sql import functions as sf
+
+        # The same as taken_apart: as text, it is one call to Java and not forty, each half a millisecond.
+        whole = frame.select(sf.unwrap_udt(column(self.columns[0])).alias(PARTS), *others.values())
+        sparse = f"concat(array({PARTS}.size), {PARTS}.indices)"
+        places = f"if({PARTS}.type = 1, cast(array() as array<int>), {sparse}) as {PLACES}"
+        return whole.selectExpr(f"{PARTS}.values as {VALUES}", places, *others)
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows Spark had best hand over at a time."""
+        return max(1, BATCH_BYTES // (8 * len(self.columns))) if self.kind == "columns" else BATCH_ROWS
 
 
 def as_they_are(frame: Any, columns: list[str]) -> list[Any]:
@@ -184,6 +210,18 @@ def weights_of(rows: Any, name: str) -> NDArray[np.float64]:
     return _numbers(_whole(rows, name), "weight")
 
 
+@contextmanager
+def in_batches(session: Any, rows: int) -> Iterator[None]:
+    """Let Spark hand over no more rows at a time in what is planned meanwhile."""
+    with _SETTING:
+        before = session.conf.get(BATCH)
+        session.conf.set(BATCH, str(min(rows, int(before)) if int(before) > 0 else rows))
+        try:
+            yield
+        finally:
+            session.conf.set(BATCH, before)
+
+
 def in_arrow(frame: Any, function: Callable[[Iterator[Any]], Iterable[Any]], schema: str) -> Any:
     """``DataFrame.mapInArrow``, which warns of pandas 3 although it hands over no pandas."""
     with warnings.catch_warnings():
@@ -245,15 +283,17 @@ def _arrays(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _vectors(values: Any, rows: Any, name: str) -> Any:
-    """Read vectors of pyspark.ml: dense ones have values, sparse ones a size and places too."""
-    size = np.asarray(_whole(rows, SIZE))
-    if (size < 0).all():
+    """Read vectors of pyspark.ml: dense ones have values, sparse ones a size and then places too."""
+    given = _whole(rows, PLACES)
+    if not len(given.flatten()):
         return _arrays(values, name)
-    starts = _starts(values)
-    lengths = np.diff(starts)
+    starts, before = _starts(values), _starts(given)
+    lengths, sparse = np.diff(starts), np.diff(before) > 0
+    flat, first = np.asarray(given.flatten()), before[:-1][sparse]
     places = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)  # as in dense ones
-    places[np.repeat(size >= 0, lengths)] = np.asarray(_whole(rows, PLACES).flatten())
-    return _csr(_numbers(values.flatten(), name), places, starts, int(np.maximum(size, lengths).max()))
+    places[np.repeat(sparse, lengths)] = np.delete(flat, first)
+    width = max(int(flat[first].max()), int(lengths[~sparse].max(initial=0)))
+    return _csr(_numbers(values.flatten(), name), places, starts, width)
 
 
 def _maps(values: Any, keys: Any, layout: Layout) -> Any:
