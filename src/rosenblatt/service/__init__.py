@@ -18,3 +18,13 @@ The core knows no network and no event loop; the service puts one before it, and
 - :mod:`~rosenblatt.service.messages`: the types of requests and answers (``Example``, ``Prediction``, ``Change`` …).
 - :mod:`~rosenblatt.service.refusals`: what may be refused, each with its status and a sentence for people.
 """
+
+from importlib.util import find_spec
+
+_missing = [
+    name for name in ("msgspec", "fastapi", "uvicorn", "prometheus_client") if find_spec(name) is None
+]
+if _missing:
+    raise ImportError(
+        f"the service needs {', '.join(_missing)}: pip install 'rosenblatt[service]'", name=_missing[0]
+    )
