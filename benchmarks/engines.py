@@ -8,9 +8,7 @@ import copy
 import os
 import re
 import shutil
-import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -19,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.against_spark import against_spark, spark_session
 from benchmarks.measure import Ratios, best_of, data_folder, mnist
-from rosenblatt import LogisticRegression, Perceptron
+from rosenblatt import Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.engines import fit_local
 from rosenblatt.engines.dask_engine import DaskEngine
@@ -32,7 +31,6 @@ from rosenblatt.rules import Rosenblatt
 FEATURES, EPOCHS = 200, 5
 SEEDS = range(4)
 WIDE = 1_000_000
-ROUNDS = 5
 
 
 def main() -> None:
@@ -81,7 +79,12 @@ def accuracy() -> None:
             )
             lost = 100 * (alone - mixed)
             table.add(
-                f"{name}, {mixing}", f"{100 * mixed:.2f}%", f"{100 * alone:.2f}%", -lost, -0.5, " points"
+                f"{name}, {mixing}",
+                f"{100 * mixed:.2f}%",
+                f"{100 * alone:.2f}%",
+                -round(lost, 9),
+                -0.5,
+                " points",
             )
     table.show()
 
@@ -226,29 +229,6 @@ def dask_engines() -> Iterator[Any]:
 
 
 @contextmanager
-def spark_session() -> Iterator[Any]:
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pyspark.sql import SparkSession
-
-        session = (
-            SparkSession.builder.master("local[2]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.memory", "4g")
-            .config("spark.driver.maxResultSize", "2g")
-            .getOrCreate()
-        )
-        session.sparkContext.setLogLevel("OFF")
-        try:
-            yield session
-        finally:
-            session.stop()
-
-
-@contextmanager
 def spark_engines() -> Iterator[Any]:
     from rosenblatt.engines.spark_engine import SparkEngine
 
@@ -291,107 +271,6 @@ def overhead(name: str, engines: Any, asked: float) -> None:
             table.add(f"{what}, {travelled / 1e6:.1f} MB", f"{best:.3f} s", f"{asked:g} s", asked / best, 1.0)
         engine.release()
     table.show()
-
-
-def against_spark() -> None:
-    """Spark's LogisticRegression against ours on Spark: the same cached DataFrame, to the same accuracy on other rows.
-
-    Theirs runs with its own settings until it says it has converged, ours as many passes as it takes to be as good on
-    rows that neither has seen, to 0.05 points. Both times are of everything from the DataFrame to the model. They take
-    turns; the best of each counts. Beside them: one job that hands the rows to Python through Arrow and does nothing
-    with them, which no fit here can undercut.
-    """
-    table = Ratios(
-        f"LogisticRegression on Spark, two cores, to the same accuracy (best of {ROUNDS}, in turns)"
-    )
-    with spark_session() as session, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, frame, X_test, y_test in (*made_for_spark(session), *real_for_spark(session)):
-            compare_on_spark(table, name, frame.persist(), X_test, y_test)
-            frame.unpersist()
-    table.show()
-
-
-def made_for_spark(session: Any) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Round clouds, the best case of a quasi-Newton method: it needs some fifteen iterations."""
-    import pyarrow as pa
-    from pyspark.ml.functions import array_to_vector
-
-    rows, width = 200_000, 100
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((rows + 50_000, width))
-    y = (X @ rng.standard_normal(width) + 3.0 * rng.standard_normal(len(X)) > 0).astype(np.float64)
-    X, X_test, y, y_test = X[:rows], X[rows:], y[:rows], y[rows:]
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), width).cast(pa.list_(pa.float64()))
-    frame = session.createDataFrame(pa.table({"values": lists, "label": pa.array(y)})).repartition(2)
-    frame = frame.select(array_to_vector("values").alias("features"), "label")
-    yield "made, 200,000 × 100", frame, X_test, y_test
-
-
-def real_for_spark(session: Any) -> Iterator[tuple[str, Any, Any, Any]]:
-    folder = data_folder()
-    if folder is None:
-        return
-    path = folder / "libsvm" / "a9a.gz"
-    train = read_all(path)
-    test = read_all(folder / "libsvm" / "a9a.t.gz", schema=train.schema)
-    frame = session.read.format("libsvm").option("numFeatures", train.X.shape[1]).load(str(path))
-    frame = frame.repartition(2).selectExpr("double(label > 0) as label", "features")
-    yield "a9a, 32,561 × 123, sparse", frame, test.X, (test.y > 0).astype(np.float64)
-
-
-def compare_on_spark(table: Ratios, name: str, frame: Any, X: Any, y: Any) -> None:
-    """Time both on a cached frame, to the same accuracy on rows X, y that neither has seen."""
-    import pyarrow as pa
-    from pyspark.ml.classification import LogisticRegression as Theirs
-    from pyspark.sql import functions as sf
-
-    from rosenblatt.engines import fit_spark
-    from rosenblatt.engines.spark_frames import BATCH_ROWS, in_batches
-
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        yield pa.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in batches)]})
-
-    def handed_over(frame: Any) -> None:
-        values = sf.unwrap_udt("features").getField("values").alias("values")
-        with in_batches(frame.sparkSession, BATCH_ROWS):
-            rows = frame.select(values, "label").mapInArrow(count, "rows long").rdd
-        rows.collect()
-
-    def ours(passes: int) -> Any:
-        return fit_spark(LogisticRegression(max_iter=passes), frame, features="features")
-
-    def timed(contestant: Any, given: Any) -> tuple[float, Any]:
-        began = time.perf_counter()
-        made = contestant(given)
-        return time.perf_counter() - began, made
-
-    spark = Theirs(maxIter=100, regParam=0.0)
-    frame.count()  # cached, both find it there
-    theirs = spark.fit(frame)
-    aim = float(((X @ theirs.coefficients.toArray() + theirs.intercept > 0) == (y > 0)).mean())
-    passes, reached = 0, 0.0
-    while reached < aim - 5e-4 and passes < 10:  # both have run by then: Java and numba have compiled
-        passes += 1
-        reached = ours(passes).score(X, y)
-    spent = []
-    for _ in range(ROUNDS):
-        theirs_took, _ = timed(spark.fit, frame)
-        ours_took, model = timed(ours, passes)
-        floor, _ = timed(handed_over, frame)
-        spent.append((theirs_took, ours_took, floor, sum(epoch.seconds for epoch in model.mixing_.epochs)))
-    their_time, our_time, floor, learning = map(min, zip(*spent, strict=True))
-    what = f"{theirs.summary.totalIterations} iterations"
-    them = f"{their_time:.2f} s, {100 * aim:.2f}%"
-    table.add(
-        f"{name}: whole fit, {passes} passes",
-        f"{our_time:.2f} s, {100 * reached:.2f}%",
-        f"{them}, {what}",
-        their_time / our_time,
-        5.0,
-    )
-    table.add("  learning, rows in place", f"{learning:.2f} s", them, their_time / learning, 5.0)
-    table.add("  the rows to Python, nothing else", f"{floor:.2f} s", them, their_time / floor, 0.0)
 
 
 if __name__ == "__main__":

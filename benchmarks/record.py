@@ -38,6 +38,7 @@ SUPPORT = {
     "__main__",
     "measure",
     "record",
+    "against_spark",
     "kernel_gpu",
     "service_load",
     "service_plain",
