@@ -46,13 +46,17 @@ def same_run(one, other):
     ovr=st.booleans(),
     ledger=st.booleans(),
     shuffle=st.booleans(),
+    bias=st.booleans(),
     weight=st.sampled_from([None, 2.0, 0.3]),
 )
 @settings(max_examples=300, deadline=None)
-def test_threads_change_nothing(seed, rule, classes, wrong, threads, sparse, ovr, ledger, shuffle, weight):
+def test_threads_change_nothing(
+    seed, rule, classes, wrong, threads, sparse, ovr, ledger, shuffle, bias, weight
+):
     X, y = told_apart(seed, 120, 4, classes, wrong)
+    X[60::20] = 0.0  # without a bias nothing moves for them, and they are mistakes
     X = csr_array(X) if sparse else X
-    own = {"multi_class": "ovr" if ovr else "joint", "keep_ledger": ledger}
+    own = {"multi_class": "ovr" if ovr else "joint", "keep_ledger": ledger, "fit_intercept": bias}
     alone, many = Learner(rule, **own), Learner(rule, **own)
     alone.train(X, y, max_iter=12, shuffle=shuffle, sample_weight=weight)
     many.train(X, y, max_iter=12, shuffle=shuffle, sample_weight=weight, threads=threads)
@@ -102,3 +106,35 @@ def test_counts_that_are_no_whole_numbers_are_not_counted_ahead():
         learner.train(np.ones((3000, 1)), np.ones(3000, int), max_iter=1, threads=threads)
         clocks.add(learner.clock)
     assert len(clocks) == 1
+
+
+def test_mistakes_that_move_nothing_are_all_counted():
+    """Rows of zeros without a bias: passive-aggressive errs on them and cannot move."""
+    y = np.arange(400) % 2
+    X = (2.0 * y - 1.0).reshape(-1, 1)
+    X[100:300:10] = 0.0
+    told = set()
+    for threads in (1, 4):
+        learner = Learner("passive-aggressive", fit_intercept=False)
+        learner.train(X, y, max_iter=30, shuffle=False, threads=threads)
+        told.add(tuple(learner.epochs))
+    assert len(told) == 1
+    assert learner.epochs[-1].mistakes == 20
+    assert learner.epochs[-1].updates == 0
+
+
+def test_what_stops_others_in_a_state_that_never_was_is_not_heard(monkeypatch):
+    """The first row moves; what others met before that, an error too, belongs to no run."""
+    plain = together.sweep
+
+    def sweep(rule, rows, truth, visits, unit, state, ledger, still):
+        if still:
+            raise ZeroDivisionError
+        return plain(rule, rows, truth, visits, unit, state, ledger, still)
+
+    monkeypatch.setattr(together, "sweep", sweep)
+    X, y = told_apart(3, 400, 5, 2, 0.0)
+    alone, many = Learner(), Learner()
+    alone.train(X, y, max_iter=30, shuffle=False)
+    many.train(X, y, max_iter=30, shuffle=False, threads=4)
+    same_run(alone, many)

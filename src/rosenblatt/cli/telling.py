@@ -96,15 +96,20 @@ def guarded(command: F) -> F:
 
 
 def tell_of_compiling() -> None:
-    """Say why the first run on a machine takes so long, once, when it is so."""
+    """Say why the first run on a machine takes so long, once a process, when it is so."""
     import logging
 
     class Note(logging.Handler):
+        told = False
+
         def emit(self, record: logging.LogRecord) -> None:
-            log.removeHandler(self)
-            note("compiling for this machine (first run only, up to half a minute)")
+            if not self.told:
+                note("compiling for this machine (first run only, up to half a minute)")
+            self.told = True
 
     log = logging.getLogger("rosenblatt.machine_code")
+    if log.handlers:  # a process may run several commands
+        return
     log.setLevel(logging.INFO)
     log.propagate = False
     log.addHandler(Note())

@@ -1,4 +1,4 @@
-"""Small batches joined to larger ones, never larger than some bytes."""
+"""Small batches joined to larger ones."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,10 +25,12 @@ def gathered(batches: Iterable[Batch], rows: int = ROWS, size: int = BYTES) -> I
     [4, 4, 4]
     """
     held: list[Batch] = []
+    held_rows = held_size = 0
     for batch in batches:
         held.append(batch)
-        if sum(one.lines.size for one in held) >= rows or sum(map(batch_bytes, held)) >= size:
+        held_rows, held_size = held_rows + batch.lines.size, held_size + batch_bytes(batch)
+        if held_rows >= rows or held_size >= size:
             yield concatenate(held)
-            held = []
+            held, held_rows, held_size = [], 0, 0
     if held:
         yield concatenate(held)

@@ -10,7 +10,7 @@ class Checked(NamedTuple):
     """Examples that have come through the door: a pass may trust them."""
 
     X: Any  # a finite float matrix, dense or canonical CSR
-    classes: NDArray[Any]  # that occur, sorted
+    classes: NDArray[Any]  # sorted: those that occur, or the two that are known
     labels: NDArray[np.int64]  # (rows,) of every row's class in them
     weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
 
@@ -67,7 +67,10 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def checked_labels(y: Any, n: int, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return what :func:`encoded` does, of labels that are finite and one for each of ``n`` rows, at least one."""
+    """Return what :func:`encoded` does, of labels that are finite and one for each of ``n`` rows, at least one.
+
+    Where two ``classes`` are known and there are no others, both are returned, whichever occur.
+    """
     met, index = _one_of_two(y, classes) or encoded(y)
     if index.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")

@@ -227,6 +227,7 @@ class DaskEngine:
                 lost = [at for at, shard in self._shards.items() if not held.get(shard.key)]
                 if lost:
                     self._make(lost)
+                    self._held = {}  # those made anew are looked for before they are asked
         raise AssertionError  # the last try returned or raised
 
 

@@ -36,6 +36,10 @@ def acknowledge() -> None:
     for number in range(3, MOST_FILES):
         with contextlib.suppress(OSError):
             if stat.S_ISSOCK(os.fstat(number).st_mode):
+                blocking = os.get_blocking(
+                    number
+                )  # a default time-out would change it, for Spark's own socket too
                 with socket.socket(fileno=os.dup(number)) as own:
+                    os.set_blocking(number, blocking)
                     if own.family in (socket.AF_INET, socket.AF_INET6):
                         own.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)

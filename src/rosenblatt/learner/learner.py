@@ -53,6 +53,8 @@ class Learner(LearnerState):
     array(['up'], dtype='<U4')
     """
 
+    _calm = False  # whether the last visits hardly moved: then others may look ahead
+
     def __init__(
         self,
         rule: Any = "rosenblatt",
@@ -76,7 +78,6 @@ class Learner(LearnerState):
         self.converged = False  # whether the last training ended with a pass that made no update
         self.standings: dict[str, Standing] = {}
         self.pocket: NDArray[Any] | None = None
-        self._calm = False  # whether the last visits hardly moved: then others may look ahead
 
     # Learning
 

@@ -1,12 +1,12 @@
 """One pass by several threads, to the last bit the pass of one.
 
 A pass over examples that are mostly right hardly ever moves. So other threads visit the parts that lie ahead as if
-nothing moved before them, and stop before they would move themselves. Where nothing did move, what they started from
-was right, and what they found stands: it is what one thread would have found. Else it is thrown away.
+nothing moved before them, and stop before they would move, or be wrong, themselves. Where nothing did move, what they
+started from was right, and what they found stands: it is what one thread would have found. Else it is thrown away.
 """
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -36,6 +36,8 @@ def sweep_together(
     rule: Any, rows: Rows, truth: Any, visits: Visits, unit: float, state: State, ledger: Any, parts: int
 ) -> int:
     """Do what ``sweep`` does, every part of the visits in a thread of its own; return how many visits were made."""
+    if parts == 1:
+        return int(sweep(rule, rows, truth, visits, unit, state, ledger, False))
     cuts = [visits.order.size * k // parts for k in range(parts + 1)]
     cut = [Visits(visits.order[a:b], visits.weight) for a, b in pairwise(cuts)]
     foreseen = [_after_still(state, at) for at in cuts[1:-1]]
@@ -44,12 +46,15 @@ def sweep_together(
         for part, own in zip(cut[1:], foreseen, strict=True)
     ]
     before = _after_still(state, cuts[1])
-    done = sweep(rule, rows, truth, cut[0], unit, state, ledger, False)
-    found = [other.result() for other in others]
+    try:
+        done = sweep(rule, rows, truth, cut[0], unit, state, ledger, False)
+    finally:
+        wait(others)  # nobody reads what may be given back
     still = done == cuts[1] and _same(before, state)
-    for made, own, part in zip(found, foreseen, cut[1:], strict=True):
-        if not still:
+    for other, own, part in zip(others, foreseen, cut[1:], strict=True):
+        if not still or other.exception() is not None:  # what stopped it happens again, if it is to happen
             break
+        made = other.result()
         own.totals["reach"] = max(own.totals["reach"][0], state.totals["reach"][0])
         state.running[:], state.totals[:] = own.running, own.totals
         done += made

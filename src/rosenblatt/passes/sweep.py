@@ -68,10 +68,10 @@ def sweep(
 ) -> int:
     """Visit rows in order and return how many visits were made: fewer only when the ledger is full.
 
-    Where one hypothesis is to stay ``still`` the pass ends before the visit that would move it, and weights are only
-    read. An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is learned, else 0.
-    Labels are class indices (-1 and +1 where there are two, best in a byte), or floats: numbers for the only
-    hypothesis to hit.
+    Where one hypothesis is to stay ``still`` the pass ends before the visit that would move it, or is a mistake;
+    weights are only read. An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is
+    learned, else 0. Labels are class indices (-1 and +1 where there are two, best in a byte), or floats: numbers for
+    the only hypothesis to hit.
     """
     values, indices, starts = rows
     order, weights = visits
@@ -123,10 +123,11 @@ def sweep(
                 y = float(labels[i]) if binary else (1.0 if labels[i] == c else -1.0)
                 score = own.scale * scores[c]
             shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock, real))
-            if still and (shrink != 1.0 or tau != 0.0):
+            wrong = not real and y * score <= 0.0
+            if still and (wrong or shrink != 1.0 or tau != 0.0):
                 made = t
                 break
-            if not real and y * score <= 0.0:
+            if wrong:
                 mistakes += 1
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink

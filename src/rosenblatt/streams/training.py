@@ -71,7 +71,7 @@ def train_on_stream(
 
     **Guarantee.** Without a shuffle the learner is exactly the one that ``learner.train(X, y, shuffle=False)`` on all
     rows leaves; its memory is its weights, a few blocks of the file, and, but for a ledger, nothing that grows with
-    the rows.
+    the rows. Without ``memory`` a mapped file of up to a quarter of the machine's stays mapped, for the system to take.
     """
     if passes < 1:
         raise ValueError(f"passes must be 1 or more, got {passes}")
