@@ -49,7 +49,7 @@ def same_run(one, other):
     bias=st.booleans(),
     weight=st.sampled_from([None, 2.0, 0.3]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_threads_change_nothing(
     seed, rule, classes, wrong, threads, sparse, ovr, ledger, shuffle, bias, weight
 ):
@@ -138,3 +138,12 @@ def test_what_stops_others_in_a_state_that_never_was_is_not_heard(monkeypatch):
     alone.train(X, y, max_iter=30, shuffle=False)
     many.train(X, y, max_iter=30, shuffle=False, threads=4)
     same_run(alone, many)
+
+
+def test_fewer_visits_than_threads_come_to_an_end():
+    """The first part is never empty: only there the weights may move."""
+    learner = Learner(fit_intercept=False)
+    learner.start_from([[1.0]], classes=[0, 1])
+    learner.train(np.ones((50, 1)), np.ones(50, int), max_iter=1, shuffle=False)  # nothing moves
+    learner.train(-np.ones((3, 1)), np.ones(3, int), max_iter=1, shuffle=False, threads=8)
+    assert learner.mistakes == learner.updates == 2

@@ -29,7 +29,8 @@ def parts_of(numbers: int, visits: Visits, running: Any, clock: float, threads: 
         return 1
     # Counted one by one or all at once: the same, where they are whole numbers.
     whole = running["scale"][0] == 1.0 and float(running["shadow"][0]).is_integer() and clock.is_integer()
-    return max(1, min(threads, numbers // LEAST)) if whole else 1
+    # Every part has a visit, the first too: it is the one that may move.
+    return max(1, min(threads, numbers // LEAST, visits.order.size)) if whole else 1
 
 
 def sweep_together(
