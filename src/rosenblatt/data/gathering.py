@@ -6,7 +6,7 @@ import numpy as np
 
 from rosenblatt.data.batch import Batch, concatenate
 
-ROWS, BYTES = 32768, 16 << 20
+ROWS, BYTES = 16384, 8 << 20
 
 
 def batch_bytes(batch: Batch) -> int:
