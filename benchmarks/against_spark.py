@@ -127,14 +127,18 @@ def compare(table: Ratios, contest: Contest) -> None:
     from pyspark.sql import functions as sf
 
     from rosenblatt.engines import fit_spark
-    from rosenblatt.engines.spark_frames import BATCH_ROWS, in_batches
+    from rosenblatt.engines.spark_frames import in_batches, layout_of, row_bytes
+
+    layout = layout_of(contest.frame, "features", ["label"])
+    contest.frame.count()  # cached, both find it there
+    length = row_bytes(contest.frame, layout)
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in batches)]})
 
     def handed_over(frame: Any) -> None:
         values = sf.unwrap_udt("features").getField("values").alias("values")
-        with in_batches(frame.sparkSession, BATCH_ROWS):
+        with in_batches(frame.sparkSession, layout.batch_rows(length), limited=length is None):
             rows = frame.select(values, "label").mapInArrow(count, "rows long").rdd
         rows.collect()
 
@@ -147,7 +151,6 @@ def compare(table: Ratios, contest: Contest) -> None:
         return time.perf_counter() - began, made
 
     spark, frame = Theirs(maxIter=100, regParam=0.0), contest.frame
-    frame.count()  # cached, both find it there
     theirs = spark.fit(frame)
     scores = contest.X @ theirs.coefficientMatrix.toArray().T + theirs.interceptVector.toArray()
     told = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0

@@ -20,7 +20,7 @@ from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
 from rosenblatt.engines.recipes import fit_on
 from rosenblatt.engines.spark_engine import SparkEngine
-from rosenblatt.engines.spark_frames import BATCH, in_batches
+from rosenblatt.engines.spark_frames import BATCH, LIMIT, NO_LIMIT, in_batches, layout_of, row_bytes
 
 if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     pytest.skip("no Java on this machine: Spark needs 17 or newer", allow_module_level=True)
@@ -284,6 +284,27 @@ def test_the_session_is_set_as_before(spark, frame):
     fit_spark(Perceptron(max_iter=1), frame, features="vector")
     assert spark.conf.get(BATCH) == before
     spark.conf.unset(BATCH)
+    own = spark.conf.get(LIMIT)
+    with in_batches(spark, 7, limited=False):
+        assert spark.conf.get(LIMIT) == str(NO_LIMIT)
+    assert [spark.conf.get(name, None) for name in (BATCH, LIMIT)] == [None, None]
+    assert spark.conf.get(LIMIT) == own
+    spark.conf.set(LIMIT, "1m")  # by hand
+    with in_batches(spark, 7, limited=False):
+        assert spark.conf.get(LIMIT) == "1m"
+    spark.conf.unset(LIMIT)
+
+
+def test_the_length_of_rows_is_known_of_columns_and_of_what_is_cached(frame):
+    assert row_bytes(frame, layout_of(frame, NAMES, [])) == 8 * len(NAMES)
+    frame.count()  # cached by then
+    vectors = layout_of(frame, "vector", [])
+    found = row_bytes(frame, vectors)
+    assert found > 5 * 8
+    assert row_bytes(frame.select("vector", "label"), vectors) == found
+    uncached = frame.sparkSession.createDataFrame(frame.rdd, frame.schema)
+    assert row_bytes(uncached, vectors) is None
+    assert row_bytes(frame.join(uncached, "label"), vectors) is None
 
 
 # Columns of every type

@@ -12,23 +12,22 @@ from rosenblatt.engines.recipes import fit_on, maker_for
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, reach_of
 from rosenblatt.engines.shard_files import Writer
-from rosenblatt.engines.spark_engine import TOLD, SparkEngine, folder_for, plain_errors, told
+from rosenblatt.engines.spark_engine import SparkEngine, folder_for, plain_errors, told, told_schema
 from rosenblatt.engines.spark_frames import (
-    BATCH_ROWS,
+    FEW_ROWS,
     LABEL,
+    PARTS,
     WEIGHT,
     as_they_are,
     check_names,
     in_arrow,
     in_batches,
     label_column,
-    labels_of,
     layout_of,
-    matrix_of,
-    table_of,
+    row_bytes,
     weight_column,
-    weights_of,
 )
+from rosenblatt.engines.spark_rows import labels_of, matrix_of, table_of, weights_of
 from rosenblatt.engines.spark_workers import acknowledge, set_aside
 from rosenblatt.engines.training import Tell
 
@@ -122,7 +121,11 @@ def transform_spark(
     import pyarrow as pa
 
     predict.__annotations__ = {"rows": pa.Array, "return": pa.Array}
-    return frame.withColumn(prediction, sf.arrow_udf(predict, kind)(sf.struct(*wanted)))
+    given = sf.struct(*(sf.expr(text) for text in wanted))
+    if layout is None or layout.kind != "vector":
+        return frame.withColumn(prediction, sf.arrow_udf(predict, kind)(given))
+    opened = layout.opened_up(frame)
+    return opened.withColumn(prediction, sf.arrow_udf(predict, kind)(given)).drop(PARTS)
 
 
 def evaluate_spark(
@@ -183,19 +186,19 @@ def _hold(
     """Turn every partition into a shard; return the names of the features, where they have some."""
     if shards is not None and shards < 1:
         raise ValueError(f"shards must be 1 or more, got {shards}")
-    layout, rows = None, BATCH_ROWS
+    layout, rows, length = None, FEW_ROWS, None
     if encoder is not None:
         columns = [str(name) for name in encoder.feature_names_in_]
         check_names(frame, [*columns, label, weight])
+        wanted = as_they_are(frame, columns)
     else:
         layout = layout_of(frame, features, [label, weight], known)
-    others = {LABEL: label_column(frame, label)}
+        length = row_bytes(frame, layout)
+        wanted, rows = layout.taken_apart(), layout.batch_rows(length)
+    wanted.append(label_column(frame, label))
     if weight is not None:
-        others[WEIGHT] = weight_column(frame, weight)
-    if layout is None:
-        frame = frame.select(*as_they_are(frame, columns), *others.values())
-    else:
-        frame, rows = layout.read(frame, others), layout.batch_rows
+        wanted.append(weight_column(frame, weight))
+    frame = (frame if layout is None else layout.opened_up(frame)).selectExpr(*wanted)
     run = engine.run
     if shards is not None:
         frame = frame.coalesce(shards)
@@ -235,8 +238,8 @@ def _hold(
         yield pa.RecordBatch.from_pydict(found, pa.schema(kinds))
 
     def shards_of_rows() -> Any:
-        with in_batches(frame.sparkSession, rows):
-            return in_arrow(frame, make, TOLD).rdd
+        with in_batches(frame.sparkSession, rows, limited=length is None):
+            return in_arrow(frame, make, told_schema()).rdd
 
     engine.hold_rows(shards_of_rows)
     return layout.names if layout is not None else None
@@ -244,7 +247,7 @@ def _hold(
 
 def _fit_encoder(encoder: Any, frame: Any, columns: list[str]) -> Any:
     """Ask every partition by Arrow; answers come back as JSON."""
-    frame = frame.select(*as_they_are(frame, columns))
+    frame = frame.selectExpr(*as_they_are(frame, columns))
 
     def ask(question: Any, sent: Any) -> list[Any]:
         def answer(batches: Iterator[Any]) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -28,7 +29,6 @@ from rosenblatt.engines.spark_workers import acknowledge, set_aside
 
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the answer of a task that does not find its shard
-TOLD = "at int, shard string, facts string"
 SMALL = 1 << 18  # bytes that travel with every task rather than as a broadcast, which costs a round trip
 _SAID = re.compile(r"^(?:[\w.]+\.)?(ValueError|TypeError|BadInput|FileNotFoundError): (.*)$", re.MULTILINE)
 
@@ -78,7 +78,11 @@ class SparkEngine:
             for last in (False, False, True):
                 shards = self._anew() if last else self._shards
                 answers = shards.mapPartitionsWithIndex(_answering(ask, common))
-                for at, folder, answer in self._context.runJob(answers, list, left):
+                # to name those that are asked takes a call to Java each
+                all_of_them = len(left) == self._count
+                for at, folder, answer in (
+                    answers.collect() if all_of_them else self._context.runJob(answers, list, left)
+                ):
                     found[at] = answer
                     self._folders |= {folder} if folder else set()
                 left = [at for at in left if _is_elsewhere(found[at])]
@@ -108,8 +112,7 @@ class SparkEngine:
         ):  # none, or Spark has stopped and removed its folders
             return
         here = [folder for folder in self._folders if Path(folder).exists()]
-        for folder in here:
-            shutil.rmtree(folder, ignore_errors=True)
+        _remove_folders(here)
         if self._unsure or len(here) < len(self._folders):
             run, wide = self.run, max(self._count, self._context.defaultParallelism)
             with contextlib.suppress(Exception):  # what is then left goes with the executors' own folders
@@ -173,6 +176,14 @@ def told(writer: Writer, at: int, reach: float | None) -> dict[str, list[Any]]:
     return {"at": [at], "shard": [found.to_json()], "facts": [json.dumps(facts)]}
 
 
+def told_schema() -> Any:
+    """Return the type of what :func:`told` says; built here, since Spark takes milliseconds to read it from text."""
+    from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+    kinds = {"at": IntegerType(), "shard": StringType(), "facts": StringType()}
+    return StructType([StructField(name, kind) for name, kind in kinds.items()])
+
+
 def _facts(row: Any) -> Facts:
     facts = json.loads(row["facts"])
     kind, classes = facts["classes"]
@@ -191,8 +202,16 @@ def _roots() -> list[str]:
 
 
 def _remove(run: str) -> None:
-    for root in _roots():
-        shutil.rmtree(Path(root, run), ignore_errors=True)
+    _remove_folders([str(Path(root, run)) for root in _roots()])
+
+
+def _remove_folders(folders: list[str]) -> None:
+    """Remove folders of shards, several shards at a time: to give back their memory keeps a core busy."""
+    shards = [shard for folder in folders for shard in Path(folder).glob("*")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda path: shutil.rmtree(path, ignore_errors=True), [*shards]))
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _answering(

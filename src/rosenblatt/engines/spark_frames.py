@@ -5,21 +5,20 @@ Java takes columns apart and makes their values doubles, so that what arrives in
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 LABEL, WEIGHT = "__label", "__weight"
 VALUES, PLACES = "__values", "__places"  # of vectors, arrays and maps
 PARTS = "__parts"  # a vector as the struct that it is kept as
+SIZES = "__sizes"  # of sparse vectors; of dense ones there is none
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-BATCH_BYTES = (
-    1 << 20
-)  # about what a batch holds: ten times that no longer fits the caches, and takes a quarter longer
-BATCH_ROWS = 2000  # where nothing says how long rows are
+LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+NO_LIMIT = 2**31 - 1  # Spark then does not add up what a batch holds after every row, a sixth of its work
+BATCH_BYTES = 1 << 20  # of a batch: ten times that no longer fits the caches, and takes a quarter longer
+MOST_ROWS = 10_000  # of a batch, as Spark has it
+FEW_ROWS = 2000  # where nothing says how long rows are
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "boolean", "decimal")
 WHOLE = ("byte", "short", "integer", "long")
 LABELS = (*NUMBERS, "string", "char", "varchar")
@@ -38,75 +37,56 @@ class Layout(NamedTuple):
         """Names of the features, where they have some."""
         return self.columns if self.kind == "columns" else self.keys
 
-    def taken_apart(self) -> list[Any]:
-        """Return the columns that :func:`matrix_of` reads, as Spark is to make them."""
-        from pyspark.sql import functions as sf
-
-        if self.kind == "columns":
-            return [
-                column(name).cast("double").alias(f"{VALUES}{at}") for at, name in enumerate(self.columns)
-            ]
-        given = column(self.columns[0])
-        if self.kind == "array":
-            return [given.cast("array<double>").alias(VALUES)]
-        if self.kind == "map":
-            keys = sf.map_keys(given)
-            return [
-                sf.map_values(given).cast("array<double>").alias(VALUES),
-                (keys if self.keys is not None else keys.cast("array<long>")).alias(PLACES),
-            ]
-        parts = sf.unwrap_udt(given)
-        none = sf.array().cast("array<int>")  # lists that are null are slow: a second for 100,000 of them
-        sparse = sf.concat(sf.array(parts.getField("size")), parts.getField("indices"))
-        return [
-            parts.getField("values").alias(VALUES),
-            sf.when(parts.getField("type") == 1, none).otherwise(sparse).alias(PLACES),
-        ]
-
-    def read(self, frame: Any, others: dict[str, Any]) -> Any:
-        """Return the frame that :func:`matrix_of` reads, with other columns under their names beside it."""
+    def opened_up(self, frame: Any) -> Any:
+        """Return the frame that :meth:`taken_apart` speaks of: vectors also as the struct that Spark keeps them as."""
         if self.kind != "vector":
-            return frame.select(*self.taken_apart(), *others.values())
+            return frame
         from pyspark.sql import functions as sf
 
-        # The same as taken_apart: as text, it is one call to Java and not forty, each half a millisecond.
-        whole = frame.select(sf.unwrap_udt(column(self.columns[0])).alias(PARTS), *others.values())
-        sparse = f"concat(array({PARTS}.size), {PARTS}.indices)"
-        places = f"if({PARTS}.type = 1, cast(array() as array<int>), {sparse}) as {PLACES}"
-        return whole.selectExpr(f"{PARTS}.values as {VALUES}", places, *others)
+        return frame.withColumn(PARTS, sf.unwrap_udt(quoted(self.columns[0])))
 
-    @property
-    def batch_rows(self) -> int:
-        """How many rows Spark had best hand over at a time."""
-        return max(1, BATCH_BYTES // (8 * len(self.columns))) if self.kind == "columns" else BATCH_ROWS
+    def taken_apart(self) -> list[str]:
+        """Return the columns that ``matrix_of`` reads, in SQL: a call to Java each, where a ``Column`` takes twenty."""
+        if self.kind == "columns":
+            return [f"cast({quoted(name)} as double) as {VALUES}{at}" for at, name in enumerate(self.columns)]
+        given = quoted(self.columns[0])
+        if self.kind == "array":
+            return [f"cast({given} as array<double>) as {VALUES}"]
+        if self.kind == "map":
+            keys = (
+                f"map_keys({given})" if self.keys is not None else f"cast(map_keys({given}) as array<long>)"
+            )
+            return [f"cast(map_values({given}) as array<double>) as {VALUES}", f"{keys} as {PLACES}"]
+        # Dense vectors have no places, and lists that are null are slow: a second for 100,000 of them.
+        places = f"coalesce({PARTS}.indices, cast(array() as array<int>)) as {PLACES}"
+        return [f"{PARTS}.values as {VALUES}", places, f"{PARTS}.size as {SIZES}"]
+
+    def batch_rows(self, row_bytes: float | None) -> int:
+        """How many rows Spark had best hand over at a time, given what one takes, where that is known."""
+        if row_bytes is None:
+            return FEW_ROWS
+        return max(1, min(MOST_ROWS, int(BATCH_BYTES / max(row_bytes, 1.0))))
 
 
-def as_they_are(frame: Any, columns: list[str]) -> list[Any]:
-    """Return the columns that :func:`table_of` reads: by number, since names may hold anything; decimals as doubles."""
+def as_they_are(frame: Any, columns: list[str]) -> list[str]:
+    """Return, in SQL, the columns that ``table_of`` reads: by number, names may hold anything; decimals as doubles."""
     every = []
     for at, name in enumerate(columns):
-        given = column(name)
+        given = quoted(name)
         if type_name(frame, name) == "decimal":
-            given = given.cast("double")
-        every.append(given.alias(f"{VALUES}{at}"))
+            given = f"cast({given} as double)"
+        every.append(f"{given} as {VALUES}{at}")
     return every
 
 
-def table_of(batches: list[Any], columns: list[str]) -> Any:
-    """Return the columns of Arrow batches as a table, under their own names."""
-    import pyarrow as pa
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL reads it, whatever characters that has.
 
-    whole = pa.Table.from_batches(batches)
-    every = [whole.column(f"{VALUES}{at}") for at in range(len(columns))]
-    return pa.Table.from_arrays(every, names=columns)
-
-
-def column(name: str) -> Any:
-    """Return a column by its name, whatever characters that has."""
-    from pyspark.sql import functions as sf
-
-    quoted = name.replace("`", "``")
-    return sf.col(f"`{quoted}`")
+    >>> quoted("a.b `c`")
+    '`a.b ``c```'
+    """
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
 
 
 def layout_of(
@@ -144,26 +124,27 @@ def check_names(frame: Any, names: Iterable[str | None]) -> None:
             raise ValueError(f"no column is called {name!r}; there are {', '.join(frame.columns)}")
 
 
-def label_column(frame: Any, name: str) -> Any:
-    """Return the labels as Spark is to send them: decimals as numbers that numpy has."""
+def label_column(frame: Any, name: str) -> str:
+    """Return the labels as Spark is to send them, in SQL: decimals as numbers that numpy has."""
     kind = frame.schema[name].dataType
     word = type_name(frame, name)
     if word not in LABELS:
         raise ValueError(
             f"the label {name!r} holds {kind.simpleString()}: labels are numbers, booleans or strings"
         )
-    given = column(name)
+    given = quoted(name)
     if word == "decimal":
-        given = given.cast("long" if kind.scale == 0 and kind.precision <= 18 else "double")
-    return given.alias(LABEL)
+        whole = kind.scale == 0 and kind.precision <= 18
+        given = f"cast({given} as {'long' if whole else 'double'})"
+    return f"{given} as {LABEL}"
 
 
-def weight_column(frame: Any, name: str) -> Any:
-    """Return the weights of the rows as doubles."""
+def weight_column(frame: Any, name: str) -> str:
+    """Return the weights of the rows as doubles, in SQL."""
     word = type_name(frame, name)
     if word not in NUMBERS:
         raise ValueError(f"the weight {name!r} holds {word}: weights are numbers")
-    return column(name).cast("double").alias(WEIGHT)
+    return f"cast({quoted(name)} as double) as {WEIGHT}"
 
 
 def type_name(frame: Any, name: str) -> str:
@@ -173,65 +154,46 @@ def type_name(frame: Any, name: str) -> str:
     return "vector" if "Vector" in type(kind).__name__ else word.partition("(")[0]
 
 
-def matrix_of(rows: Any, layout: Layout) -> Any:
-    """Return the rows of an Arrow table or batch that a layout took apart as a matrix, dense or CSR."""
+def row_bytes(frame: Any, layout: Layout) -> float | None:
+    """Return what a row takes, where that is known: of columns, and of a frame that Spark has cached."""
     if layout.kind == "columns":
-        every = [_numbers(_whole(rows, f"{VALUES}{at}"), name) for at, name in enumerate(layout.columns)]
-        return np.column_stack(every)
-    values = _whole(rows, VALUES)
-    if values.null_count:
-        row = values.is_null().to_pylist().index(True)
-        raise ValueError(f"column {layout.columns[0]!r} has no value in row {row}: drop the row")
-    if values.flatten().null_count:
-        row = (
-            int(np.searchsorted(_starts(values), values.flatten().is_null().index(True).as_py(), "right")) - 1
-        )
-        raise ValueError(f"column {layout.columns[0]!r} has a missing value in row {row}: fill it in")
-    if layout.kind == "vector":
-        return _vectors(values, rows, layout.columns[0])
-    if layout.kind == "array":
-        return _arrays(values, layout.columns[0])
-    return _maps(values, _whole(rows, PLACES), layout)
-
-
-def labels_of(rows: Any, name: str) -> NDArray[Any]:
-    """Return the labels of an Arrow table or batch: strings, booleans, integers or floats."""
-    labels = _whole(rows, name)
-    if labels.null_count:
-        row = labels.is_null().to_pylist().index(True)
-        raise ValueError(f"the label has no value in row {row}: drop the row, or name its class")
-    if str(labels.type) in ("string", "large_string", "bool"):
-        return np.array(labels.to_pylist())
-    return np.asarray(labels.to_numpy(zero_copy_only=False))
-
-
-def weights_of(rows: Any, name: str) -> NDArray[np.float64]:
-    """Return the weights of an Arrow table or batch."""
-    return _numbers(_whole(rows, name), "weight")
+        return 8.0 * len(layout.columns)
+    with suppress(Exception):  # a look behind the interface: not knowing costs time only
+        leaves = frame._jdf.queryExecution().withCachedData().collectLeaves()
+        told = leaves.head().stats()
+        rows = told.rowCount()
+        if leaves.size() == 1 and rows.isDefined():
+            return float(told.sizeInBytes() / max(rows.get(), 1))
+    return None
 
 
 @contextmanager
-def in_batches(session: Any, rows: int) -> Iterator[None]:
-    """Let Spark hand over no more rows at a time in what is planned meanwhile."""
+def in_batches(session: Any, rows: int, limited: bool = True) -> Iterator[None]:
+    """Let Spark hand over no more rows at a time in what is planned meanwhile; not limited: whatever they take.
+
+    Settings of the session are put back as they were; bytes that somebody has limited by hand stay limited.
+    """
     with _SETTING:
-        before = session.conf.get(BATCH)
-        session.conf.set(BATCH, str(min(rows, int(before)) if int(before) > 0 else rows))
+        before = {name: session.conf.get(name, None) for name in (BATCH, LIMIT)}
+        most = int(before[BATCH] or 0)
+        session.conf.set(BATCH, str(min(rows, most) if most > 0 else rows))
+        if not limited and before[LIMIT] is None:
+            session.conf.set(LIMIT, str(NO_LIMIT))
         try:
             yield
         finally:
-            session.conf.set(BATCH, before)
+            for name, value in before.items():
+                if value is None:
+                    session.conf.unset(name)
+                else:
+                    session.conf.set(name, value)
 
 
-def in_arrow(frame: Any, function: Callable[[Iterator[Any]], Iterable[Any]], schema: str) -> Any:
+def in_arrow(frame: Any, function: Callable[[Iterator[Any]], Iterable[Any]], schema: Any) -> Any:
     """``DataFrame.mapInArrow``, which warns of pandas 3 although it hands over no pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         return frame.mapInArrow(function, schema)
-
-
-def _whole(rows: Any, name: str) -> Any:
-    found = rows.column(name)
-    return found.combine_chunks() if hasattr(found, "combine_chunks") else found
 
 
 def _check_values(frame: Any, name: str) -> None:
@@ -256,68 +218,5 @@ def _keys(frame: Any, name: str, known: list[str] | None) -> list[str] | None:
         return known
     from pyspark.sql import functions as sf
 
-    keys = frame.select(sf.explode(sf.map_keys(column(name))).alias("key")).distinct().collect()
+    keys = frame.select(sf.explode(sf.map_keys(quoted(name))).alias("key")).distinct().collect()
     return sorted(row["key"] for row in keys)
-
-
-def _numbers(values: Any, name: str) -> NDArray[np.float64]:
-    if values.null_count:
-        row = values.is_null().to_pylist().index(True)
-        raise ValueError(f"column {name!r} has no value in row {row}: fill it in, or drop the row")
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _starts(lists: Any) -> NDArray[np.int64]:
-    """Return where each list begins among the flattened values, and where the last ends."""
-    starts = np.asarray(lists.offsets).astype(np.int64)
-    return np.asarray(starts - starts[0])
-
-
-def _arrays(values: Any, name: str) -> NDArray[np.float64]:
-    lengths = np.diff(_starts(values))
-    if lengths.size and (lengths != lengths[0]).any():
-        row = int(np.flatnonzero(lengths != lengths[0])[0])
-        raise ValueError(f"column {name!r}: row {row} has {lengths[row]} values, the first has {lengths[0]}")
-    numbers = _numbers(values.flatten(), name)
-    return numbers.reshape(len(values), -1) if numbers.size else np.empty((len(values), 0))
-
-
-def _vectors(values: Any, rows: Any, name: str) -> Any:
-    """Read vectors of pyspark.ml: dense ones have values, sparse ones a size and then places too."""
-    given = _whole(rows, PLACES)
-    if not len(given.flatten()):
-        return _arrays(values, name)
-    starts, before = _starts(values), _starts(given)
-    lengths, sparse = np.diff(starts), np.diff(before) > 0
-    flat, first = np.asarray(given.flatten()), before[:-1][sparse]
-    places = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)  # as in dense ones
-    places[np.repeat(sparse, lengths)] = np.delete(flat, first)
-    width = max(int(flat[first].max()), int(lengths[~sparse].max(initial=0)))
-    return _csr(_numbers(values.flatten(), name), places, starts, width)
-
-
-def _maps(values: Any, keys: Any, layout: Layout) -> Any:
-    numbers, starts, flat = _numbers(values.flatten(), layout.columns[0]), _starts(values), keys.flatten()
-    if layout.keys is None:
-        places = np.asarray(flat).astype(np.int64)
-        if places.size and places.min() < 0:
-            raise ValueError(f"a map has the key {places.min()}: features are numbered from 0")
-        return _csr(numbers, places, starts, int(places.max()) + 1 if places.size else 0)
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.index_in(flat, value_set=pa.array(layout.keys, type=flat.type)).fill_null(-1)
-    places = np.asarray(found).astype(np.int64)
-    known = places >= 0  # a model meets names that training never saw
-    starts = np.concatenate([[0], np.cumsum(known)])[starts]
-    return _csr(numbers[known], places[known], starts, len(layout.keys))
-
-
-def _csr(values: Any, places: NDArray[np.int64], starts: NDArray[Any], width: int) -> Any:
-    from scipy.sparse import csr_array
-
-    index = np.int32 if max(width, values.size) <= np.iinfo(np.int32).max else np.int64
-    return csr_array(
-        (np.asarray(values, dtype=np.float64), places.astype(index), starts.astype(index)),
-        shape=(starts.size - 1, width),
-    )
