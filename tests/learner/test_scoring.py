@@ -1,8 +1,27 @@
-"""From scores to classes."""
+"""From weights to scores, and from scores to classes."""
 
 import numpy as np
+import pytest
+from scipy.sparse import random_array
 
-from rosenblatt.learner.scoring import decided
+from rosenblatt.learner import scoring
+from rosenblatt.learner.scoring import decided, linear_scores
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("rows_of_weights", [1, 2, 4, 5])
+def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = random_array((60, 17), density=0.4, rng=rng, format="csr").astype(dtype)
+    X.data[:] = rng.integers(-5, 6, X.data.size)
+    X = X if sparse else X.toarray()
+    weights = rng.integers(-5, 6, (rows_of_weights, 18)).astype(np.float64)
+    few = linear_scores(X, weights)
+    monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
+    many = linear_scores(X, weights)
+    assert many.dtype == few.dtype == dtype
+    assert np.array_equal(many, few), "exact on whole numbers, whoever adds them up"
 
 
 def test_ties_go_to_the_first_class_or_to_the_marker():

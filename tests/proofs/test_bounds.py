@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from rosenblatt.proofs import bound_of, hinge_bound, margin, mistake_bound, radius, separability
+from rosenblatt.proofs.bounds import scaled_bound
 
 
 def perceptron_mistakes(X, y, passes, fit_intercept=True):
@@ -88,6 +89,26 @@ def test_bound_of_is_the_least_over_all_scales(seed):
     values = R**2 * scales**2 * sqnorm + 2 * passes * np.maximum(0, 1 - np.outer(scales, m)).sum(axis=1)
     assert found <= values.min() * (1 + 1e-12)
     assert found >= values.min() * (1 - 1e-2)
+
+
+@pytest.mark.parametrize("kind", ["spread", "rounded", "few"])
+@pytest.mark.parametrize("w_sqnorm", [1e-3, 1.0, 1e3, 1e5])
+def test_the_search_among_many_margins_finds_what_a_sort_would(kind, w_sqnorm):
+    rng = np.random.default_rng(7)
+    m = rng.normal(0.7, 1.0, 20_000)
+    m = {"spread": m, "rounded": np.round(4 * m) / 4, "few": rng.choice([2.0, 1.0, -1.0], m.size)}[kind]
+    found, scale = scaled_bound(m, w_sqnorm, 1.0)
+
+    def bound(s):
+        return w_sqnorm * s * s + 2.0 * np.maximum(0.0, 1.0 - s * m).sum()
+
+    assert found == pytest.approx(min(bound(scale), 2.0 * m.size))
+    breakpoints = 1.0 / np.unique(m[m > 0])
+    least = min(bound(s) for s in breakpoints[:: breakpoints.size // 500 + 1])
+    assert found <= least * (1 + 1e-12)
+    if found < 2.0 * m.size:  # convex: nowhere near is it less
+        for near in (scale * (1 - 1e-4), scale * (1 + 1e-4)):
+            assert bound(near) >= found * (1 - 1e-12)
 
 
 def test_bound_of_separated_data_is_novikoffs():

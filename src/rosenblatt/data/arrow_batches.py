@@ -151,6 +151,7 @@ class BatchFile(Examples):
         self._count = int(n) - 1
         self._base = pa.py_buffer(self._map).address
         self._extents: dict[int, tuple[int, int]] = {}  # of batches that were read and not given back
+        self._held: dict[int, Batch] = {}  # those of a small file, for its next pass
         self._wanted = schema
         self._places = _places(path, self._stored, schema)
 
@@ -169,6 +170,14 @@ class BatchFile(Examples):
 
     def batch(self, at: int) -> Batch:
         """Return one batch: numbers as they lie in the file, nothing copied but labels."""
+        if at in self._held:
+            return self._held[at]
+        batch = self._read(at)
+        if self._is_small and self._places is None:
+            self._held[at] = batch
+        return batch
+
+    def _read(self, at: int) -> Batch:
         record = self._reader.get_batch(at)
         self._extents[at] = self._extent(record)
         columns = {name: record.column(name) for name in record.schema.names}
@@ -196,6 +205,7 @@ class BatchFile(Examples):
         """
         if not hasattr(self._map, "madvise") or (self._is_small and not small_too):
             return
+        self._held.pop(at, None)
         lo, hi = self._extents.pop(at, (0, 0))
         page = mmap.PAGESIZE
         lo = -(-lo // page) * page

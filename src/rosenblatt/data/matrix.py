@@ -1,31 +1,9 @@
 """Matrices and labels from callers: checked once at the door, trusted afterwards."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-
-class Checked(NamedTuple):
-    """Examples that have come through the door: a pass may trust them."""
-
-    X: Any  # a finite float matrix, dense or canonical CSR
-    classes: NDArray[Any]  # sorted: those that occur, or the two that are known
-    labels: NDArray[np.int64]  # (rows,) of every row's class in them
-    weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
-
-
-def checked_examples(
-    X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None, finite: bool = True
-) -> Checked:
-    """Check what a learner is given. ``classes`` that it knows make labels quicker to find.
-
-    >>> checked_examples([[1, 2], [3, 4]], ["b", "a"]).labels
-    array([1, 0])
-    """
-    X = checked_matrix(X, finite=finite)
-    n = X.shape[0]
-    return Checked(X, *checked_labels(y, n, classes), checked_weight(sample_weight, n))
 
 
 def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:

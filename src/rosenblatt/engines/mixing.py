@@ -24,6 +24,7 @@ from rosenblatt import rules
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
 from rosenblatt.engines.shard import Setup, Shard
 from rosenblatt.learner import Epoch, Learner
+from rosenblatt.learner.examples import reach_of
 from rosenblatt.passes.link import powers
 from rosenblatt.passes.records import Visits
 from rosenblatt.passes.rows import laid_out, rows_of
@@ -98,8 +99,13 @@ class PassLearner(Learner):
             self.A = np.array(unpacked(start.accumulator).reshape(self.W.shape))
 
     def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
-        """Run the rule over the visits."""
-        return self._pass(shard.X, labels, visits)
+        """Run the rule over the visits; those of the first epoch tell how far examples reach."""
+        if not self.totals["reach"][0]:
+            seen = None  # all of them, unless visits have weights
+            if visits.weight.size:
+                seen = np.bincount(visits.order.astype(np.intp), minlength=labels.size).astype(np.float64)
+            self.reach_to(reach_of(shard.X, seen))
+        return self._pass(rows_of(shard.X), self._truth(labels), visits)
 
     def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:
         """Return how the hypotheses stand on the only shard, as after training on it."""

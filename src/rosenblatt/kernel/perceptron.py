@@ -199,7 +199,8 @@ class KernelPerceptron(
         sample_weight : array-like of shape (n,), optional
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
-        X, y = self._checked_to_fit(X, y)
+        self._check_parameters()
+        X, y = self._checked(X, y, reset=True)
         if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"

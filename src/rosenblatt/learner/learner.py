@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import Checked, checked_examples, checked_matrix, encoded
+from rosenblatt.data.matrix import checked_matrix, encoded
+from rosenblatt.learner.examples import Checked, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
@@ -99,7 +100,8 @@ class Learner(LearnerState):
         """Do what :meth:`learn` does, with examples that were checked before; threads change nothing but the time."""
         X, labels = examples.X, self._take_in(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
-        epoch = self._pass(X, labels, in_given_order(X.shape[0], examples.weight), threads)
+        visits = in_given_order(X.shape[0], examples.weight)
+        epoch = self._pass(rows_of(X), self._truth(labels), visits, threads)
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
@@ -116,14 +118,16 @@ class Learner(LearnerState):
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         threads: int = 1,
+        reach: float | None = None,
     ) -> None:
         """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False.
 
-        More threads change nothing but the time of passes that hardly move.
+        More threads change nothing but the time of passes that hardly move. ``reach``, the largest ``‖x‖²``, is told
+        by who has looked the rows over already.
         """
-        examples = checked_examples(X, y, sample_weight)
+        examples = checked_examples(X, y, sample_weight, reach=reach)
         X, weight, labels = examples.X, examples.weight, self._take_in(examples)
-        rows = rows_of(X)
+        rows, truth = rows_of(X), self._truth(labels)
         shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
         visits = in_given_order(X.shape[0], weight)
         before = len(self.ledger) if self.ledger is not None else 0
@@ -131,7 +135,7 @@ class Learner(LearnerState):
         for _ in range(max_iter):
             if shuffled is not None:
                 visits = shuffled.epoch(len(self.epochs))
-            epoch = self._pass(X, labels, visits, threads)
+            epoch = self._pass(rows, truth, visits, threads)
             stop = on_epoch is not None and on_epoch(epoch) is False
             if (
                 epoch.updates == 0 and (self.running["decay"] == 1.0).all()
@@ -187,7 +191,7 @@ class Learner(LearnerState):
 
     def _take_in(self, examples: Checked, classes: Any = None) -> NDArray[np.int64]:
         """Meet the classes and features of a batch and return its labels as indices."""
-        X, met, index, _ = examples
+        X, met, index = examples.X, examples.classes, examples.labels
         if classes is not None:
             self.meet(encoded(classes)[0])
         self.meet(met)
@@ -196,16 +200,19 @@ class Learner(LearnerState):
         elif X.dtype == np.float64:
             self.W = self.W.astype(np.float64, copy=False)
         self.widen(X.shape[1])
+        self.reach_to(examples.reach)
         places = np.searchsorted(self.classes, met)
         return index if (places == np.arange(met.size)).all() else places[index]
 
-    def _pass(self, X: Any, labels: NDArray[np.int64], visits: Visits, threads: int = 1) -> Epoch:
+    def _truth(self, labels: NDArray[np.int64]) -> NDArray[Any]:
+        """Return labels as passes take them: the signs of two classes in a byte."""
+        return labels if self.W.shape[0] > 1 else (2 * labels - 1).astype(np.int8)
+
+    def _pass(self, rows: Rows, truth: NDArray[Any], visits: Visits, threads: int = 1) -> Epoch:
         """Run the rule over the visits and note what it did."""
-        rows = rows_of(X)
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
         room_for_scores = np.empty(self.W.shape[0], self.W.dtype)
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
-        truth = labels if self.W.shape[0] > 1 else (2 * labels - 1).astype(np.int8)
         mistakes, updates, done = self.mistakes, self.updates, 0
         if self.S is not None:
             self.S = laid_out(rows, self.S)
@@ -217,7 +224,7 @@ class Learner(LearnerState):
             lines = NO_LEDGER
             if self.ledger is not None:
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
-            moved, numbers = self.updates, rows.values.size // labels.size * left.order.size
+            moved, numbers = self.updates, rows.values.size // truth.size * left.order.size
             parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
             done += sweep_together(self.rule, rows, truth, left, self.unit, state, lines, parts)
             self._calm = self.updates - moved <= FEW_MOVES

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import checked_matrix, checked_weight
+from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.passes.order import Shuffle, in_given_order
@@ -106,7 +107,7 @@ class RealLearner(LearnerState):
         return learner
 
     def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
-        X = checked_matrix(X)
+        X = checked_matrix(X, finite=False)
         n = X.shape[0]
         y = np.ascontiguousarray(y, dtype=np.float64)
         if y.shape != (n,):
@@ -116,12 +117,15 @@ class RealLearner(LearnerState):
         wrong = np.flatnonzero(~np.isfinite(y))
         if wrong.size:
             raise ValueError(f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row")
+        weight = checked_weight(sample_weight, n)
+        reach = reach_of(X, weight)
         if not self.clock and not self.W.any():
             self.W = self.W.astype(X.dtype)
         elif X.dtype == np.float64:
             self.W = self.W.astype(np.float64, copy=False)
         self.widen(X.shape[1])
-        return X, y, checked_weight(sample_weight, n)
+        self.reach_to(reach)
+        return X, y, weight
 
     def _pass(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
         rows = rows_of(X)

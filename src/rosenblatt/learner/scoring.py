@@ -5,11 +5,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.passes.rows import flat, laid_out, rows_of
+from rosenblatt.passes.scores import fill_scores
+
+FEW, MANY_NUMBERS = (
+    4,
+    1 << 20,
+)  # rows of weights, and numbers in X, from which on a pass of ours reads them quicker
+
 
 def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
     """Return ``X·wᵀ + b`` for ``(rows, 1 + features)`` weights, in the precision of ``X``."""
     weights = weights.astype(X.dtype, copy=False)
-    return np.asarray(X @ weights[:, 1:].T + weights[:, 0])
+    dense = isinstance(X, np.ndarray)
+    if weights.shape[0] > FEW or (X if dense else X.data).size < MANY_NUMBERS:
+        return np.asarray(X @ weights[:, 1:].T + weights[:, 0])
+    rows, scores = rows_of(X), np.empty((X.shape[0], weights.shape[0]), X.dtype)
+    room = np.empty(FEW, X.dtype)
+    together = (
+        weights.shape[0] if dense else 1
+    )  # rows of weights at a time: sparse ones would be reached in steps
+    for c in range(0, weights.shape[0], together):
+        some = flat(rows, laid_out(rows, weights[c : c + together]))
+        fill_scores(*rows, X.shape[1], some, together, room, scores[:, c : c + together])
+    return scores
 
 
 def decided(scores: NDArray[Any], classes: NDArray[Any], undecided: Any = None) -> NDArray[Any]:

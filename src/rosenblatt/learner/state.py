@@ -66,6 +66,10 @@ class LearnerState:
         """The largest norm seen, in the space in which learning happens (√2 larger in a joint contest)."""
         return math.sqrt(float(self.totals["reach"][0]) * (2.0 if self.joint else 1.0))
 
+    def reach_to(self, sqnorm: float) -> None:
+        """Take in that an example has this squared norm, the always-one coordinate not counted."""
+        self.totals["reach"] = max(float(self.totals["reach"][0]), sqnorm + self.unit * self.unit)
+
     def set_start(self, coef: Any, intercept: Any) -> None:
         """Replace the zero weights of a learner that has seen nothing."""
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))

@@ -56,7 +56,6 @@ def sweep_together(
         if not still or other.exception() is not None:  # what stopped it happens again, if it is to happen
             break
         made = other.result()
-        own.totals["reach"] = max(own.totals["reach"][0], state.totals["reach"][0])
         state.running[:], state.totals[:] = own.running, own.totals
         done += made
         still = made == part.order.size
@@ -72,10 +71,8 @@ def _after_still(state: State, visits: int) -> State:
 
 
 def _same(one: State, other: State) -> bool:
-    """Whether two states differ at most in how far examples reach."""
-    names = [name for name in one.totals.dtype.names or () if name != "reach"]
-    alike = all(one.totals[name][0] == other.totals[name][0] for name in names)
-    return alike and bool((one.running == other.running).all())
+    """Whether two states are told by the same numbers."""
+    return bool((one.totals == other.totals).all() and (one.running == other.running).all())
 
 
 @lru_cache(maxsize=1)

@@ -11,11 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from rosenblatt.data.matrix import checked_weight, encoded
+from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.explain import Explanation, Portrait, explain_model, explain_row
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.passes.rows import rows_of
-from rosenblatt.passes.sums import largest_sqnorm
 from rosenblatt.proofs.bounds import signed_margins
 from rosenblatt.storage import BadModel
 
@@ -221,9 +220,18 @@ def resume(model: Any, learner: Any, names: Any) -> None:
         model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
 
+def finite_reach(X: Any) -> float:
+    """Return the largest ``‖x‖²`` of checked rows; a value that is not finite is refused in scikit-learn's words."""
+    try:
+        return reach_of(X)
+    except ValueError:
+        assert_all_finite(X, input_name="X")
+        raise
+
+
 def step_within(X: Any, fit_intercept: bool, part: float) -> float:
     """Return ``part/R²`` for the largest norm ``R`` of the rows, the always-one coordinate included."""
-    largest = largest_sqnorm(*rows_of(X), X.shape[0]) + bool(fit_intercept)
+    largest = reach_of(X) + bool(fit_intercept)
     return part / largest if largest > 0.0 else part
 
 

@@ -40,12 +40,11 @@ class TrainedByPasses(TrainingRecord[LearnerT]):
         self.classes_ = self._run().classes
         return self
 
-    def _checked_to_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Check what training needs: passes, a hypothesis, examples."""
+    def _check_parameters(self) -> None:
+        """Check what training needs beside examples: passes, a hypothesis."""
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
         self._check_hypothesis(self.hypothesis)
-        return self._checked(X, y, reset=True)
 
     def _begin(self) -> Any:
         """Return a new learner, or the last one where it goes on."""

@@ -10,9 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.data.matrix import encoded
 from rosenblatt.learner import Learner
 from rosenblatt.learner.trace import Trace, trace_of
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of
+from rosenblatt.linear.base import LinearClassifier, finite_reach, refuse_one_class, seed_of
 from rosenblatt.linear.by_passes import TrainedByPasses
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
@@ -149,16 +150,19 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
         reference : array-like or (coef, intercept), optional
             A hyperplane ``u`` to measure every update against: ``trace_`` keeps ``v·u`` and ``‖v‖²``.
         """
-        X, y = self._checked_to_fit(X, y)
+        self._check_parameters()
+        X, y = self._looked_at(X, y, reset=True, finite=False)
+        reach: float | None = finite_reach(X)
         weight = self._weights(y, sample_weight)
         if weight is not None and (weight == 0.0).any():
-            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
-        refuse_one_class(np.unique(y))
+            X, y, weight, reach = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
+        classes = encoded(y)[0]
+        refuse_one_class(classes)
         learner = self._begin()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
-            learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, np.unique(y))
-        self._train(X, y, weight)
+            learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, classes)
+        self._train(X, y, weight, reach=reach)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self
@@ -225,8 +229,11 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
         )
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(self, X, y, reset=reset, **self._input())
-        check_classification_targets(y)
+        return self._looked_at(X, y, reset, finite=True)
+
+    def _looked_at(self, X: Any, y: Any, reset: bool, finite: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
+        check_classification_targets(encoded(y)[0])
         return X, y
 
     def _hyperplanes(self) -> NDArray[Any]:

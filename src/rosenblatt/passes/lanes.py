@@ -51,21 +51,24 @@ def products(typingctx: Any, values: Any, x: Any, W: Any, w: Any, stride: Any, w
 
 @intrinsic
 def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, width: Any) -> Any:
-    """Add ``step`` times the row at ``x`` to the weights at ``v``, which may be wider numbers."""
-    signature = types.void(values, x, V.dtype, V, v, width)
+    """Add ``step`` times the row at ``x`` to the weights at ``v``, which may be wider numbers; return ``‖x‖²``."""
+    signature = values.dtype(values, x, V.dtype, V, v, width)
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         given, kept = _kinds(context, builder, values, V)
         row = _pointer(context, builder, values, arguments[0], arguments[1])
         weights = _pointer(context, builder, V, arguments[3], arguments[4])
         steps = _in_every_lane(builder, arguments[2], given.lanes)
+        squares = cgutils.alloca_once_value(builder, given.zero)
 
         def look(at: Any, _: int, mask: Any) -> None:
-            part = kept.widened(given.load(row, at, mask))
+            told = given.load(row, at, mask)
+            part = kept.widened(told)
             kept.store(kept.multiply_add(steps, part, kept.load(weights, at, mask)), weights, at, mask)
+            builder.store(given.multiply_add(told, told, builder.load(squares)), squares)
 
         _each_vector(builder, arguments[5], given, 1, look)
-        return context.get_dummy_value()
+        return given.total([builder.load(squares)])
 
     return signature, emit
 
@@ -140,6 +143,8 @@ def _each_vector(
     builder: Any, width: Any, lanes: Lanes, abreast: int, look: Callable[[Any, int, Any], None]
 ) -> None:
     """Emit ``look`` over whole vectors, ``abreast`` at a time and then singly, and over the masked last one."""
+    rest = builder.and_(width, LENGTH(lanes.lanes - 1))
+    whole = builder.sub(width, rest)
     place = cgutils.alloca_once_value(builder, LENGTH(0))
     for turns in sorted({abreast, 1}, reverse=True):
         test, body, done = (builder.append_basic_block(name) for name in ("vectors", "vector", "vectors_end"))
@@ -147,16 +152,16 @@ def _each_vector(
         builder.position_at_end(test)
         at = builder.load(place)
         after = builder.add(at, LENGTH(lanes.lanes * turns))
-        builder.cbranch(builder.icmp_unsigned("<=", after, width), body, done)
+        builder.cbranch(builder.icmp_unsigned("<=", after, whole), body, done)
         builder.position_at_end(body)
         for turn in range(turns):
             look(builder.add(at, LENGTH(turn * lanes.lanes)), turn, None)
         builder.store(after, place)
         builder.branch(test)
         builder.position_at_end(done)
-    at = builder.load(place)
-    with builder.if_then(builder.icmp_unsigned("<", at, width)):
-        look(at, 0, lanes.first(builder.sub(width, at)))
+    mask = lanes.first(rest)  # the same for every row: made once
+    with builder.if_then(builder.icmp_unsigned("!=", rest, LENGTH(0))):
+        look(whole, 0, mask)
 
 
 def _kinds(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes, Lanes]:

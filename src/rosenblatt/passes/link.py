@@ -147,7 +147,6 @@ def sweep_through_link(
         if weights.shape[0] > 0:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, classes, width, U, scores)
-        totals.reach = max(totals.reach, x_sqnorm)
         norm = -1.0
         for c in range(hypotheses):
             own = running[c]

@@ -145,6 +145,18 @@ def all_finite(values: Any) -> bool:
 
 
 @compiled
+def largest_visited(values: Any, starts: Any, order: Any) -> float:
+    """Return ``max ‖x‖²`` over the sparse rows that are visited."""
+    largest = 0.0
+    for t in range(order.shape[0]):
+        sqnorm = 0.0
+        for k in range(starts[order[t]], starts[order[t] + 1]):
+            sqnorm += values[k] * values[k]
+        largest = max(largest, sqnorm)
+    return largest
+
+
+@compiled
 def predict_row(address: int) -> int:
     """Predict the class of the row on the desk as :func:`best_class` does."""
     places = numba.carray(_pointer(address), PLACES, np.int64)
@@ -193,6 +205,8 @@ def learn_rows(rule: Any, address: int) -> int:
     )
     ledger = numba.carray(_pointer(places[TOTAL]), 0, ENTRY)
     unit = float(places[HAS_UNIT])
+    reach = largest_visited(rows.values, starts, visits.order) + unit * unit
+    state.totals[0].reach = max(state.totals[0].reach, reach)
     if classes == 1:
         signs = numba.carray(_pointer(places[TRUTH]), n_rows, np.int8)
         return _sweep(rule, rows, signs, visits, unit, state, ledger, False)
@@ -242,6 +256,7 @@ def predict_then_learn(
     """Row by row: predict its class into ``guesses``, then learn from it."""
     rows = Rows(values, indices, starts)
     state = State(W, A, running, scores, totals)
+    totals[0].reach = max(totals[0].reach, largest_visited(values, starts, order) + unit * unit)
     for t in range(order.shape[0]):
         lo, hi = int(starts[t]), int(starts[t + 1])
         guesses[t] = best_class(values, indices, lo, hi, unit, W, A, running, averaged, scores)

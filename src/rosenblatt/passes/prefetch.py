@@ -13,13 +13,13 @@ from rosenblatt.passes.compiled import compiled
 from rosenblatt.passes.rows import ONE, is_dense
 
 EIGHT, SIXTEEN = np.uint64(8), np.uint64(16)  # numbers of 64 and of 32 bits in a cache line
-BYTES_AHEAD, MOST_ROWS_AHEAD = 4096, 16
+BYTES_AHEAD, MOST_ROWS_AHEAD = 8192, 24
 NEAR, NEXT = 3, 2  # into the first cache, or the second
 
 
 @compiled
 def rows_ahead(values: Any, rows: int) -> int:
-    """Return how many visits ahead to ask: about four kilobytes of rows, at least one."""
+    """Return how many visits ahead to ask: about eight kilobytes of rows, at least one."""
     row_bytes = values.shape[0] * values.itemsize // max(rows, 1)
     return int(min(1 + BYTES_AHEAD // (row_bytes + 1), MOST_ROWS_AHEAD))
 
@@ -47,13 +47,15 @@ def touch(typingctx: Any, array: Any, index: Any, cache: Any) -> Any:
     return signature, emit
 
 
-def prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
-    """Ask for the memory of row ``i``, which is ``width`` values long where rows are dense."""
+def prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any, cache: int) -> None:
+    """Ask for the memory of row ``i``, which is ``width`` values long where rows are dense, to be in a cache."""
     raise RuntimeError("prefetch_row runs inside compiled passes only")
 
 
-@overload(prefetch_row, inline="always")
-def _prefetch_row(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> Callable[..., Any]:
+@overload(prefetch_row, prefer_literal=True)
+def _prefetch_row(
+    values: Any, indices: Any, starts: Any, i: Any, width: Any, cache: Any
+) -> Callable[..., Any]:
     return _prefetch_dense if is_dense(indices) else _prefetch_sparse
 
 
@@ -67,25 +69,20 @@ def _a_line(values: Any) -> Callable[..., Any]:
     return (lambda values: SIXTEEN) if values.dtype.bitwidth == 32 else (lambda values: EIGHT)
 
 
-def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
+def _prefetch_dense(values: Any, indices: Any, starts: Any, i: Any, width: Any, cache: Any) -> None:
     line = a_line(values)
     at, stop = i * width, i * width + width
-    if width < line * SIXTEEN:
-        while at < stop:
-            touch(values, at, NEAR)
-            at += line
-    else:  # a long row would push the weights out of the first cache
-        while at < stop:
-            touch(values, at, NEXT)
-            at += line
+    while at < stop:
+        touch(values, at, cache)
+        at += line
 
 
-def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any) -> None:
+def _prefetch_sparse(values: Any, indices: Any, starts: Any, i: Any, width: Any, cache: Any) -> None:
     at, stop = starts[i], starts[i + ONE]
     while at < stop:
-        touch(values, at, NEAR)
+        touch(values, at, cache)
         at += a_line(values)
     at = starts[i]
     while at < stop:
-        touch(indices, at, NEAR)
+        touch(indices, at, cache)
         at += a_line(indices)

@@ -22,7 +22,7 @@ TOTALS = np.dtype(
         ("clock", np.float64),  # examples seen; a weighted visit counts its weight
         ("mistakes", np.int64),  # y·score ≤ 0
         ("updates", np.int64),
-        ("reach", np.float64),  # the largest ‖x‖² seen, the always-one coordinate included
+        ("reach", np.float64),  # the largest ‖x‖² handed over, the always-one coordinate included
         ("written", np.int64),  # lines written into the ledger handed to the pass
     ]
 )

@@ -108,8 +108,11 @@ def add_row_to_both(
     shadow: float,
     W: NDArray[Any],
     A: NDArray[Any],
-) -> None:
-    """Add ``step·(unit, xᵢ)`` to the weights ``W`` of class ``c``, and ``shadow`` times that to ``A``."""
+) -> float:
+    """Add ``step·(unit, xᵢ)`` to the weights ``W`` of class ``c``, and ``shadow`` times that to ``A``.
+
+    Return ``‖xᵢ‖² + unit²``.
+    """
     raise RuntimeError("add_row_to_both runs inside compiled passes only")
 
 
@@ -187,6 +190,7 @@ def _score_dense(
     row = width + ONE  # weights of one class
     x = i * width  # where the row begins among the values
     c, w, x_sqnorm = np.uint64(0), np.uint64(0), W.dtype.type(0)
+    unit = W.dtype.type(unit)
     while c + FOUR < classes:  # five classes share each load of x
         s0, s1, s2, s3, s4, x_sqnorm = products(values, x, W, w + ONE, row, width, 5)
         scores[c] = s0 + unit * W[w]
@@ -224,30 +228,34 @@ def _add_dense(
 def _add_dense_to_both(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, width: Any, step: Any,
     shadow: Any, W: Any, A: Any,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     x = i * width
     v = np.uint64(c) * (width + ONE)
     move = W.dtype.type(step)
     behind = A.dtype.type(shadow * step)
-    add_scaled(values, x, move, W, v + ONE, width)
+    x_sqnorm = add_scaled(values, x, move, W, v + ONE, width)
     add_scaled(values, x, behind, A, v + ONE, width)
     W[v] += move * unit
     A[v] += behind * unit
+    return x_sqnorm + unit * unit
 
 
 def _add_sparse_to_both(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, c: Any, classes: Any, width: Any, step: Any,
     shadow: Any, W: Any, A: Any,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     stride, own = np.uint64(classes), np.uint64(c)
     move = W.dtype.type(step)
     behind = A.dtype.type(shadow * step)
+    x_sqnorm = values.dtype.type(0)
     for k in range(starts[i], starts[i + ONE]):
         at = (ONE + indices[k]) * stride + own
         W[at] += move * values[k]
         A[at] += behind * values[k]
+        x_sqnorm += values[k] * values[k]
     W[own] += move * unit
     A[own] += behind * unit
+    return x_sqnorm + unit * unit
 
 
 def _score_sparse(

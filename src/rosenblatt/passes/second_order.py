@@ -73,8 +73,7 @@ def sweep_with_variances(
         i = order[t]
         if weights.shape[0] > 0:
             weight = weights[t]
-        x_sqnorm = score_row(values, indices, starts, i, unit, classes, width, W, scores)
-        totals.reach = max(totals.reach, x_sqnorm)
+        score_row(values, indices, starts, i, unit, classes, width, W, scores)
         for c in range(hypotheses):
             own = running[c]
             up, down, y, score = contest(labels[i], c, hypotheses, scores)

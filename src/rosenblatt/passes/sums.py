@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.passes.compiled import compiled
+from rosenblatt.passes.lanes import products
 from rosenblatt.passes.rows import ONE, TWO
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @compiled
@@ -93,15 +95,15 @@ def how_many_differ(values: Any, constant: float) -> int:
 
 @compiled
 def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
-    """Return ``max ‖xᵢ‖²`` over the rows."""
+    """Return ``max ‖xᵢ‖²`` over the rows, or the first that is not finite: all values are, where it is."""
     largest = 0.0
     width = np.uint64(values.shape[0]) // np.uint64(max(n, 1))
     for i in range(np.uint64(n)):
-        start, stop = i * width, i * width + width
+        start, length = i * width, width
         if indices is not None:
-            start, stop = starts[i], starts[i + ONE]
-        sqnorm = values.dtype.type(0)
-        for k in range(start, stop):
-            sqnorm += values[k] * values[k]
+            start, length = starts[i], starts[i + ONE] - starts[i]
+        (sqnorm,) = products(values, start, values, start, ONE, length, 0)
+        if not sqnorm <= LARGEST:
+            return float(sqnorm)
         largest = max(largest, float(sqnorm))
     return largest

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import compiled_for_rules
 from rosenblatt.passes.contest import best_rival
-from rosenblatt.passes.prefetch import NEAR, prefetch_row, rows_ahead, touch
+from rosenblatt.passes.prefetch import NEAR, NEXT, prefetch_row, rows_ahead, touch
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.passes.rows import Rows, add_row_to_both, fold, score_row
 from rosenblatt.rules import Seen, step, step_of
@@ -71,43 +71,47 @@ def sweep(
     Where one hypothesis is to stay ``still`` the pass ends before the visit that would move it, or is a mistake;
     weights are only read. An empty ledger records nothing. ``unit`` is the always-one coordinate: 1 where a bias is
     learned, else 0. Labels are class indices (-1 and +1 where there are two, best in a byte), or floats: numbers for
-    the only hypothesis to hit.
+    the only hypothesis to hit. How far rows reach is for the caller to tell: a pass measures only those it moves by,
+    and those whose norm the rule looks at.
     """
     values, indices, starts = rows
     order, weights = visits
     W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
     alone = one_row_of_weights(labels)
     classes, hypotheses = (1, 1) if alone else (scores.shape[0], running.shape[0])
-    rows_of_weights, width = np.uint64(classes), np.uint64(W.shape[0] // scores.shape[0] - 1)
+    rows_of_weights, width = np.uint64(classes), np.uint64(W.shape[0] // classes - 1)
     joint = classes > hypotheses
     binary = classes == 1  # the only hypothesis speaks for class 1, and labels are -1 or +1
     real = real_targets(labels)
     keep = ledger.shape[0] > 0
     weighted = weights.shape[0] > 0
-    clock, reach = totals.clock, totals.reach
+    clock = totals.clock
     mistakes, updates, written = totals.mistakes, totals.updates, totals.written
     weight = 1.0
     made = order.shape[0]
-    ahead = rows_ahead(values, labels.shape[0])
-    in_line = min(ahead, 2)
-    for t in range(order.shape[0]):
-        if keep and ledger.shape[0] - written < hypotheses:
-            made = t
+    last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max  # at which all fit
+    ahead = np.uint64(rows_ahead(values, labels.shape[0]))
+    near = min(ahead, np.uint64(4))
+    visit_count = np.uint64(order.shape[0])
+    for t in range(visit_count):
+        if written > last_line:
+            made = np.int64(t)
             break
         i = order[t]
-        if t + ahead < order.shape[0]:
-            scattered = order[t + ahead] != i + np.uint64(ahead)
-            if scattered:
-                touch(labels, order[t + ahead], NEAR)  # every step waits for its label
-            # Rows in line come by themselves, sparse ones a little late. Scattered ones are asked for twice: a
-            # processor that waits for many lines of memory drops what more it is asked for.
-            for again in range(2 if scattered else 0 if indices is None else 1):
-                later = ahead >> again if scattered else in_line
-                prefetch_row(values, indices, starts, order[t + later], width)
+        if t + ahead < visit_count:
+            later = order[t + ahead]
+            if later != i + ahead:  # scattered: early into the second cache, soon into the first
+                touch(labels, later, NEAR)  # every step waits for its label
+                prefetch_row(values, indices, starts, later, width, NEXT)
+                if near < ahead:  # long rows would push the weights out of the first
+                    prefetch_row(values, indices, starts, order[t + near], width, NEAR)
+            elif indices is None:  # in line: rows come by themselves, past the end of a page a little late
+                touch(values, (i + near) * width, NEXT)
+            else:
+                prefetch_row(values, indices, starts, i + near, width, NEAR)
         if weighted:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, rows_of_weights, width, W, scores)
-        reach = max(reach, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
             if joint:
@@ -125,7 +129,7 @@ def sweep(
             shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, clock, real))
             wrong = not real and y * score <= 0.0
             if still and (wrong or shrink != 1.0 or tau != 0.0):
-                made = t
+                made = np.int64(t)
                 break
             if wrong:
                 mistakes += 1
@@ -139,15 +143,17 @@ def sweep(
                     own.scale, own.shadow = 1.0, 0.0
             if tau != 0.0:
                 move = weight * tau * (1.0 if real else y)
-                own.sqnorm += move * (2.0 * score + move * x_sqnorm)
                 own.updates += 1
                 updates += 1
                 now = move if own.scale == 1.0 else move / own.scale
-                add_row_to_both(values, indices, starts, i, unit, up, classes, width, now, own.shadow, W, A)
+                sqnorm = add_row_to_both(
+                    values, indices, starts, i, unit, up, classes, width, now, own.shadow, W, A
+                )
                 if joint:
-                    add_row_to_both(
+                    sqnorm += add_row_to_both(
                         values, indices, starts, i, unit, down, classes, width, -now, own.shadow, W, A
                     )
+                own.sqnorm += move * (2.0 * score + move * sqnorm)
                 if keep:
                     line = ledger[written]
                     line.row, line.up, line.down = i, up + binary, down
@@ -156,9 +162,8 @@ def sweep(
                     written += 1
                 own.decay = 1.0
             own.shadow += weight * own.scale
-        if made == t:
+        if made == np.int64(t):
             break
         clock += weight
-    totals.clock, totals.reach = clock, reach
-    totals.mistakes, totals.updates, totals.written = mistakes, updates, written
+    totals.clock, totals.mistakes, totals.updates, totals.written = clock, mistakes, updates, written
     return made

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from rosenblatt.proofs.examples import Examples, as_examples, as_matrix, product, row_sqnorms
 
+FEW_PIECES = 1000  # breakpoints that are sorted rather than searched
+
 
 class MistakeBound(NamedTuple):
     """A bound on the mistakes of a perceptron, and what it is made of."""
@@ -122,7 +124,7 @@ def scaled_bound(
     """Return the bound of :func:`bound_of` and the scale ``s`` of the weights that attains it.
 
     **Problem.** ``min over s ≥ 0 of R² s²‖w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)``: convex, quadratic between the
-    breakpoints ``1/mᵢ``, so one sort finds the piece on which its derivative changes sign.
+    breakpoints ``1/mᵢ``, so a search among them finds the piece on which its derivative changes sign.
     """
     m = np.asarray(margins, dtype=np.float64)
     smallest = float(m.min()) if m.size else 1.0
@@ -130,20 +132,37 @@ def scaled_bound(
         reach = radius * math.sqrt(w_sqnorm) / smallest
         return reach * reach, 1.0 / smallest
     curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
-    helpful = np.sort(m[m > 0])[::-1]
-    pulls = np.empty(len(helpful) + 1)  # pulls[j] = Σ mᵢ over the rows still short of margin 1 on piece j
-    pulls[0] = m.sum()
-    pulls[1:] = pulls[0] - np.cumsum(helpful)
-    with np.errstate(over="ignore"):
-        ends = np.append(1.0 / helpful, np.inf)
-    if pulls[0] <= 0 or curvature <= 0:
+    pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
+    if pull <= 0 or curvature <= 0:
         return 2.0 * passes * m.size, 0.0
-    piece = int(np.argmax(curvature * ends >= pulls))
-    start = ends[piece - 1] if piece else 0.0
-    s = min(max(pulls[piece] / curvature, start), ends[piece])
+    s = _turning_point(m[m > 0], pull, curvature)
     loss = float(np.maximum(0.0, 1.0 - s * m).sum())
     bound = float(curvature * passes * s * s) + 2.0 * passes * loss
     return min(bound, 2.0 * passes * m.size), float(s)
+
+
+def _turning_point(helpful: npt.NDArray[np.float64], pull: float, curvature: float) -> float:
+    """Return the ``s`` at which ``curvature·s`` overtakes ``pull − Σ mᵢ over s·mᵢ ≥ 1``, of positive margins ``mᵢ``."""
+    low, high = 0.0, math.inf  # it lies between; pull is what is left at low
+    while helpful.size > FEW_PIECES:  # a sort of all would take longer than a pass over the data
+        guess = float(np.sort(helpful[:: helpful.size // 100])[50])
+        above, below = helpful[helpful > guess], helpful[helpful < guess]
+        equal = helpful.size - above.size - below.size
+        left = pull - float(above.sum())
+        if curvature >= left * guess:
+            helpful, high = above, 1.0 / guess
+        elif curvature >= (left - (equal - 1) * guess) * guess:
+            return 1.0 / guess
+        else:
+            helpful, low, pull = below, 1.0 / guess, left - equal * guess
+    helpful = np.sort(helpful)[::-1]
+    pulls = pull - np.concatenate([[0.0], np.cumsum(helpful)])  # on every piece
+    with np.errstate(over="ignore"):
+        ends = np.append(1.0 / helpful, high)
+        overtaken = curvature * ends >= pulls
+    overtaken[-1] = True  # where sums are rounded otherwise
+    piece = int(np.argmax(overtaken))
+    return float(min(max(pulls[piece] / curvature, ends[piece - 1] if piece else low), ends[piece]))
 
 
 def margins_of(examples: Examples, w: npt.NDArray[np.float64], b: Any) -> npt.NDArray[np.float64]:

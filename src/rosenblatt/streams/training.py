@@ -13,10 +13,10 @@ from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import BadLine, LateZero
 from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.gathering import gathered
-from rosenblatt.data.matrix import checked_examples
 from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
+from rosenblatt.learner.examples import checked_examples
 from rosenblatt.streams.cache import can_be_kept, kept_batches
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
@@ -191,11 +191,9 @@ class _Run:
         for batch in self._visited(batches, number):
             self._check(batch, batches)
             classes = _classes(batches, batch)
-            # What is kept was found finite by the first pass.
-            finite = number == 1 or isinstance(batches, _Direct)
-            examples = checked_examples(
-                batch.X, labels_of(batch), batch.weight, classes=classes, finite=finite
-            )
+            # What is kept was looked over by the first pass.
+            reach = None if number == 1 or isinstance(batches, _Direct) else 0.0
+            examples = checked_examples(batch.X, labels_of(batch), batch.weight, classes=classes, reach=reach)
             learner.learn_checked(examples, classes, cores())
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))

@@ -1,0 +1,64 @@
+"""How far examples reach: measured once at the door, by the same read that finds what is not a number."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from rosenblatt.learner import Learner
+from rosenblatt.learner.examples import checked_examples, reach_of
+from rosenblatt.streams.online import OnlineLearner
+
+KINDS = [np.asarray, csr_array, np.asfortranarray]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_reach_is_the_largest_squared_norm_of_a_row_that_weighs_anything(kind, dtype):
+    X = np.random.default_rng(0).integers(-9, 10, (40, 7)).astype(dtype)
+    sqnorms = (X**2).sum(axis=1)
+    assert reach_of(kind(X)) == sqnorms.max()
+    weight = np.where(sqnorms == sqnorms.max(), 0.0, 2.0)
+    y = np.arange(40) % 2
+    assert reach_of(kind(X), weight) == sqnorms[weight > 0].max() < sqnorms.max()
+    assert checked_examples(kind(X), y, weight).reach == sqnorms[weight > 0].max()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 1.0])])
+def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, weight):
+    for at in range(3):
+        X = np.ones((3, 5))
+        X[at, 4 - at] = value
+        with pytest.raises(ValueError, match=f"{value} in row {at}, column {4 - at}"):
+            reach_of(kind(X), weight)
+        learner = Learner()
+        with pytest.raises(ValueError, match="remove the row"):
+            learner.learn(kind(X), [0, 1, 1], weight)
+        assert not learner.classes.size, "what is refused leaves nothing behind"
+
+
+def test_squares_beyond_a_float_are_no_reason_to_refuse_the_values():
+    assert reach_of(np.array([[1e200]])) == math.inf
+
+
+@pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "arow", "alma"])
+def test_every_way_in_tells_the_same_radius(rule):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-9, 10, (30, 4)).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+    radius = math.sqrt((X**2).sum(axis=1).max() + 1.0)
+    whole, batches, sparse = Learner(rule), Learner(rule), Learner(rule)
+    whole.train(X, y, max_iter=3)
+    sparse.train(csr_array(X), y, max_iter=3)
+    for at in range(0, 30, 7):
+        batches.learn(X[at : at + 7], y[at : at + 7])
+    one_by_one, many = OnlineLearner(rule=rule), OnlineLearner(rule=rule)
+    rows = [dict(zip("abcd", x, strict=True)) for x in X.tolist()]
+    for row, label in zip(rows, y.tolist(), strict=True):
+        one_by_one.learn_one(row, label)
+    many.learn_many(rows, y.tolist())
+    for learner in (whole, batches, sparse, one_by_one.learner, many.learner):
+        assert learner.radius == radius
