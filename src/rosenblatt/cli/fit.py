@@ -112,6 +112,13 @@ def fit(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Keep nothing for the next run of what was read out of core.")
     ] = False,
+    no_measure: Annotated[
+        bool,
+        typer.Option(
+            "--no-measure",
+            help="Out of core: do not read all rows once more to measure margin, bound and accuracy on them.",
+        ),
+    ] = False,
     hash_bits: Annotated[
         int,
         typer.Option("--hash-bits", help="Out of core: hash names into 2^N features; 0 keeps every name."),
@@ -201,12 +208,14 @@ def fit(
     if learner == "perceptron" and (out_of_core or too_large(source, memory)):
         if report_file is not None:
             refuse("--report draws the rows it was trained on: it needs them in memory")
-        streaming = Streaming(test, memory, not no_cache, every, json, hash_bits)
+        streaming = Streaming(test, memory, not no_cache, every, json, hash_bits, not no_measure)
         streamed = fit_on_stream(source, reading, asked, streaming, model, save_ledger)
         _print(streamed, json, lines=every is not None)
         return
-    if every is not None or hash_bits:
-        refuse("--every and --hash-bits belong to a fit out of core: ask for it with --out-of-core")
+    if every is not None or hash_bits or no_measure:
+        refuse(
+            "--every, --hash-bits and --no-measure belong to a fit out of core: ask for it with --out-of-core"
+        )
     with Progress() as progress:
         started = time.perf_counter()
         progress.tell(f"reading {source}")

@@ -31,6 +31,7 @@ class Streaming(NamedTuple):
     every: int | None = None  # rows between reports
     json: bool = False
     hash_bits: int = 0
+    measure: bool = True  # the hypotheses on the rows they were trained on, in one more read
 
 
 def bytes_of(text: str) -> int:
@@ -90,7 +91,7 @@ def fit_on_stream(
             shuffle=asked.shuffle,
             keep=streaming.keep and not streaming.hash_bits,  # what is kept has no names
             memory=bytes_of(streaming.memory) if streaming.memory else None,
-            stock=True,
+            stock=streaming.measure,
             tell=Telling(source, asked.passes, progress, streaming.every, streaming.json),
         )
         took = time.perf_counter() - started
