@@ -7,23 +7,12 @@ folder on a free port and prints its process id and port; it says so when that s
 import os
 import signal
 import sys
-import tempfile
 from pathlib import Path
 
-from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
+from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.serving import listening, server
 from rosenblatt.service.settings import Settings
-
-
-def warm_up():
-    """Load the compiled loops before anything is forked."""
-    with tempfile.TemporaryDirectory() as folder:
-        models = Models(folder, recent_bytes=1 << 16)
-        models.create("m")
-        for label in ("a", "b", "a"):
-            models.feedback("m", label, Example(features={"x": 1.0}))
-        models.close(snapshot=False)
 
 
 def serve(settings):
@@ -41,7 +30,7 @@ def main():
     settings = Settings(
         data=Path(sys.argv[1]), port=0, pages=False, recent_bytes=1 << 18, snapshot_every=int(sys.argv[2])
     )
-    warm_up()
+    rehearse()  # loops are loaded before anything is forked
     server(Settings(data=Path("/nonexistent"), pages=False))  # imports what a server needs
     for _ in sys.stdin:
         child = os.fork()
