@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from rosenblatt import Perceptron, PerceptronRegressor
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import checked_examples, reach_of
 from rosenblatt.streams.online import OnlineLearner
@@ -38,6 +39,15 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, wei
         with pytest.raises(ValueError, match="remove the row"):
             learner.learn(kind(X), [0, 1, 1], weight)
         assert not learner.classes.size, "what is refused leaves nothing behind"
+
+
+def test_what_a_row_stores_twice_counts_by_its_sum():
+    X = csr_array(([1.0, 3.0, 2.0, 3.0], [1, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
+    assert not X.has_canonical_format
+    assert reach_of(X) == reach_of(X, np.array([1.0, 0.0])) == 18.0
+    assert Perceptron(fit_intercept=False).fit(X, [0, 1]).radius_ == math.sqrt(18.0)
+    regressor = PerceptronRegressor(fit_intercept=False)
+    assert np.array_equal(regressor.fit(X, [1.0, 2.0]).coef_, regressor.fit(X.toarray(), [1.0, 2.0]).coef_)
 
 
 def test_squares_beyond_a_float_are_no_reason_to_refuse_the_values():

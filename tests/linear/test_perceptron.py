@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.strategies import separable_data
 
-from rosenblatt import Perceptron, proof_trace, rules
+from rosenblatt import ClosestCentroid, Perceptron, proof_trace, rules
 from rosenblatt.hypotheses import NAMES
 
 
@@ -201,3 +201,36 @@ def test_verbose_shows_progress(capsys):
     shown = capsys.readouterr()
     assert "mistakes" in shown.err
     assert not shown.out
+
+
+@pytest.mark.parametrize("each", [Perceptron, ClosestCentroid])
+def test_many_classes_that_have_many_rows_are_no_reason_to_warn(each):
+    y = np.arange(130) % 26
+    X = np.eye(26)[y]
+    assert each().fit(X, y).classes_.size == 26
+    assert each().partial_fit(X, y).classes_.size == 26
+    with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
+        each().fit(X[:40], np.arange(40))
+
+
+@pytest.mark.parametrize("y", [[1, "a", 2.5], [None, "a", "b"]])
+def test_labels_that_cannot_be_ordered_are_refused_as_scikit_learn_does(y):
+    for learn in (Perceptron().fit, Perceptron().partial_fit, ClosestCentroid().fit):
+        with pytest.raises(ValueError, match="Unknown label type"):
+            learn(np.eye(3), np.array(y, object))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(kind):
+    X, y = np.array([[2.0, 1.0, 0.0], [-1.0, -1.0, 1.0]]), [1, 0]
+    clf = Perceptron().fit(X, y)
+    coef = clf.coef_.copy()
+    with pytest.raises(ValueError, match="\nPerceptron does not accept missing values"):
+        clf.fit(kind([[1.0, np.nan], [1.0, 1.0]]), y)
+    with pytest.raises(ValueError, match="only one class"):
+        clf.fit(kind([[1.0, 2.0], [1.0, 1.0]]), [1, 1])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        Perceptron().fit(kind([[1.0, np.nan], [1.0, 1.0]]), y, sample_weight=[0.0, 1.0])
+    assert clf.n_features_in_ == 3
+    assert clf.predict(X).tolist() == y
+    assert np.array_equal(clf.coef_, coef)

@@ -48,6 +48,7 @@ def reach_of(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     >>> reach_of(np.array([[3.0, 4.0], [1.0, 0.0]]))
     25.0
     """
+    X = checked_matrix(X, finite=False)  # what a row stores twice counts by its sum
     if weight is not None and not weight.all():
         check_finite(X, "X")
         X = X[weight > 0.0]

@@ -1,6 +1,8 @@
 """One face for every linear model: weights, scores, distances, margins, explanations, files."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -185,7 +187,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Check examples as scikit-learn does, and leave out those of weight zero."""
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
-        check_classification_targets(encoded(y)[0])
+        check_labels(y)
         weight = checked_weight(sample_weight, len(y))
         if weight is not None and (weight == 0.0).any():
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
@@ -197,7 +199,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         try:
             self.learner_.learn(X, y, weight, classes)
         except ValueError:
-            assert_all_finite(X, input_name="X")
+            refuse_not_finite(self, X)
             raise
         self.classes_ = self.learner_.classes
         self._measure_later(X, y)
@@ -220,12 +222,33 @@ def resume(model: Any, learner: Any, names: Any) -> None:
         model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
 
-def finite_reach(X: Any) -> float:
-    """Return the largest ``‖x‖²`` of checked rows; a value that is not finite is refused in scikit-learn's words."""
+def check_labels(y: NDArray[Any]) -> None:
+    """Refuse labels that are no classes, in scikit-learn's words, by a look at those that differ."""
     try:
-        return reach_of(X)
-    except ValueError:
-        assert_all_finite(X, input_name="X")
+        classes = encoded(y)[0]
+    except TypeError:  # they cannot be ordered
+        check_classification_targets(y)
+        raise
+    # Twice each: classes alone would look like as many labels as rows, of which scikit-learn warns.
+    check_classification_targets(y if 2 * classes.size > y.size else np.repeat(classes, 2))
+
+
+def refuse_not_finite(model: Any, X: Any) -> None:
+    """Refuse a value that is not finite as scikit-learn does."""
+    assert_all_finite(X, input_name="X", estimator_name=type(model).__name__)
+
+
+@contextmanager
+def unchanged_if_refused(model: Any) -> Iterator[None]:
+    """Leave what a model knows of its input as it was where other input is refused: it still predicts."""
+    names = ("n_features_in_", "feature_names_in_")
+    before = {name: vars(model)[name] for name in names if name in vars(model)}
+    try:
+        yield
+    except Exception:
+        for name in names:
+            vars(model).pop(name, None)
+        vars(model).update(before)
         raise
 
 

@@ -6,14 +6,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
 from rosenblatt.data.matrix import encoded
 from rosenblatt.learner import Learner
+from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.trace import Trace, trace_of
-from rosenblatt.linear.base import LinearClassifier, finite_reach, refuse_one_class, seed_of
+from rosenblatt.linear.base import (
+    LinearClassifier,
+    check_labels,
+    refuse_not_finite,
+    refuse_one_class,
+    seed_of,
+    unchanged_if_refused,
+)
 from rosenblatt.linear.by_passes import TrainedByPasses
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
@@ -151,13 +158,14 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
             A hyperplane ``u`` to measure every update against: ``trace_`` keeps ``v·u`` and ``‖v‖²``.
         """
         self._check_parameters()
-        X, y = self._looked_at(X, y, reset=True, finite=False)
-        reach: float | None = finite_reach(X)
-        weight = self._weights(y, sample_weight)
-        if weight is not None and (weight == 0.0).any():
-            X, y, weight, reach = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
-        classes = encoded(y)[0]
-        refuse_one_class(classes)
+        with unchanged_if_refused(self):
+            X, y = self._looked_at(X, y, reset=True, finite=False)
+            reach = self._reach(X)
+            weight = self._weights(y, sample_weight)
+            if weight is not None and (weight == 0.0).any():
+                X, y, weight, reach = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
+            classes = encoded(y)[0]
+            refuse_one_class(classes)
         learner = self._begin()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
@@ -233,8 +241,16 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
 
     def _looked_at(self, X: Any, y: Any, reset: bool, finite: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
-        check_classification_targets(encoded(y)[0])
+        check_labels(y)
         return X, y
+
+    def _reach(self, X: Any) -> float | None:
+        """Return how far the rows reach; the same read finds a value that is not finite."""
+        try:
+            return reach_of(X)
+        except ValueError:
+            refuse_not_finite(self, X)
+            raise
 
     def _hyperplanes(self) -> NDArray[Any]:
         if self.hypothesis == "voted":
