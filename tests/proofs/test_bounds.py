@@ -111,6 +111,12 @@ def test_the_search_among_many_margins_finds_what_a_sort_would(kind, w_sqnorm):
             assert bound(near) >= found * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(("margin", "radius"), [(1e308, 1.0), (1.0, 1e160), (5e-324, 1e160)])
+def test_numbers_beyond_a_float_leave_a_bound_that_holds(margin, radius):
+    m = np.append(np.full(3000, margin), -margin)
+    assert scaled_bound(m, 1.0, radius, 2) == (4.0 * m.size, 0.0)
+
+
 def test_bound_of_separated_data_is_novikoffs():
     assert bound_of([2.0, 4.0], 9.0, 10.0) == pytest.approx((10 * 3 / 2) ** 2)
 

@@ -132,8 +132,9 @@ def scaled_bound(
         reach = radius * math.sqrt(w_sqnorm) / smallest
         return reach * reach, 1.0 / smallest
     curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
-    pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
-    if pull <= 0 or curvature <= 0:
+    with np.errstate(over="ignore"):
+        pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
+    if pull <= 0 or curvature <= 0 or math.inf in (pull, curvature):  # beyond a float: every visit a mistake
         return 2.0 * passes * m.size, 0.0
     s = _turning_point(m[m > 0], pull, curvature)
     loss = float(np.maximum(0.0, 1.0 - s * m).sum())
