@@ -12,7 +12,8 @@ from rosenblatt.engines.recipes import fit_on, maker_for
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, reach_of
 from rosenblatt.engines.shard_files import Writer
-from rosenblatt.engines.spark_engine import SparkEngine, folder_for, plain_errors, told, told_schema
+from rosenblatt.engines.spark_engine import SparkEngine, folder_for, told, told_schema
+from rosenblatt.engines.spark_errors import plain_errors
 from rosenblatt.engines.spark_frames import (
     FEW_ROWS,
     LABEL,

@@ -11,7 +11,6 @@ dynamic allocation.
 import contextlib
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,12 +24,12 @@ import numpy as np
 from rosenblatt.engines.protocol import FAN, up_the_tree
 from rosenblatt.engines.shard import Facts, Shard, facts_of
 from rosenblatt.engines.shard_files import Kept, Writer, opened
+from rosenblatt.engines.spark_errors import plain_errors
 from rosenblatt.engines.spark_workers import acknowledge, set_aside
 
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the answer of a task that does not find its shard
 SMALL = 1 << 18  # bytes that travel with every task rather than as a broadcast, which costs a round trip
-_SAID = re.compile(r"^(?:[\w.]+\.)?(ValueError|TypeError|BadInput|FileNotFoundError): (.*)$", re.MULTILINE)
 
 
 class SparkEngine:
@@ -261,21 +260,6 @@ def _without_rows(at: int) -> Shard:
 
 def _is_elsewhere(answer: Any) -> bool:
     return isinstance(answer, str) and answer == ELSEWHERE
-
-
-@contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Say what an executor said, without the stack of two languages around it."""
-    from pyspark.errors import PythonException
-
-    try:
-        yield
-    except PythonException as error:
-        said = _SAID.findall(str(error))
-        if not said:
-            raise
-        kind, message = said[-1]
-        raise (TypeError if kind == "TypeError" else ValueError)(message) from None
 
 
 def _number(pair: tuple[int, Any]) -> int:
