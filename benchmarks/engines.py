@@ -6,17 +6,16 @@ asked for).
 
 import copy
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import large_pages
 from benchmarks.against_spark import against_spark, spark_session
 from benchmarks.measure import Ratios, best_of, data_folder, mnist
 from rosenblatt import Perceptron
@@ -148,26 +147,7 @@ def dask_against_one_process(gigabytes: float) -> None:
 
 
 def in_large_pages(shard: Shard) -> float:
-    """Ask Linux to lay rows in large pages, and return the share that lies in them (nan elsewhere)."""
-    import ctypes
-
-    first, large, collapse = shard.X.ctypes.data, 1 << 21, 25  # MADV_COLLAPSE, Linux 6.1
-    try:
-        madvise = ctypes.CDLL(None).madvise
-        madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        for at in range(-(-first // large) * large, first + shard.X.nbytes - large, large):
-            madvise(at, large, collapse)
-        told = Path("/proc/self/smaps").read_text().splitlines()
-    except (OSError, AttributeError):
-        return float("nan")
-    inside = False
-    for line in told:
-        head = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
-        if head:
-            inside = int(head[1], 16) <= first + shard.X.nbytes // 2 < int(head[2], 16)
-        elif inside and line.startswith("AnonHugePages:"):
-            return min(1.0, 1024 * int(line.split()[1]) / shard.X.nbytes)
-    return float("nan")
+    return large_pages.lay(shard.X)
 
 
 def both_shards(rows: int) -> Shard:

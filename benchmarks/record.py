@@ -36,6 +36,7 @@ SIZES = (
 SUPPORT = {
     "__init__",
     "__main__",
+    "large_pages",
     "measure",
     "record",
     "against_spark",
