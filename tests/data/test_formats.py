@@ -368,3 +368,20 @@ def test_converted_batches_fit_a_narrower_model(tmp_path):
     (tmp_path / "out.arrow").write_bytes(content[:-20])
     with pytest.raises(BadInput, match="damaged"):
         read_all(tmp_path / "out.arrow")
+
+
+def test_labels_of_batches_held_for_the_next_pass_take_no_more_than_the_file(tmp_path):
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps({"t": "x" * 9000 if k % 50 == 0 else "o", "a": k}) + "\n" for k in range(200))
+    )
+    with (tmp_path / "out.arrow").open("wb") as file:
+        write_batches(file, open_examples(tmp_path / "a.jsonl", target="t", batch_rows=50))
+    size = (tmp_path / "out.arrow").stat().st_size
+    kept = BatchFile(str(tmp_path / "out.arrow"))
+    assert sum(kept.batch(at).y.nbytes for at in range(len(kept))) > size
+    assert kept._copied == sum(held.y.nbytes for held in kept._held.values()) <= size
+    for at in range(len(kept)):
+        assert kept.batch(at).y.tolist() == ["x" * 9000, *"o" * 49]
+        kept.forget(at, small_too=True)
+    assert not kept._held
+    assert not kept._copied

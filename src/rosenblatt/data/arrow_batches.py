@@ -152,6 +152,7 @@ class BatchFile(Examples):
         self._base = pa.py_buffer(self._map).address
         self._extents: dict[int, tuple[int, int]] = {}  # of batches that were read and not given back
         self._held: dict[int, Batch] = {}  # those of a small file, for its next pass
+        self._copied = 0  # bytes of their labels: never more than the file has
         self._wanted = schema
         self._places = _places(path, self._stored, schema)
 
@@ -173,8 +174,10 @@ class BatchFile(Examples):
         if at in self._held:
             return self._held[at]
         batch = self._read(at)
-        if self._is_small and self._places is None:
+        copied = 0 if batch.y is None else batch.y.nbytes
+        if self._is_small and self._places is None and self._copied + copied <= len(self._map):
             self._held[at] = batch
+            self._copied += copied
         return batch
 
     def _read(self, at: int) -> Batch:
@@ -205,7 +208,9 @@ class BatchFile(Examples):
         """
         if not hasattr(self._map, "madvise") or (self._is_small and not small_too):
             return
-        self._held.pop(at, None)
+        held = self._held.pop(at, None)
+        if held is not None and held.y is not None:
+            self._copied -= held.y.nbytes
         lo, hi = self._extents.pop(at, (0, 0))
         page = mmap.PAGESIZE
         lo = -(-lo // page) * page
