@@ -74,6 +74,10 @@ def fit_on_stream(
     from_ledger = asked.hypothesis not in (None, "last", "averaged") or save_ledger
     if from_ledger and not asked.keep_ledger:
         refuse(f"--hypothesis {asked.hypothesis} is read from the ledger: drop --no-ledger")
+    if asked.hypothesis == "pocket" and not streaming.measure:
+        refuse(
+            "--hypothesis pocket is chosen by how it does on the rows it was trained on: drop --no-measure"
+        )
     options = reading.options()
     if streaming.hash_bits:
         options["hash_bits"] = streaming.hash_bits
