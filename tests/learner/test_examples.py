@@ -52,6 +52,8 @@ def test_what_a_row_stores_twice_counts_by_its_sum():
 
 def test_squares_beyond_a_float_are_no_reason_to_refuse_the_values():
     assert reach_of(np.array([[1e200]])) == math.inf
+    for kind in KINDS:
+        assert reach_of(kind(np.array([[2.0**66, 0.0], [1.0, 2.0]], np.float32))) == 2.0**132
 
 
 @pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "arow", "alma"])

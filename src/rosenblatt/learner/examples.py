@@ -55,4 +55,6 @@ def reach_of(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     found = float(largest_sqnorm(*rows_of(X), X.shape[0]))
     if not math.isfinite(found):
         check_finite(X, "X")  # or only a square is beyond what a float can hold
+        if X.dtype == np.float32:
+            return reach_of(X.astype(np.float64))
     return found
