@@ -151,3 +151,24 @@ def test_any_split_into_batches_gives_the_same_model(each, flowers):
             split.partial_fit(X[lo : lo + size], y[lo : lo + size], classes=[0, 1, 2])
         np.testing.assert_allclose(split.coef_, whole.coef_, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(split.intercept_, whole.intercept_, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "each", [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes], ids=lambda each: each.__name__
+)
+def test_refused_examples_leave_a_model_of_sums_as_it_was(each):
+    X, y = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), [1, 0, 1, 0]
+    narrow = np.where(X[:, :2] == 0.0, np.nan, 1.0)
+    model, fresh = each().fit(X, y), each()
+    coef = model.coef_.copy()
+    with pytest.raises(ValueError, match=f"\n{each.__name__} does not accept missing values"):
+        model.fit(narrow, y)
+    with pytest.raises(ValueError, match="only one class"):
+        model.fit(X[:, :2], [1, 1, 1, 1])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.where(X == 0.0, np.nan, X), y)
+    assert np.array_equal(model.coef_, coef)
+    assert model.predict(X).tolist() == y
+    with pytest.raises(ValueError, match="NaN"):
+        fresh.partial_fit(narrow, y)
+    assert np.array_equal(fresh.partial_fit(X, y).coef_, coef)

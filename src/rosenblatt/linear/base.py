@@ -193,15 +193,24 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
         return X, y, weight
 
-    def _learn_by_adding(self, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool) -> None:
-        """Give examples to a learner that reads them once and tells from its sums whether they were finite."""
-        X, y, weight = self._examples(X, y, sample_weight, reset, finite=False)
-        try:
-            self.learner_.learn(X, y, weight, classes)
-        except ValueError:
-            refuse_not_finite(self, X)
-            raise
-        self.classes_ = self.learner_.classes
+    def _learn_by_adding(
+        self, learner: Any, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool, whole: bool
+    ) -> None:
+        """Give examples to a learner that reads them once and tells from its sums whether they were finite.
+
+        Where they are refused the model keeps the learner it had.
+        """
+        with unchanged_if_refused(self):
+            X, y, weight = self._examples(X, y, sample_weight, reset, finite=False)
+            try:
+                learner.learn(X, y, weight, classes)
+            except ValueError:
+                refuse_not_finite(self, X)
+                raise
+            if whole:
+                refuse_one_class(learner.classes)
+        self.learner_ = learner
+        self.classes_ = learner.classes
         self._measure_later(X, y)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.centroids import Centroids
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+from rosenblatt.linear.base import LinearClassifier
 
 
 class ClosestCentroid(LinearClassifier):
@@ -52,17 +52,14 @@ class ClosestCentroid(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the centroid of every class, forgetting what was known."""
-        self.learner_ = Centroids()
-        self._learn_by_adding(X, y, sample_weight, None, reset=True)
-        refuse_one_class(self.classes_)
+        self._learn_by_adding(Centroids(), X, y, sample_weight, None, reset=True, whole=True)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add examples; classes not seen before are taken in."""
         first = not hasattr(self, "learner_")
-        if first:
-            self.learner_ = Centroids()
-        self._learn_by_adding(X, y, sample_weight, classes, reset=first)
+        learner = Centroids() if first else self.learner_
+        self._learn_by_adding(learner, X, y, sample_weight, classes, reset=first, whole=False)
         self._pending = None
         return self
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.scoring import softmax
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+from rosenblatt.linear.base import LinearClassifier
 
 
 class NaiveBayes(LinearClassifier):
@@ -71,17 +71,16 @@ class NaiveBayes(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, forgetting what was known."""
-        self.learner_ = BinaryBayes(self.smoothing, self.binarize)
-        self._learn_by_adding(X, y, sample_weight, None, reset=True)
-        refuse_one_class(self.classes_)
+        self._learn_by_adding(
+            BinaryBayes(self.smoothing, self.binarize), X, y, sample_weight, None, reset=True, whole=True
+        )
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Count more examples; classes not seen before are taken in."""
         first = not hasattr(self, "learner_")
-        if first:
-            self.learner_ = BinaryBayes(self.smoothing, self.binarize)
-        self._learn_by_adding(X, y, sample_weight, classes, reset=first)
+        learner = BinaryBayes(self.smoothing, self.binarize) if first else self.learner_
+        self._learn_by_adding(learner, X, y, sample_weight, classes, reset=first, whole=False)
         self._pending = None
         return self
 
