@@ -66,3 +66,14 @@ def test_weights():
     for bad, message in (([1.0], "one number"), ([1, np.nan], "row 1"), ([0, 0], "nothing to learn")):
         with pytest.raises(ValueError, match=message):
             checked_weight(bad, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_labels_at_the_ends_of_their_type_are_encoded(dtype):
+    ends = np.iinfo(dtype)
+    for labels in ([ends.max, ends.max - 5, ends.max], [ends.min, ends.max, ends.min + 3]):
+        y = np.array(labels, dtype)
+        classes, index = encoded(y)
+        assert classes.dtype == dtype
+        assert classes.tolist() == sorted(set(labels))
+        assert classes[index].tolist() == labels

@@ -168,3 +168,16 @@ def test_labels_of_another_kind_are_refused():
     learner.learn([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(ValueError, match="labels like"):
         learner.learn([[1.0]], [1])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("scale", [1.0, 1e20])
+def test_the_running_norm_is_that_of_the_weights_when_narrower_rows_follow(kind, scale):
+    rng = np.random.default_rng(3)
+    learner = Learner(keep_ledger=False)
+    learner.learn(kind(rng.normal(size=(20, 9))), rng.integers(0, 2, 20))
+    for _ in range(20):
+        X = (scale * rng.normal(size=(20, 9))).astype(np.float32)
+        learner.learn(kind(X), rng.integers(0, 2, 20))
+    assert learner.W.dtype == np.float64
+    assert learner.running["sqnorm"][0] == pytest.approx((learner.W**2).sum(), rel=1e-12)

@@ -197,6 +197,8 @@ def fit(
 
         if report_file is not None or save_ledger:
             refuse("--report and --save-ledger need the rows in one process: drop --engine")
+        if every is not None or hash_bits or no_measure:
+            refuse("--every, --hash-bits and --no-measure belong to a fit out of core: drop --engine")
         _print(
             fit_on_engine(source, reading, asked, OnEngine(engine, cluster, checkpoint), test, model), json
         )

@@ -33,12 +33,12 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """
     y = np.asarray(y)
     if y.dtype.kind in "iu" and y.size:
-        low = int(y.min())
-        span = int(y.max()) - low + 1
+        wide = y.astype(np.uint64 if y.dtype.kind == "u" else np.int64, copy=False)
+        low, span = wide.min(), int(y.max()) - int(y.min()) + 1
         if span <= max(1024, y.size):  # a table of what occurs beats a sort
-            offset = y.astype(np.int64) - low
+            offset = (wide - low).astype(np.int64, copy=False)
             occurs = np.bincount(offset, minlength=span) > 0
-            classes = (np.flatnonzero(occurs) + low).astype(y.dtype)
+            classes = (np.flatnonzero(occurs).astype(wide.dtype) + low).astype(y.dtype)
             return classes, (np.cumsum(occurs) - 1)[offset]
     classes, index = np.unique(y, return_inverse=True)
     return classes, index.astype(np.int64).reshape(-1)

@@ -52,23 +52,22 @@ def products(typingctx: Any, values: Any, x: Any, W: Any, w: Any, stride: Any, w
 @intrinsic
 def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, width: Any) -> Any:
     """Add ``step`` times the row at ``x`` to the weights at ``v``, which may be wider numbers; return ``‖x‖²``."""
-    signature = values.dtype(values, x, V.dtype, V, v, width)
+    signature = V.dtype(values, x, V.dtype, V, v, width)
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         given, kept = _kinds(context, builder, values, V)
         row = _pointer(context, builder, values, arguments[0], arguments[1])
         weights = _pointer(context, builder, V, arguments[3], arguments[4])
         steps = _in_every_lane(builder, arguments[2], given.lanes)
-        squares = cgutils.alloca_once_value(builder, given.zero)
+        squares = cgutils.alloca_once_value(builder, kept.zero)
 
         def look(at: Any, _: int, mask: Any) -> None:
-            told = given.load(row, at, mask)
-            part = kept.widened(told)
+            part = kept.widened(given.load(row, at, mask))
             kept.store(kept.multiply_add(steps, part, kept.load(weights, at, mask)), weights, at, mask)
-            builder.store(given.multiply_add(told, told, builder.load(squares)), squares)
+            builder.store(kept.multiply_add(part, part, builder.load(squares)), squares)
 
         _each_vector(builder, arguments[5], given, 1, look)
-        return given.total([builder.load(squares)])
+        return kept.total([builder.load(squares)])
 
     return signature, emit
 

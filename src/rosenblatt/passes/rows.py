@@ -233,8 +233,8 @@ def _add_dense_to_both(
     v = np.uint64(c) * (width + ONE)
     move = W.dtype.type(step)
     behind = A.dtype.type(shadow * step)
-    x_sqnorm = add_scaled(values, x, move, W, v + ONE, width)
-    add_scaled(values, x, behind, A, v + ONE, width)
+    add_scaled(values, x, move, W, v + ONE, width)
+    x_sqnorm = add_scaled(values, x, behind, A, v + ONE, width)  # in the wider numbers
     W[v] += move * unit
     A[v] += behind * unit
     return x_sqnorm + unit * unit
@@ -247,12 +247,12 @@ def _add_sparse_to_both(
     stride, own = np.uint64(classes), np.uint64(c)
     move = W.dtype.type(step)
     behind = A.dtype.type(shadow * step)
-    x_sqnorm = values.dtype.type(0)
+    x_sqnorm = A.dtype.type(0)
     for k in range(starts[i], starts[i + ONE]):
         at = (ONE + indices[k]) * stride + own
         W[at] += move * values[k]
         A[at] += behind * values[k]
-        x_sqnorm += values[k] * values[k]
+        x_sqnorm += A.dtype.type(values[k]) * values[k]
     W[own] += move * unit
     A[own] += behind * unit
     return x_sqnorm + unit * unit
