@@ -91,7 +91,7 @@ def sweep(
     made = order.shape[0]
     last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max  # at which all fit
     ahead = np.uint64(rows_ahead(values, labels.shape[0]))
-    near = min(ahead, np.uint64(4))
+    near, in_line = min(ahead, np.uint64(4)), min(ahead, np.uint64(2))
     visit_count = np.uint64(order.shape[0])
     for t in range(visit_count):
         if written > last_line:
@@ -108,7 +108,7 @@ def sweep(
             elif indices is None:  # in line: rows come by themselves, past the end of a page a little late
                 touch(values, (i + near) * width, NEXT)
             else:
-                prefetch_row(values, indices, starts, i + near, width, NEAR)
+                prefetch_row(values, indices, starts, i + in_line, width, NEAR)
         if weighted:
             weight = weights[t]
         x_sqnorm = score_row(values, indices, starts, i, unit, rows_of_weights, width, W, scores)
