@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 from rosenblatt.passes.rows import flat, laid_out, rows_of
 from rosenblatt.passes.scores import fill_scores
 
-FEW, MANY_NUMBERS = (
-    4,
-    1 << 20,
-)  # rows of weights, and numbers in X, from which on a pass of ours reads them quicker
+# A pass of ours is quicker than a product for so few rows of weights, and so many numbers in X.
+FEW, MANY_NUMBERS = 4, 1 << 20
 
 
 def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
@@ -22,9 +20,7 @@ def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(X @ weights[:, 1:].T + weights[:, 0])
     rows, scores = rows_of(X), np.empty((X.shape[0], weights.shape[0]), X.dtype)
     room = np.empty(FEW, X.dtype)
-    together = (
-        weights.shape[0] if dense else 1
-    )  # rows of weights at a time: sparse ones would be reached in steps
+    together = weights.shape[0] if dense else 1  # side by side, sparse weights would be reached in steps
     for c in range(0, weights.shape[0], together):
         some = flat(rows, laid_out(rows, weights[c : c + together]))
         fill_scores(*rows, X.shape[1], some, together, room, scores[:, c : c + together])
