@@ -122,7 +122,9 @@ def passes(ratios: Ratios) -> None:
         whole, (ours_more, theirs_more) = by_default(X, y)
         what = "  both shuffling, as they do by default: one more epoch"
         ratios.add(what, milliseconds(ours_more), milliseconds(theirs_more), theirs_more / ours_more, 0.0)
-        what = "  a whole fit of one epoch, ours with margin, bound and both hypotheses measured"
+        what = (
+            "  a whole fit of one epoch, ours with margin, bound and both hypotheses measured (on all cores)"
+        )
         ratios.add(what, *map(milliseconds, whole), whole[1] / whole[0], 0.0)
         ratios.add(
             f"{name}: first averaged pass / X @ w",
@@ -130,6 +132,34 @@ def passes(ratios: Ratios) -> None:
             milliseconds(read),
             read / ours,
             against_read,
+        )
+
+
+def several_classes(ratios: Ratios, n: int = 50_000, classes: int = 20) -> None:
+    """Sparse rows of twenty classes: ours against each other in one contest, or each against the rest as theirs."""
+    from sklearn.linear_model import Perceptron as Theirs
+
+    from rosenblatt import Perceptron
+
+    X, _ = text_like_data(n)
+    X.sum_duplicates()
+    y = (X @ np.random.default_rng(1).normal(size=(X.shape[1], classes))).argmax(axis=1)
+    epochs = 4
+    contestants = [
+        lambda maker=maker, n=n: maker(n).fit(X, y)
+        for maker in (
+            lambda n: Perceptron(max_iter=n, random_state=0, keep_ledger=False),
+            lambda n: Perceptron(max_iter=n, random_state=0, keep_ledger=False, multi_class="ovr"),
+            lambda n: Theirs(max_iter=n, random_state=0, tol=None),
+        )
+        for n in (1, 1 + epochs)
+    ]
+    times = best_of(2, *contestants)
+    joint, each, theirs = ((times[k + 1] - times[k]) / epochs for k in (0, 2, 4))
+    name = f"CSR {n:,}×50,000, {classes} classes: one more epoch"
+    for how, ours in (("jointly", joint), ("each against the rest", each)):
+        ratios.add(
+            f"{name}, {how} / scikit-learn's", milliseconds(ours), milliseconds(theirs), theirs / ours, 0.0
         )
 
 
@@ -236,6 +266,7 @@ def main() -> None:
     ratios = Ratios("The heart: best of several turns, all in one run; passes on one thread")
     with threadpool_limits(1):
         passes(ratios)
+        several_classes(ratios)
     folder = data_folder()
     if folder is None:
         ratios.left_out("MNIST and a9a", "set ROSENBLATT_DATA to the folder of real data sets")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from rosenblatt.learner import scoring
+from rosenblatt.learner import scoring, threads
 from rosenblatt.learner.scoring import decided, linear_scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("rows_of_weights", [1, 2, 4, 5])
+@pytest.mark.parametrize("rows_of_weights", [1, 2, 4, 5, 9, 30])
 def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, monkeypatch):
     rng = np.random.default_rng(0)
     X = random_array((60, 17), density=0.4, rng=rng, format="csr").astype(dtype)
@@ -22,6 +22,31 @@ def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, mo
     many = linear_scores(X, weights)
     assert many.dtype == few.dtype == dtype
     assert np.array_equal(many, few), "exact on whole numbers, whoever adds them up"
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 500])
+def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = random_array((rows, 90), density=0.5, rng=rng, format="csr", data_sampler=rng.standard_normal)
+    X = X if sparse else X.toarray()
+    weights = rng.normal(size=(3, 91))
+    monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 1)
+    alone = linear_scores(X, weights)
+    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 3)
+    assert np.array_equal(linear_scores(X, weights), alone)
+
+
+def test_threads_are_as_many_as_linear_algebra_may_use(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert threads.parts_of_work(10 * threads.LEAST) == 4
+    assert threads.parts_of_work(2 * threads.LEAST) == 2, "no more than are worth a call"
+    assert threads.parts_of_work(0) == 1
+    for limit, parts in (("1", 1), ("3", 3), ("64", 4), ("0", 1), ("2,1", 4), ("many", 4)):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        assert threads.parts_of_work(10 * threads.LEAST) == parts, limit
 
 
 def test_ties_go_to_the_first_class_or_to_the_marker():

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.passes.lanes import add_scaled, products
+from rosenblatt.passes.scores import fill_scores
 
 
 @numba.njit
@@ -60,6 +61,28 @@ def test_adding_is_exact_on_whole_numbers_and_writes_nothing_else(narrow, wide, 
     at, start = np.uint64(2 * (width + 1) + 1), np.uint64(width + 2)
     add(x.reshape(-1), start, wide(3.0), V.reshape(-1), at, np.uint64(width))
     assert np.array_equal(V, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("index", [np.uint32, np.uint64])
+@pytest.mark.parametrize(("narrow", "wide"), KINDS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), classes=st.integers(1, 60), nonzeros=st.integers(0, 30))
+def test_a_sparse_row_meets_every_class_exactly_and_nothing_else(
+    narrow, wide, index, seed, classes, nonzeros
+):
+    rng = np.random.default_rng(seed)
+    width = nonzeros + 3
+    places = np.sort(rng.choice(width, nonzeros, replace=False)).astype(index)
+    x, W = fenced(rng, 1, nonzeros, narrow), fenced(rng, 1 + width, classes, wide)
+    own, scores = np.full(classes + 9, np.nan, wide), np.full((3, classes + 1), np.nan, wide)
+    weights = np.concatenate([W[1:-1, 1:].reshape(-1), np.full(9, np.nan, wide)])
+    values = x.reshape(-1)[nonzeros + 2 :]  # NaN lies behind the row, in the next one
+    starts = np.array([0, nonzeros], np.uint64)
+    fill_scores(values, places, starts, width, weights, 0, own[:classes], scores[1:2, :classes])
+    expected = W[1, 1:] + x[1, 1:] @ W[2:-1, 1:][places]
+    assert np.array_equal(scores[1, :classes], expected)
+    assert np.isnan(own[classes:]).all()
+    assert np.isnan(scores[[0, 2]]).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

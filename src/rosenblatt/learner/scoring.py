@@ -1,14 +1,17 @@
 """From weights to scores, and from scores to classes."""
 
+from concurrent.futures import wait
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.learner.threads import parts_of_work, threads
 from rosenblatt.passes.rows import flat, laid_out, rows_of
 from rosenblatt.passes.scores import fill_scores
 
-# A pass of ours is quicker than a product for so few rows of weights, and so many numbers in X.
+# A pass of ours is quicker than a product for so many numbers in X; of dense ones, for so few rows of weights.
 FEW, MANY_NUMBERS = 4, 1 << 20
 
 
@@ -16,14 +19,22 @@ def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
     """Return ``X·wᵀ + b`` for ``(rows, 1 + features)`` weights, in the precision of ``X``."""
     weights = weights.astype(X.dtype, copy=False)
     dense = isinstance(X, np.ndarray)
-    if weights.shape[0] > FEW or (X if dense else X.data).size < MANY_NUMBERS:
+    numbers = (X if dense else X.data).size
+    if (dense and weights.shape[0] > FEW) or numbers < MANY_NUMBERS:
         return np.asarray(X @ weights[:, 1:].T + weights[:, 0])
     rows, scores = rows_of(X), np.empty((X.shape[0], weights.shape[0]), X.dtype)
-    room = np.empty(FEW, X.dtype)
-    together = weights.shape[0] if dense else 1  # side by side, sparse weights would be reached in steps
-    for c in range(0, weights.shape[0], together):
-        some = flat(rows, laid_out(rows, weights[c : c + together]))
-        fill_scores(*rows, X.shape[1], some, together, room, scores[:, c : c + together])
+    own, parts = flat(rows, laid_out(rows, weights)), parts_of_work(numbers)
+    cuts = [X.shape[0] * k // parts for k in range(parts + 1)]
+    others = [
+        threads().submit(fill_scores, *rows, X.shape[1], own, a, np.empty_like(weights[:, 0]), scores[a:b])
+        for a, b in pairwise(cuts[1:])
+    ]
+    try:
+        fill_scores(*rows, X.shape[1], own, 0, np.empty_like(weights[:, 0]), scores[: cuts[1]])
+    finally:
+        wait(others)  # nobody reads what may be given back
+    for other in others:
+        other.result()
     return scores
 
 

@@ -106,7 +106,8 @@ def _most_accurate(X: Any, labels: NDArray[np.int64], candidates: list[NDArray[A
     block = max(1, SCORES_AT_ONCE // stack.shape[0])
     for lo in range(0, X.shape[0], block):
         truth = labels[lo : lo + block]
-        scores = linear_scores(X[lo : lo + block], stack).reshape(truth.size, len(candidates), rows)
+        part = X if truth.size == labels.size else X[lo : lo + block]  # sparse rows would be copied
+        scores = linear_scores(part, stack).reshape(truth.size, len(candidates), rows)
         for k in range(len(candidates)):
             right[k] += told_right(scores[:, k], truth).sum()
     return int(np.argmax(right))

@@ -5,32 +5,29 @@ nothing moved before them, and stop before they would move, or be wrong, themsel
 started from was right, and what they found stands: it is what one thread would have found. Else it is thrown away.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import lru_cache
+from concurrent.futures import wait
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from rosenblatt.learner.threads import LEAST, threads
 from rosenblatt.passes.records import NO_LEDGER, State, Visits
 from rosenblatt.passes.rows import Rows
 from rosenblatt.passes.sweep import sweep
 
-LEAST = 1 << 18  # numbers in a part: fewer are not worth a thread's call
 
-
-def parts_of(numbers: int, visits: Visits, running: Any, clock: float, threads: int) -> int:
+def parts_of(numbers: int, visits: Visits, running: Any, clock: float, most: int) -> int:
     """Return into how many parts visits of so many numbers are cut.
 
     Into one where what the visits ahead would find cannot be foreseen to the last bit.
     """
-    if threads == 1 or running.size > 1 or visits.weight.size:
+    if most == 1 or running.size > 1 or visits.weight.size:
         return 1
     # Counted one by one or all at once: the same, where they are whole numbers.
     whole = running["scale"][0] == 1.0 and float(running["shadow"][0]).is_integer() and clock.is_integer()
     # Every part has a visit, the first too: it is the one that may move.
-    return max(1, min(threads, numbers // LEAST, visits.order.size)) if whole else 1
+    return max(1, min(most, numbers // LEAST, visits.order.size)) if whole else 1
 
 
 def sweep_together(
@@ -43,7 +40,7 @@ def sweep_together(
     cut = [Visits(visits.order[a:b], visits.weight) for a, b in pairwise(cuts)]
     foreseen = [_after_still(state, at) for at in cuts[1:-1]]
     others = [
-        _threads().submit(sweep, rule, rows, truth, part, unit, own, NO_LEDGER, True)
+        threads().submit(sweep, rule, rows, truth, part, unit, own, NO_LEDGER, True)
         for part, own in zip(cut[1:], foreseen, strict=True)
     ]
     before = _after_still(state, cuts[1])
@@ -73,12 +70,3 @@ def _after_still(state: State, visits: int) -> State:
 def _same(one: State, other: State) -> bool:
     """Whether two states are told by the same numbers."""
     return bool((one.totals == other.totals).all() and (one.running == other.running).all())
-
-
-@lru_cache(maxsize=1)
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="rosenblatt-pass")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork

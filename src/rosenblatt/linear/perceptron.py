@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
-from rosenblatt.data.matrix import encoded
+from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.trace import Trace, trace_of
@@ -242,7 +242,7 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
     def _looked_at(self, X: Any, y: Any, reset: bool, finite: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
         check_labels(y)
-        return X, y
+        return checked_matrix(X, finite=False), y  # what a row stores twice is added up here, once for all
 
     def _reach(self, X: Any) -> float | None:
         """Return how far the rows reach; the same read finds a value that is not finite."""

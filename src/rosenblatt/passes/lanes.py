@@ -1,8 +1,9 @@
-"""A dense row in whole vectors: its products with several rows of weights, and its addition to one.
+"""Rows in whole vectors: a dense row's products with rows of weights and its addition to one, a sparse row's products.
 
 Left to itself, LLVM ends a row of 100 numbers with a loop of narrower vectors and then a scalar one, and sums up
 after each; the decision about an example waits for all three. Here the last vector is masked instead, so that
-there is one loop and one summing up, and a row of any width costs what its bytes cost.
+there is one loop and one summing up, and a row of any width costs what its bytes cost. Of a sparse row it keeps the
+scores of several classes in memory; here they stay in registers.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from rosenblatt.passes.compiled import FASTMATH
 
 LENGTH, PLACE = ir.IntType(64), ir.IntType(32)
 IN_FLIGHT = 4  # so many sums at a time hide the latency of a multiply-add
+PLACES_IN_FLIGHT = 2  # of a sparse row: waiting for weights takes longer
 
 
 @intrinsic(prefer_literal=True)
@@ -72,6 +74,63 @@ def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, w
     return signature, emit
 
 
+@intrinsic(prefer_literal=True)
+def sparse_products(
+    typingctx: Any, values: Any, indices: Any, start: Any, end: Any, W: Any, unit: Any, classes: Any, c: Any,
+    scores: Any, count: Any,
+) -> Any:  # fmt: skip
+    """Fill in the products of the sparse row from ``start`` to ``end`` with the classes from ``c`` on.
+
+    Weights of classes lie side by side, those of the always-one coordinate first. As many classes as ``count`` vectors
+    hold are filled in, or those that are left: more than one vector less would hold.
+    """
+    vectors = count.literal_value
+    signature = types.void(values, indices, start, end, W, W.dtype, classes, c, scores, count)
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        x, places = (_pointer(context, builder, sig.args[k], arguments[k], LENGTH(0)) for k in (0, 1))
+        weights, found = (_pointer(context, builder, sig.args[k], arguments[k], arguments[7]) for k in (4, 8))
+        lanes = Lanes(builder, context.get_value_type(W.dtype), lanes_of(context.get_value_type(W.dtype)))
+        at = [LENGTH(k * lanes.lanes) for k in range(vectors)]
+        masks = [None] * (vectors - 1)
+        masks.append(lanes.first(builder.sub(builder.sub(arguments[6], arguments[7]), at[-1])))
+        abreast = max(1, PLACES_IN_FLIGHT // vectors)
+        sums = [
+            [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(abreast)] for _ in range(vectors)
+        ]
+
+        def look(k: Any, turn: int) -> None:
+            value = lanes.as_number(builder.load(builder.gep(x, [k])))
+            place = builder.load(builder.gep(places, [k]))
+            if place.type != LENGTH:
+                place = builder.zext(place, LENGTH)
+            row = builder.gep(weights, [builder.mul(builder.add(place, LENGTH(1)), arguments[6])])
+            factor = _in_every_lane(builder, value, lanes.lanes)
+            for part, mask, turns in zip(at, masks, sums, strict=True):
+                total = lanes.multiply_add(factor, lanes.load(row, part, mask), builder.load(turns[turn]))
+                builder.store(total, turns[turn])
+
+        _in_turns(builder, arguments[2], arguments[3], 1, abreast, look)
+        always = _in_every_lane(builder, arguments[5], lanes.lanes)
+        for part, mask, turns in zip(at, masks, sums, strict=True):
+            total = lanes.added([builder.load(each) for each in turns])
+            own = lanes.load(weights, part, mask)
+            lanes.store(lanes.multiply_add(always, own, total), found, part, mask)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@intrinsic
+def lanes_in(typingctx: Any, W: Any) -> Any:
+    """Return how many of the numbers in ``W`` a vector holds."""
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return LENGTH(lanes_of(context.get_value_type(W.dtype)))
+
+    return types.uint64(W), emit
+
+
 def lanes_of(number: Any) -> int:
     """Return how many of these numbers a vector register of this machine holds."""
     features = llvm.get_host_cpu_features()
@@ -110,19 +169,27 @@ class Lanes:
         """Return a vector of as many numbers of this kind."""
         return vector if vector.type == self.type else self.builder.fpext(vector, self.type)
 
+    def as_number(self, value: Any) -> Any:
+        """Return one number as one of this kind."""
+        return value if value.type == self.number else self.builder.fpext(value, self.number)
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """Return ``a·b + c``, fused where the machine can."""
         return self._call(f"fmuladd.{self._name}", self.type, a, b, c)
 
     def total(self, vectors: Sequence[Any]) -> Any:
         """Return the sum of all lanes of all vectors, in whatever order is quickest."""
-        vector = vectors[0]
-        for other in vectors[1:]:
-            vector = self.builder.fadd(vector, other)
-        start = ir.Constant(self.number, 0.0)
+        start, vector = ir.Constant(self.number, 0.0), self.added(vectors)
         return self._call(
             f"vector.reduce.fadd.{self._name}", self.number, start, vector, fastmath=tuple(sorted(FASTMATH))
         )
+
+    def added(self, vectors: Sequence[Any]) -> Any:
+        """Return the sum of vectors, lane by lane."""
+        vector = vectors[0]
+        for other in vectors[1:]:
+            vector = self.builder.fadd(vector, other)
+        return vector
 
     def first(self, count: Any) -> Any:
         """Return the mask of the first ``count`` lanes."""
@@ -144,23 +211,30 @@ def _each_vector(
     """Emit ``look`` over whole vectors, ``abreast`` at a time and then singly, and over the masked last one."""
     rest = builder.and_(width, LENGTH(lanes.lanes - 1))
     whole = builder.sub(width, rest)
-    place = cgutils.alloca_once_value(builder, LENGTH(0))
-    for turns in sorted({abreast, 1}, reverse=True):
-        test, body, done = (builder.append_basic_block(name) for name in ("vectors", "vector", "vectors_end"))
-        builder.branch(test)
-        builder.position_at_end(test)
-        at = builder.load(place)
-        after = builder.add(at, LENGTH(lanes.lanes * turns))
-        builder.cbranch(builder.icmp_unsigned("<=", after, whole), body, done)
-        builder.position_at_end(body)
-        for turn in range(turns):
-            look(builder.add(at, LENGTH(turn * lanes.lanes)), turn, None)
-        builder.store(after, place)
-        builder.branch(test)
-        builder.position_at_end(done)
+    _in_turns(builder, LENGTH(0), whole, lanes.lanes, abreast, lambda at, turn: look(at, turn, None))
     mask = lanes.first(rest)  # the same for every row: made once
     with builder.if_then(builder.icmp_unsigned("!=", rest, LENGTH(0))):
         look(whole, 0, mask)
+
+
+def _in_turns(
+    builder: Any, start: Any, end: Any, stride: int, abreast: int, look: Callable[[Any, int], None]
+) -> None:
+    """Emit ``look`` at every ``stride`` from ``start`` on, ``abreast`` at a time and then singly, up to ``end``."""
+    place = cgutils.alloca_once_value(builder, start)
+    for turns in sorted({abreast, 1}, reverse=True):
+        test, body, done = (builder.append_basic_block(name) for name in ("turns", "turn", "turns_end"))
+        builder.branch(test)
+        builder.position_at_end(test)
+        at = builder.load(place)
+        after = builder.add(at, LENGTH(stride * turns))
+        builder.cbranch(builder.icmp_unsigned("<=", after, end), body, done)
+        builder.position_at_end(body)
+        for turn in range(turns):
+            look(builder.add(at, LENGTH(turn * stride)), turn)
+        builder.store(after, place)
+        builder.branch(test)
+        builder.position_at_end(done)
 
 
 def _kinds(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes, Lanes]:

@@ -14,7 +14,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.passes.compiled import FASTMATH
-from rosenblatt.passes.lanes import add_scaled, products
+from rosenblatt.passes.lanes import add_scaled, lanes_in, products, sparse_products
 
 OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
 
@@ -261,21 +261,22 @@ def _add_sparse_to_both(
 def _score_sparse(
     values: Any, indices: Any, starts: Any, i: Any, unit: Any, classes: Any, width: Any, W: Any, scores: Any
 ) -> Any:
-    x_sqnorm = W.dtype.type(0)
+    start, end = starts[i], starts[i + ONE]
+    (x_sqnorm,) = products(values, start, W, start, ONE, end - start, 0)
     if classes == ONE:
         s = W.dtype.type(0)
-        for k in range(starts[i], starts[i + ONE]):
+        for k in range(start, end):
             s += values[k] * W[ONE + indices[k]]
         scores[0] = s + unit * W[0]
-        (x_sqnorm,) = products(values, starts[i], W, starts[i], ONE, starts[i + ONE] - starts[i], 0)
         return x_sqnorm + unit * unit
-    for c in range(classes):
-        scores[c] = unit * W[c]
-    for k in range(starts[i], starts[i + ONE]):
-        x_sqnorm += values[k] * values[k]
-        w = (ONE + indices[k]) * classes
-        for c in range(classes):
-            scores[c] += values[k] * W[w + c]
+    c, lanes = np.uint64(0), lanes_in(W)
+    while c + TWO * lanes < classes:
+        sparse_products(values, indices, start, end, W, unit, classes, c, scores, 3)
+        c += THREE * lanes
+    if c + lanes < classes:
+        sparse_products(values, indices, start, end, W, unit, classes, c, scores, 2)
+    elif c < classes:
+        sparse_products(values, indices, start, end, W, unit, classes, c, scores, 1)
     return x_sqnorm + unit * unit
 
 

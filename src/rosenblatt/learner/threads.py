@@ -1,0 +1,30 @@
+"""Threads that share one loop over the rows."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+from rosenblatt.data.parallel import cores
+
+LEAST = 1 << 18  # numbers in a part: fewer are not worth a thread's call
+
+
+@lru_cache(maxsize=1)
+def threads() -> ThreadPoolExecutor:
+    """Return the threads of this process."""
+    return ThreadPoolExecutor(thread_name_prefix="rosenblatt-pass")
+
+
+def parts_of_work(numbers: int) -> int:
+    """Return into how many parts to cut a loop over so many numbers.
+
+    As many as there are cores, but no more than ``OMP_NUM_THREADS`` where that is set: so is linear algebra limited,
+    and so do Dask and Spark say that others compute beside us.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    most = min(cores(), int(limit)) if limit.isdecimal() else cores()
+    return max(1, min(most, numbers // LEAST))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork
