@@ -147,3 +147,15 @@ def test_a_model_is_not_written_when_learning_fails(tmp_path):
     assert answer.exit_code == 2
     assert "scale the features" in answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("how", ["", "--out-of-core"])
+@pytest.mark.parametrize("hypothesis", ["voted", "pocket"])
+def test_a_hypothesis_that_the_rule_cannot_give_is_refused(tmp_path, data, how, hypothesis):
+    write_csv(tmp_path / "a.csv", *data)
+    answer = run(f"fit {tmp_path / 'a.csv'} --rule arow --hypothesis {hypothesis} -m {tmp_path / 'm'} {how}")
+    assert answer.exit_code == 2
+    assert (
+        f"--hypothesis {hypothesis} is read from the ledger, which --rule arow does not keep" in answer.stderr
+    )
+    assert not (tmp_path / "m").exists()

@@ -95,6 +95,17 @@ def test_names_in_any_order_and_weights_are_the_loop_to_the_last_bit(bits):
     assert many.predict_many(xs).tolist() == [loop.predict_one(x) for x in xs]
 
 
+def test_rows_of_no_weight_are_numbered_in_the_ledger_as_in_the_loop():
+    X, y = examples()
+    xs = [dict(zip(NAMES, x, strict=True)) for x in X.tolist()]
+    weight = np.arange(y.size) % 3.0 + (np.arange(y.size) == 0)
+    loop, many = OnlineLearner("survivor"), OnlineLearner("survivor")
+    for x, label, one in zip(xs, y.tolist(), weight.tolist(), strict=True):
+        loop.learn_one(x, label, one)
+    many.learn_many(xs, y, weight)
+    assert loop.learner.ledger.entries.tolist() == many.learner.ledger.entries.tolist()
+
+
 def test_columns_in_another_order_and_columns_that_share_a_hash():
     X, y = examples(integers=False)
     for bits in (0, 1):
@@ -308,6 +319,7 @@ def test_forgetting_follows_a_stream_that_turns_around():
         ({"forget": 0.0}, "half-life"),
         ({"hypothesis": "voted", "forget": 5.0}, "ledger"),
         ({"hash_bits": 99}, "bits"),
+        ({"hypothesis": "voted", "rule": "arow"}, "does not keep"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, reason):

@@ -63,6 +63,11 @@ class RowsLearner:
         self.learner = Learner(
             rule, multi_class=multi_class, fit_intercept=fit_intercept, keep_ledger=ledger, seed=seed
         )
+        if ledger and self.learner.ledger is None:
+            raise ValueError(
+                f"{hypothesis!r} is read from the ledger, which the rule {type(self.learner.rule).__name__} does not "
+                "keep: choose 'last' or 'averaged'"
+            )
         self.rows = 0  # learned from
         self._since = 0  # rows since the average was last weighed down
         self._desk: Desk | None = None
@@ -134,6 +139,8 @@ class RowsLearner:
             part = self._fitted(X if start == 0 and stop == X.shape[0] else X[start:stop])
             if weight is None or weight.any():
                 self.learner.learn(part, y[start:stop], weight)
+            else:  # seen, though nothing is learned: the ledger numbers what comes after it
+                self.learner.rows_seen += stop - start
             self._passed(stop - start)
         self._clear()  # the learner may have laid its weights out anew
 

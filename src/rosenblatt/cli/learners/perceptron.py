@@ -106,13 +106,19 @@ def train(
 
 def new_learner(options: Options) -> Learner:
     """Return a learner that has seen nothing, as the options ask for it."""
-    return Learner(
+    learner = Learner(
         _rule(options),
         multi_class=options.multi_class,
         fit_intercept=options.fit_intercept,
         keep_ledger=options.keep_ledger,
         seed=options.seed,
     )
+    if options.hypothesis in hypotheses.FROM_THE_LEDGER and options.keep_ledger and learner.ledger is None:
+        raise ValueError(
+            f"--hypothesis {options.hypothesis} is read from the ledger, which --rule {options.rule} does not keep: "
+            "choose last or averaged"
+        )
+    return learner
 
 
 def load(path: str) -> PerceptronModel:
