@@ -97,6 +97,21 @@ def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
     assert len(last["mistakes"]) == passes == len(got.epochs)
 
 
+def test_a_fit_that_is_interrupted_before_its_pocket_is_chosen_predicts_by_the_average(files):
+    model = files / "m.safetensors"
+    options = ["--out-of-core", "--hypothesis", "pocket", "--every", "300", "--json", "-m", model]
+    process = start(MAIN, "fit", files / "a.svm", "--passes", 10**7, *options)
+    for line in process.stdout:
+        if json.loads(line)["pass"] >= 3:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "interrupted before the pocket was chosen: the model predicts by 'averaged'" in err
+    assert json.loads(out.splitlines()[-1])["hypothesis"] == "averaged"
+    assert run_well(["predict", str(model), str(files / "a.svm")]).stdout.count("\n") == 300
+
+
 def test_a_stream_that_is_interrupted_has_written_what_it_saw(files):
     model = files / "m.safetensors"
     process = start(MAIN, "stream", "-", "--format", "libsvm", "--every", 100, "--json", "-m", model)

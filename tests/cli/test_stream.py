@@ -174,6 +174,28 @@ def test_out_of_core_is_in_core(tmp_path, through):
 
 
 @pytest.mark.parametrize("hypothesis", ["last", "averaged", "voted", "survivor", "pocket", "random"])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_every_hypothesis_through_a_pipe(tmp_path, hypothesis, passes):
+    path, X, y = svm(tmp_path)
+    expected = Learner()
+    expected.train(X, y, max_iter=passes, shuffle=False)
+    model = tmp_path / "m.safetensors"
+    options = [
+        "--out-of-core",
+        "--passes",
+        passes,
+        "--no-shuffle",
+        "--hypothesis",
+        hypothesis,
+        "--model",
+        model,
+    ]
+    run("fit", "-", *options, stdin=path.read_text())
+    labels = run("predict", model, path).stdout.split()
+    assert labels == [str(label) for label in expected.predict(X, hypothesis)]
+
+
+@pytest.mark.parametrize("hypothesis", ["last", "averaged", "voted", "survivor", "pocket", "random"])
 def test_every_hypothesis_out_of_core_and_a_test_set(tmp_path, hypothesis):
     path, X, y = svm(tmp_path)
     lines = path.read_text().splitlines(keepends=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.data import BadInput, open_examples, read_all
+from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.learner import Learner
 from rosenblatt.streams import cache
 from rosenblatt.streams.stock import take_stock
@@ -165,6 +166,19 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     assert sum(seen) == 400
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_every_batch_is_given_back(tmp_path, shuffle):
+    path = written(tmp_path)
+    with open(tmp_path / "a.arrow", "wb") as file:  # noqa: PTH123
+        write_batches(file, open_examples(path, batch_rows=9))
+    batches = BatchFile(str(tmp_path / "a.arrow"))
+    learner = Learner(keep_ledger=False)
+    train_on_stream(learner, batches, path, passes=2, shuffle=shuffle, memory=1 << 30)
+    assert learner.clock == 400
+    assert not batches._extents
+    assert not batches._held
+
+
 def test_a_ledger_that_outgrows_the_memory_is_said(tmp_path, monkeypatch):
     path = written(tmp_path)
     monkeypatch.setattr("rosenblatt.streams.training.NEEDED", 0)
@@ -218,8 +232,27 @@ def test_an_interrupt_keeps_the_last_whole_pass(tmp_path):
 
 def test_memory_that_does_not_suffice_is_said(tmp_path):
     path = written(tmp_path)
-    with pytest.raises(ValueError, match="more than the memory asked for"):
+    with pytest.raises(ValueError, match=r"alone take about \d+ MB, more than the memory asked for \(1 MB\)"):
         train_on_stream(Learner(keep_ledger=False), open_examples(path), path, memory=1 << 20)
+    assert not cache.cache_folder().exists()  # it is said before anything is read
+    wide = tmp_path / "wide.svm"
+    wide.write_text("1 1:1\n0 9000000:1\n")
+    with pytest.raises(ValueError, match="9,000,000 features need about 519 MB"):
+        train_on_stream(Learner(keep_ledger=False), open_examples(wide), wide, memory=300 << 20)
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_an_interrupt_after_the_last_pass_loses_nothing(tmp_path, passes):
+    path = written(tmp_path)
+
+    def tell(progress):
+        if progress.number == passes and progress.done:
+            raise KeyboardInterrupt
+
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=passes, tell=tell)
+    assert got.interrupted
+    assert got.learner.clock == 200 * passes
+    assert len(got.learner.epochs) == passes
 
 
 def test_the_cache_is_found_again_and_never_stale(tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rosenblatt.cli.learners import Options
 from rosenblatt.cli.progress import Meter, Progress, in_words
 from rosenblatt.cli.reading import Reading, note_oddities, note_unseen_labels
-from rosenblatt.cli.telling import note_skipped, refuse
+from rosenblatt.cli.telling import note, note_skipped, refuse
 
 if TYPE_CHECKING:
     from rosenblatt.cli.learners.perceptron import PerceptronModel
@@ -96,6 +96,7 @@ def fit_on_stream(
             keep=streaming.keep and not streaming.hash_bits,  # what is kept has no names
             memory=bytes_of(streaming.memory) if streaming.memory else None,
             stock=streaming.measure,
+            pocket=asked.hypothesis == "pocket",
             tell=Telling(source, asked.passes, progress, streaming.every, streaming.json),
         )
         took = time.perf_counter() - started
@@ -104,7 +105,8 @@ def fit_on_stream(
             refuse(
                 f"{source}: only one class, {learner.classes.tolist()[0]!r}: a boundary needs two to lie between"
             )
-        fitted = PerceptronModel(learner, asked.hypothesis or "averaged", _about(asked, learner))
+        hypothesis = _predicting(asked, trained)
+        fitted = PerceptronModel(learner, hypothesis, _about(asked, hypothesis, learner))
         accuracy = {"train": _accuracies(trained, fitted)}
         report = {
             "source": examples.path,
@@ -203,10 +205,19 @@ def _tested(fitted: "PerceptronModel", test: str, reading: Reading, schema: Any)
     return {**found, **({"unseen_labels": dict(unseen)} if unseen else {})}
 
 
-def _about(asked: Options, learner: Any) -> dict[str, Any]:
+def _predicting(asked: Options, trained: "Trained") -> str:
+    """Return what predicts: what was asked for, unless an interrupt came before the pocket was chosen."""
+    hypothesis = asked.hypothesis or "averaged"
+    if hypothesis != "pocket" or trained.learner.pocket is not None:
+        return hypothesis
+    note("interrupted before the pocket was chosen: the model predicts by 'averaged'")
+    return "averaged"
+
+
+def _about(asked: Options, hypothesis: str, learner: Any) -> dict[str, Any]:
     return {
         "estimator": "Perceptron",
-        "hypothesis": asked.hypothesis or "averaged",
+        "hypothesis": hypothesis,
         "parameters": {
             "max_iter": asked.passes,
             "shuffle": asked.shuffle,

@@ -22,7 +22,7 @@ from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
 
 FEW = 8  # classes that labels are compared with, one by one: faster than any search
-NEEDED = 235 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
+NEEDED = 245 << 20  # bytes beside the weights: the interpreter, what it has loaded, the blocks in flight
 
 
 class Pass(NamedTuple):
@@ -60,6 +60,7 @@ def train_on_stream(
     keep: bool = True,
     memory: int | None = None,
     stock: bool = False,
+    pocket: bool = False,
     tell: Tell | None = None,
 ) -> Trained:
     """Cycle over a stream until a pass makes no update, or ``passes`` times.
@@ -67,7 +68,8 @@ def train_on_stream(
     One pass in the order of the file reads the file itself. More passes, or a shuffle, read it once into a file of
     batches, in the user's cache folder (``keep``) or a temporary one, and map that into memory. A shuffle visits the
     batches in an order drawn from the seed and the pass, gathers up to 65,536 rows or 32 MB (less where ``memory``
-    is short) at a time, and visits these in a drawn order. With ``stock`` the hypotheses are measured in one more read.
+    is short) at a time, and visits these in a drawn order. With ``stock`` the hypotheses are measured in one more read;
+    with ``pocket`` in any case, so that what can be read only once is kept in a temporary file.
 
     **Guarantee.** Without a shuffle the learner is exactly the one that ``learner.train(X, y, shuffle=False)`` on all
     rows leaves; its memory is its weights, a few blocks of the file, and, but for a ledger, nothing that grows with
@@ -75,11 +77,16 @@ def train_on_stream(
     """
     if passes < 1:
         raise ValueError(f"passes must be 1 or more, got {passes}")
-    run = _Run(learner, passes, shuffle, memory, stock, tell or (lambda _: None))
+    if memory is not None and memory < NEEDED:
+        raise ValueError(
+            f"Python and its libraries alone take about {NEEDED >> 20} MB, more than the memory asked for "
+            f"({memory >> 20} MB): allow more"
+        )
+    run = _Run(learner, passes, shuffle, memory, stock or pocket, tell or (lambda _: None))
     if isinstance(examples, BatchFile):
         return run.over(examples)
     again = can_be_kept(source)
-    if passes == 1 and not shuffle:
+    if passes == 1 and not shuffle and (again or not pocket):
         return _once(run, examples, again)
     if keep and again:
         try:
@@ -170,11 +177,11 @@ class _Run:
                 epochs.append(epoch)
                 learner.epochs = list(epochs)
                 clean = epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all())
-                if number < self.passes and not clean:
-                    whole = copy.deepcopy(learner)
+                learner.converged = clean
+                last = number == self.passes or clean
+                whole = learner if last else copy.deepcopy(learner)
                 self.tell(Pass(number, rows, epoch.mistakes, True, rows))
                 if clean:
-                    learner.converged = True
                     break
         except KeyboardInterrupt:
             if whole is None:

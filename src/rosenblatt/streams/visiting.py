@@ -26,18 +26,18 @@ def shuffled(batches: BatchFile, rng: np.random.Generator, room: int, tight: boo
     held: list[Batch] = []
     places: list[int] = []
     rows = size = 0
-    for at in order.tolist():
+    for left, at in zip(range(order.size - 1, -1, -1), order.tolist(), strict=True):
         batch = batches.batch(at)
         held.append(batch)
         places.append(at)
         rows, size = rows + batch.lines.size, size + batch_bytes(batch)
-        if rows >= BUFFER_ROWS or size >= room:
-            yield _mixed(held, rng)
-            for place in places:
+        if rows >= BUFFER_ROWS or size >= room or not left:
+            mixed = _mixed(held, rng)
+            held = []
+            for place in places:  # all of it was copied: given back before anybody learns from the copy
                 batches.forget(place, tight)
-            held, places, rows, size = [], [], 0, 0
-    if held:
-        yield _mixed(held, rng)
+            yield mixed
+            places, rows, size = [], 0, 0
 
 
 def _mixed(held: list[Batch], rng: np.random.Generator) -> Batch:
