@@ -9,9 +9,7 @@ def main() -> None:
 
     from rosenblatt.cli.later import load_later
 
-    gc.set_threshold(
-        200_000, 20, 20
-    )  # what is loaded stays: looking through it again and again takes a tenth
+    gc.set_threshold(1_000_000, 20, 20)  # what is loaded stays: looking through it takes a tenth of a start
     load_later()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no file is left half-written
     for stream in (sys.stdout, sys.stderr):
@@ -23,3 +21,5 @@ def main() -> None:
         app(prog_name="rosenblatt")
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        gc.freeze()  # nor need anybody look through it at the end: a fifth of a short command

@@ -5,7 +5,6 @@ scipy copies every name of numpy, and so loads ``numpy.f2py`` and ``numpy.testin
 """
 
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -24,7 +23,7 @@ class _Later(ModuleType):
         return getattr(self, name)
 
 
-class _LoadedLater(Loader):
+class _LoadedLater:  # a Loader: importlib.abc, which says so, takes a seventh of --help to load
     """Makes the module at once; its code runs when it is needed."""
 
     def __init__(self, loader: Any) -> None:
@@ -43,14 +42,14 @@ class _LoadedLater(Loader):
         self._loader.exec_module(module)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in LATER:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return None
-        spec.loader = _LoadedLater(spec.loader)
+        spec.loader = _LoadedLater(spec.loader)  # type: ignore[assignment]
         return spec
 
 
