@@ -26,6 +26,23 @@ def struck(self, *arguments):
 Learner._pass = struck
 main()
 """
+LOST = """
+import ctypes, os, signal, sys
+from rosenblatt.cli import main
+from rosenblatt.cli.reading import read
+from rosenblatt.learner import Learner
+def strike():
+    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()  # what it raises is thrown away
+learned = Learner.learn_checked
+def struck(self, *arguments):
+    if len(self.epochs) == 2:
+        strike()
+    return learned(self, *arguments)
+Learner.learn_checked = struck
+import rosenblatt.cli.fit_in_memory as in_memory
+in_memory.read = lambda *arguments: (strike(), read(*arguments))[1]
+main()
+"""
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
 
 
@@ -73,7 +90,7 @@ def test_a_second_interrupt_gives_up(files):
     process = start(STRUCK, 2, "fit", files / "a.svm", "--passes", 1000, "-m", files / "m")
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted"
+    assert err.splitlines()[-1].startswith("interrupted: nothing was kept; ")
     assert not (files / "m").exists()
 
 
@@ -110,6 +127,21 @@ def test_a_fit_that_is_interrupted_before_its_pocket_is_chosen_predicts_by_the_a
     assert "interrupted before the pocket was chosen: the model predicts by 'averaged'" in err
     assert json.loads(out.splitlines()[-1])["hypothesis"] == "averaged"
     assert run_well(["predict", str(model), str(files / "a.svm")]).stdout.count("\n") == 300
+
+
+def test_an_interrupt_that_c_code_throws_away_is_not_lost(files):
+    words = ["--passes", 1000, "-m", files / "m"]
+    process = start(LOST, "fit", files / "a.svm", "--out-of-core", *words)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert f"the model is as 2 whole passes left it; {files / 'm'} holds it" in err
+    assert "Traceback" not in err
+    (files / "m").unlink()
+    process = start(LOST, "fit", files / "a.svm", *words)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert err == f"interrupted: nothing was kept; {files / 'm'} is not written\n"
+    assert not (files / "m").exists()
 
 
 def test_a_stream_that_is_interrupted_has_written_what_it_saw(files):

@@ -59,6 +59,15 @@ def test_a_stream_from_standard_input_reports_and_saves(tmp_path):
     assert "down" in run("evaluate", model, "-", stdin=as_lines(rows)).stdout
 
 
+def test_without_a_source_standard_input_is_read(tmp_path):
+    text = as_lines(events(50))
+    named, unnamed = (
+        run("stream", *source, "--target", "label", "--json", stdin=text) for source in (["-"], [])
+    )
+    assert json.loads(unnamed.stdout)["rows"] == 50
+    assert json.loads(unnamed.stdout)["accuracy"] == json.loads(named.stdout)["accuracy"]
+
+
 def test_a_stream_goes_on_where_it_stopped(tmp_path):
     rows = events(200)
     (tmp_path / "all.jsonl").write_text(as_lines(rows))
@@ -242,8 +251,15 @@ def test_memory_decides(tmp_path):
     path, _, _ = svm(tmp_path)
     assert "out of core" in run("fit", path, "--memory", "300MB", "--out-of-core").stdout
     assert "out of core" not in run("fit", path, "--memory", "300MB").stdout
-    result = run("fit", path, "--memory", "1KB", code=2)
-    assert "more than the memory asked for" in result.stderr
+    through_a_pipe = run("fit", "-", "--memory", "300MB", stdin=path.read_text())
+    assert "out of core" in through_a_pipe.stdout  # nobody knows how much will come
+    assert "out of core" not in run("fit", "-", stdin=path.read_text()).stdout
+    for options, words in {"--out-of-core": "drop --out-of-core", "--memory 150MB": "allow more"}.items():
+        result = run("fit", path, "--learner", "centroid", *options.split(), code=2)
+        assert "--learner centroid holds all rows in memory" in result.stderr
+        assert words in result.stderr
+    for little in ("1KB", "150MB"):  # Python alone takes more
+        assert "more than the memory asked for" in run("fit", path, "--memory", little, code=2).stderr
     run("fit", path, "--memory", "plenty", code=2)
 
 

@@ -1,20 +1,15 @@
 """``rosenblatt fit``: learn from a file, and say what was learned."""
 
-import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.interrupts import Interruptible, end_interrupted
-from rosenblatt.cli.learners import LEARNERS, Model, Options, trainer
-from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read, refuse_overwriting
+from rosenblatt.cli.interrupts import end_interrupted, nothing_kept
+from rosenblatt.cli.learners import LEARNERS, Options, trainer
+from rosenblatt.cli.reading import Reading, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 from rosenblatt.rules import BY_NAME
-
-if TYPE_CHECKING:
-    from rosenblatt.cli.scoring import Accuracy
 
 
 def fit(
@@ -162,7 +157,7 @@ def fit(
       rosenblatt fit sample:circles --learner kernel --kernel poly --degree 2
       rosenblatt fit 'data/*.parquet' --target y --engine dask --cluster tcp://host:8786
     """
-    train = trainer(learner)
+    trainer(learner)  # one that is not there is told first
     asked = Options(
         learner=learner,
         rule=rule,
@@ -205,70 +200,37 @@ def fit(
         return
     if cluster is not None or checkpoint is not None:
         refuse("--cluster and --checkpoint belong to --engine: name one")
-    from rosenblatt.cli.streamed_fit import Streaming, fit_on_stream, too_large
+    with nothing_kept(model):
+        if _out_of_core(source, learner, memory, out_of_core):
+            from rosenblatt.cli.streamed_fit import Streaming, fit_on_stream
 
-    if learner == "perceptron" and (out_of_core or too_large(source, memory)):
-        if report_file is not None:
-            refuse("--report draws the rows it was trained on: it needs them in memory")
-        streaming = Streaming(test, memory, not no_cache, every, json, hash_bits, not no_measure)
-        streamed = fit_on_stream(source, reading, asked, streaming, model, save_ledger)
-        _print(streamed, json, lines=every is not None)
-        return
-    if every is not None or hash_bits or no_measure:
+            if report_file is not None:
+                refuse("--report draws the rows it was trained on: it needs them in memory")
+            streaming = Streaming(test, memory, not no_cache, every, json, hash_bits, not no_measure)
+            report = fit_on_stream(source, reading, asked, streaming, model, save_ledger)
+        elif every is not None or hash_bits or no_measure:
+            refuse(
+                "--every, --hash-bits and --no-measure belong to a fit out of core: ask for it with --out-of-core"
+            )
+        else:
+            from rosenblatt.cli.fit_in_memory import fit_in_memory
+
+            report = fit_in_memory(source, reading, asked, test, model, save_ledger, report_file)
+    _print(report, json, lines=every is not None)
+
+
+def _out_of_core(source: str, learner: str, memory: str | None, asked: bool) -> bool:
+    """Whether the rows are read in passes: asked for, or there is no room for them."""
+    from rosenblatt.cli.streamed_fit import too_large
+
+    if learner == "perceptron":
+        return asked or too_large(source, memory)
+    if asked or (memory is not None and too_large(source, memory)):
         refuse(
-            "--every, --hash-bits and --no-measure belong to a fit out of core: ask for it with --out-of-core"
+            f"--learner {learner} holds all rows in memory"
+            + (": drop --out-of-core" if asked else f", more than --memory {memory} has room for: allow more")
         )
-    with Progress() as progress:
-        started = time.perf_counter()
-        progress.tell(f"reading {source}")
-        rows = read(source, reading)
-        _check_classes(rows)
-        held_out = None
-        if test is not None:
-            progress.tell(f"reading {test}")
-            held_out = read(test, reading, rows.schema)
-            if held_out.y is None:
-                refuse(f"{test}: has no target column to score against")
-        read_at = time.perf_counter()
-        progress.tell("learning", 0, passes)
-        with Interruptible() as interrupt:
-
-            def on_pass(done: int, words: str) -> bool:
-                progress.tell(words, done, passes)
-                return not interrupt.asked
-
-            trained = train(asked, rows.X, rows.y, rows.weight, on_pass)
-        trained_at = time.perf_counter()
-        if model is not None:
-            about = {
-                "learner": learner,
-                "schema": rows.schema.to_dict(),
-                "feature_names": rows.schema.feature_names,
-            }
-            trained.save(model, about, save_ledger)
-        progress.tell("scoring")
-        report = _report(trained, rows, held_out)
-    report["interrupted"] = interrupt.asked
-    if model is not None:
-        report["model"] = model
-    report["seconds"] = {
-        "read": round(read_at - started, 6),
-        "learn": round(trained_at - read_at, 6),
-        "score": round(time.perf_counter() - trained_at, 6),
-    }
-    if report_file is not None:
-        from rosenblatt.plots.report import write_report
-
-        write_report(
-            report_file,
-            source,
-            model=trained.learner,
-            X=rows.X,
-            y=rows.y,
-            feature_names=rows.schema.feature_names,
-        )
-        report["report"] = report_file
-    _print(report, json)
+    return False
 
 
 def _print(report: dict[str, Any], json: bool, lines: bool = False) -> None:
@@ -294,48 +256,3 @@ def _parameters(flags: dict[str, float | None], more: list[str] | None) -> dict[
         except ValueError:
             refuse(f"--param {text!r} is not NAME=VALUE with a number, as in --param C=0.1")
     return given
-
-
-def _check_classes(rows: Rows) -> None:
-    if rows.y is None:
-        refuse(f"{rows.source}: has no labels to learn from")
-    labels = set(rows.y[:1000].tolist())
-    if len(labels) < 2 and (rows.y == rows.y[0]).all():
-        refuse(f"{rows.source}: only one class, {rows.y[0].item()!r}: a boundary needs two to lie between")
-
-
-def _report(trained: Model, rows: Rows, test: Rows | None) -> dict[str, Any]:
-    """Put together what is printed, as JSON holds it."""
-    import numpy as np
-
-    from rosenblatt.cli.scoring import codes_of, unseen_labels
-
-    codes = codes_of(rows.y, trained.classes)
-    report: dict[str, Any] = {
-        **rows.about(),
-        "features": trained.n_features,
-        "classes": dict(zip(map(str, trained.classes.tolist()), np.bincount(codes).tolist(), strict=True)),
-        "learner": trained.name,
-        "hypothesis": trained.hypothesis,
-        **trained.facts(),
-    }
-    report["accuracy"] = {"train": _accuracies(trained, rows.X, codes)}
-    if test is None:
-        return report
-    test_codes = codes_of(test.y, trained.classes)
-    unseen = unseen_labels(test.y, test_codes)
-    note_unseen_labels(test.source, unseen, trained.classes)
-    report["test"] = {**test.about(), **({"unseen_labels": unseen} if unseen else {})}
-    report["accuracy"]["test"] = _accuracies(trained, test.X, test_codes)
-    return report
-
-
-def _accuracies(trained: Model, X: Any, codes: Any) -> dict[str, dict[str, Any]]:
-    """Score every hypothesis; where only some rows were looked at, say how many."""
-    from rosenblatt.cli.scoring import accuracy_of
-
-    found: dict[str, Accuracy] = {
-        name: accuracy_of(trained, name, X, codes, asked=name == trained.hypothesis)
-        for name in trained.hypotheses()
-    }
-    return {name: each._asdict() for name, each in found.items()}

@@ -2,11 +2,14 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self
 
 import typer
 
+from rosenblatt.cli import ctrl_c
 from rosenblatt.cli.telling import INTERRUPTED, counted, note
 
 
@@ -18,6 +21,7 @@ class Interruptible:
         self._before: Any = None
 
     def __enter__(self) -> Self:
+        ctrl_c.look()
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._ask)
         return self
@@ -32,7 +36,17 @@ class Interruptible:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        note("interrupted: the pass under way is the last; interrupt again to give it up")
+        note("interrupted: the pass under way is the last; interrupt again to give all up")
+
+
+@contextmanager
+def nothing_kept(model: str | None) -> Iterator[None]:
+    """Say of an interrupt that comes before there is anything to keep that nothing was kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("interrupted: nothing was kept" + (f"; {model} is not written" if model else ""))
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def end_interrupted(report: dict[str, Any]) -> NoReturn:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from rosenblatt.cli import ctrl_c
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Meter, in_words
 from rosenblatt.cli.reading import note_oddities, refuse_overwriting
-from rosenblatt.cli.telling import INTERRUPTED, note, refuse
+from rosenblatt.cli.telling import INTERRUPTED, counted, note, refuse
 from rosenblatt.rules import BY_NAME
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def stream(
-    source: opt.Source,
+    source: opt.Source = "-",
     model: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +60,7 @@ def stream(
 
     \b
     Examples:
-      cat events.jsonl | rosenblatt stream - --target label --model m.safetensors --every 10000
+      cat events.jsonl | rosenblatt stream --target label --model m.safetensors --every 10000
       rosenblatt stream mail.mbox --model mail.safetensors
       rosenblatt stream 'logs/*.csv' --target y --forget 5000 --json
     """
@@ -106,11 +107,19 @@ def stream(
     try:
         run.all()
     except KeyboardInterrupt:
-        run.finish()
-        note(f"interrupted after {run.rows:,} rows" + (f"; {model} is as it was then" if model else ""))
+        if run.rows:
+            run.finish()
+        note(f"interrupted after {counted(run.rows, 'row')}" + _left(model, run.rows))
         raise typer.Exit(INTERRUPTED) from None
     run.finish()
     note_oddities(examples)
+
+
+def _left(model: str | None, rows: int) -> str:
+    """Say what an interrupt leaves of a model."""
+    if model is None:
+        return ""
+    return f"; {model} is as it was then" if rows or Path(model).exists() else f"; {model} is not written"
 
 
 class _Run:
@@ -137,6 +146,7 @@ class _Run:
 
     def all(self) -> None:
         for batch in self.examples:
+            ctrl_c.look()
             if batch.y is None:
                 refuse(f"{self.examples.path}: no labels to learn from")
             at = 0
@@ -198,7 +208,7 @@ class _Run:
             print(
                 f"{told['rows']:>12,} rows  accuracy {told['accuracy']:.4f}  "
                 f"last {since:,}: {told['recent_accuracy']:.4f}  "
-                f"{told['features']:,} features  {in_words(told)}",
+                f"{counted(told['features'], 'feature')}  {in_words(told)}",
                 flush=True,
             )
         self.reported, self.recent = self.rows, 0

@@ -8,6 +8,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rosenblatt.cli import ctrl_c
 from rosenblatt.cli.learners import Options
 from rosenblatt.cli.progress import Meter, Progress, in_words
 from rosenblatt.cli.reading import Reading, note_oddities, note_unseen_labels
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
+LOADED = 200 << 20  # bytes of the interpreter and what it has loaded, before the first row
 PACKED = 8  # bytes of text in a byte of packed text, about
 
 
@@ -47,19 +49,24 @@ def bytes_of(text: str) -> int:
 
 
 def too_large(source: str, memory: str | None) -> bool:
-    """Whether a source would not fit in the memory asked for, or in half of what the machine has."""
+    """Whether a source would not fit in the memory asked for, or in half of what the machine has.
+
+    Nobody knows how much comes through standard input: where a memory is asked for, it is too much.
+    """
     from rosenblatt.data.packed import without_suffix
     from rosenblatt.data.sources import paths_of
 
     limit = bytes_of(memory) if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    if source == "-" or source.startswith("sample:"):
+    if source == "-":
+        return memory is not None
+    if source.startswith("sample:"):
         return False
     size = 0
     for path in paths_of(source):
         if Path(path).is_file():
             packed = without_suffix(path) != path
             size += Path(path).stat().st_size * (PACKED if packed else 1)
-    return 2 * IN_MEMORY * size > limit
+    return LOADED + 2 * IN_MEMORY * size > limit
 
 
 def fit_on_stream(
@@ -151,6 +158,7 @@ class Telling:
 
     def __call__(self, at: "Pass") -> None:
         """Take the word of the training."""
+        ctrl_c.look()
         if at.number != self._number:
             self._number, self._next, self._reported = at.number, self._every or 0, 0
             if at.number > 1 or at.of is not None:
