@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadInput
-from rosenblatt.data.delimited import Header, read_header, read_rows
+from rosenblatt.data.delimited import read_rows
+from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.lines import Block
 
 NAMES = ["a", "b", "c"]

@@ -7,7 +7,8 @@ import numpy as np
 from tests.fuzz import plain
 from tests.fuzz.guard import Guarded
 
-from rosenblatt.data.delimited import Header, read_rows
+from rosenblatt.data.delimited import read_rows
+from rosenblatt.data.header import Header
 from rosenblatt.data.json_lines import JsonExamples
 from rosenblatt.data.json_places import BadValue
 from rosenblatt.data.kinds import numbers

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rosenblatt.cli.reading import Reading
 from rosenblatt.cli.telling import counted, refuse
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
-from rosenblatt.data.delimited import Header, read_header
+from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.schema import Headerless, LabelKind, Schema
 from rosenblatt.data.sniff import find_format
 

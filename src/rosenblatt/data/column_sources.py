@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.data import lines
 from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.delimited import Header, Rows, read_header, read_rows
+from rosenblatt.data.delimited import Rows, read_rows
+from rosenblatt.data.first_line import LOOKED_AT
+from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.kinds import PlainNumbers
 from rosenblatt.data.lines import Block, count
 from rosenblatt.data.room import Room
@@ -17,6 +19,7 @@ from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.scanners.table_check import FRACTIONS, NOT_PLAIN, WHOLE, check_numbers
 from rosenblatt.data.scanning import Scanner, scanned
 from rosenblatt.data.unpacking import how_packed
+from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 16
 GUESSED_BYTES = 1 << 13  # that columns are guessed from
@@ -229,6 +232,26 @@ def as_plain(path: str, name: str, column: Any) -> Any:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
     return column.cast(pa.string()).fill_null("")
+
+
+def usual_target_of(source: ColumnSource) -> str:
+    """Return the target of a table unless another is named: as its first lines say, else the last column."""
+    header = getattr(source, "header", None)
+    return (header.target if header else None) or source.names[-1]
+
+
+def prose_of(source: ColumnSource, target: str) -> list[str]:
+    """Return the columns that read like prose in the first rows of a table."""
+    header = getattr(source, "header", None)
+    if header is not None:
+        return [name for name in header.prose if name != target]
+    first = next(iter(source.rows(source.names)), None)
+    columns = {} if first is None else first.columns
+    return [
+        name
+        for name, column in columns.items()
+        if name != target and column.type == "string" and looks_like_text(column[:LOOKED_AT].to_pylist())
+    ]
 
 
 class _checked:

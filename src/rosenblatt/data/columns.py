@@ -6,7 +6,7 @@ from dataclasses import replace
 from rosenblatt.data.attributes import Strings, Wish, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
-from rosenblatt.data.column_sources import ColumnSource
+from rosenblatt.data.column_sources import ColumnSource, usual_target_of
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.schema import Schema, TableSchema
@@ -35,7 +35,7 @@ class ColumnExamples(Examples):
             raise BadInput(path, None, "is a table, but the model was trained on another kind of file")
         names = self._sources[0].names
         if schema is None:
-            target = names[-1] if target is None else target
+            target = usual_target_of(self._sources[0]) if target is None else target
             _check_has(self._sources, [target, *wish.text])
             _check_has(self._sources, names)
             if len(names) < 2:

@@ -5,25 +5,15 @@ line and no other, and every row knows its line.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, shown
 from rosenblatt.data.cells import column_of_cell, first_not_utf8
-from rosenblatt.data.first_line import (
-    FirstLines,
-    first_lines,
-    invented_names,
-    is_data,
-    number_among_names,
-    usual_target,
-)
+from rosenblatt.data.header import Header
 from rosenblatt.data.lines import UTF8_MARK, Block
-from rosenblatt.data.schema import Headerless, TableSchema
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -38,16 +28,6 @@ def _closed_line(separator: bytes) -> re.Pattern[bytes]:
 CLOSED_LINE = {separator: _closed_line(separator.encode()) for separator in ",;\t"}
 UNCLOSED = "a quote that does not close on its line: close it, or write it twice"
 MISPLACED = "misplaced quotes"
-
-
-class Header(NamedTuple):
-    """How the columns of a table are called, and where its data begin."""
-
-    line: int  # of the names; where there are none, the line before the data
-    names: list[str]
-    separator: str
-    named: bool = True  # the file itself names its columns
-    target: str | None = None  # which column is the target unless another is named
 
 
 class BadRow(NamedTuple):
@@ -89,62 +69,6 @@ class Rows(NamedTuple):
             column = 0 if place is None else column_of_cell(text, header.separator, place)
             found.append(BadRow(line, reason, column))
         return found
-
-
-def read_header(
-    path: str, separator: str | None = None, named: bool | None = None, schema: TableSchema | None = None
-) -> Header:
-    """Read the column names, or invent them where the first line is data.
-
-    Parameters
-    ----------
-    separator : the likeliest of comma, tab and semicolon unless given
-    named : whether the first line holds names; found from the first lines unless given
-    schema : of a model; files are then laid out as in its training, and may bring names all the same
-    """
-    known = schema.headerless if schema else None
-    lines = first_lines(path, separator or (known.separator if known else None))
-    if named is None and schema is not None:
-        named = known is None or {column.name for column in schema.columns} <= set(lines.first)
-    if named is None:
-        named = not is_data(lines)
-    if named:
-        _check_names(path, lines.line, lines.first)
-        return Header(lines.line, lines.first, lines.separator, True, lines.first[usual_target(lines)])
-    if schema is not None and known is not None:
-        names = _names_by_place(path, lines, known, schema.target)
-    else:
-        names = invented_names(lines)
-    return Header(lines.line - 1, names, lines.separator, False, names[usual_target(lines)])
-
-
-def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:
-    """Return the names of training for a file without names; the target may be absent."""
-    names = list(known.names)
-    without = [name for name in names if name != target]
-    if len(lines.first) not in (len(names), len(without)):
-        raise BadInput(
-            path,
-            lines.line,
-            f"{len(lines.first)} values where the model was trained on {len(names)}, the target {target!r} among them",
-        )
-    return names if len(lines.first) == len(names) else without
-
-
-def _check_names(path: str, line: int, names: list[str]) -> None:
-    if "" in names:
-        raise BadInput(path, line, f"column {names.index('') + 1} has no name: name it, or drop it")
-    value = number_among_names(names)
-    if value is not None:
-        raise BadInput(
-            path,
-            line,
-            f"the first line holds {shown(value)}, not names: add a line with the column names, "
-            "or say header=False (--no-header) if it is data",
-        )
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise BadInput(path, line, f"two columns are called {repeated[0]!r}: rename one")
 
 
 def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:

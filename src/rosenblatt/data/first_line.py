@@ -14,10 +14,12 @@ from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.kinds import number
 from rosenblatt.data.lines import blocks_of_lines, first_text_line
 from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 from rosenblatt.data.words import looks_like_text
 
 SEPARATORS = ",\t;"
 LOOKED_AT = 500  # lines
+LOOKED_AT_IN_A_PIPE = 20  # lines that are waited for: how many more have arrived must not matter
 
 
 class FirstLines(NamedTuple):
@@ -35,6 +37,8 @@ class FirstLines(NamedTuple):
 
 def first_lines(path: str, separator: str | None = None) -> FirstLines:
     """Read the first lines; the separator is the one that cuts them most evenly unless it is given."""
+    if path == STANDARD_INPUT:
+        standard_input().wait_for(LOOKED_AT_IN_A_PIPE)
     line, raw = first_text_line(path)
     try:
         text = raw.decode().rstrip("\r")
@@ -110,11 +114,12 @@ def _counted(names: list[str]) -> bool:
 
 def _lines_after(path: str, line: int) -> list[str]:
     """Return text lines after the first, as many as one block holds; bad ones are looked at later."""
+    most = LOOKED_AT_IN_A_PIPE - 1 if path == STANDARD_INPUT and not standard_input().is_kept else LOOKED_AT
     for block in blocks_of_lines(path, 1 << 16):
         if block.first_line + block.text.count(b"\n") > line:
             text = block.text.decode(errors="replace").replace("\0", "")
             rest = text.split("\n")[line - block.first_line + 1 :]
-            return [found.rstrip("\r") for found in islice(rest, LOOKED_AT) if found.strip()]
+            return [found.rstrip("\r") for found in islice(rest, most) if found.strip()]
     return []
 
 

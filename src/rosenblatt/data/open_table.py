@@ -1,26 +1,40 @@
 """Tables read once, as they arrive: every value speaks for itself, and names join as they appear.
 
-A number is a feature of its column's name, anything else ``column=value``, or words where the column is prose; a
-missing value is no feature. So the first row can be learned from before the last is known.
+A number is a feature of its column's name, anything else ``column=value``, or words where the column is prose by the
+first rows; a missing value is no feature. So the first row can be learned from before the last is known.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch, sparse_rows
-from rosenblatt.data.column_sources import ColumnSource
+from rosenblatt.data.column_sources import ColumnSource, prose_of, usual_target_of
 from rosenblatt.data.delimited import Rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.kinds import distinct, numbers
+from rosenblatt.data.kinds import distinct, number, numbers
 from rosenblatt.data.named import Vocabulary, labels_of
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.words import Words
+
+
+class _Said(NamedTuple):
+    """A feature that some rows have."""
+
+    name: str
+    rows: NDArray[np.int64]  # ascending
+    values: NDArray[np.float64]
+
+    def among(self, place: NDArray[np.int64]) -> "_Said":
+        """Return it of the rows that have a place, which is their new number."""
+        rows = place[self.rows]
+        return _Said(self.name, rows[rows >= 0], self.values[rows >= 0])
 
 
 class OpenTableExamples(Examples):
@@ -44,8 +58,7 @@ class OpenTableExamples(Examples):
         super().__init__(path, batch_rows, skip_bad)
         self.format = format
         self._sources = list(sources)
-        names = self._sources[0].names
-        self._target = target or (schema.target if schema else None) or names[-1]
+        self._target = target or (schema.target if schema else None) or usual_target_of(self._sources[0])
         for source in self._sources:
             if self._target not in source.names and schema is None:
                 raise BadInput(
@@ -54,7 +67,8 @@ class OpenTableExamples(Examples):
                     f"no column is called {self._target!r}; there are {', '.join(map(repr, source.names[:20]))}",
                 )
         self._labels: LabelKind | None = schema.labels if schema else None
-        self._told = schema or NamedSchema((), bits, self._target, "text", tuple(text), words)
+        prose = () if schema else tuple(text) or tuple(prose_of(self._sources[0], self._target))
+        self._told = schema or NamedSchema((), bits, self._target, "text", prose, words)
         self._vocabulary = Vocabulary(self._told, grow or schema is None)
 
     @property
@@ -67,70 +81,82 @@ class OpenTableExamples(Examples):
     def _blocks(self) -> Iterator[Batch]:
         for source in self._sources:
             for rows in source.rows(source.names):
-                self._pass_over(BadLine(source.path, *bad) for bad in rows.bad)
-                if rows.lines.size:
-                    batch = self._batch(source, rows)
-                    if batch is not None:
-                        yield batch._replace(files=((0, source.path),))
+                batch = self._batch(source, rows)
+                if batch is not None:
+                    yield batch._replace(files=((0, source.path),))
 
     def _batch(self, source: ColumnSource, rows: Rows) -> Batch | None:
         bad: dict[int, tuple[str, str]] = {}  # row -> what is wrong with it, in which column
         y = None
-        if self._target in rows.columns:
+        if self._target in rows.columns and rows.lines.size:
             y = self._label_column(rows.columns[self._target], bad)
-        entries: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []  # (rows, places, values)
+        said: list[_Said] = []
         for name in source.names:
-            if name != self._target:
-                self._features(name, rows.columns[name], entries, bad)
-        told = [(row, reason, name) for row, (reason, name) in bad.items()]
-        self._pass_over(BadLine(source.path, *one) for one in rows.bad_rows(told))
-        X = self._sparse(entries, rows.lines.size)
-        if not bad:
-            return Batch(X, y, rows.lines)
+            if name != self._target and rows.lines.size:
+                said += self._said(name, rows.columns[name], bad)
+        told = rows.bad_rows([(row, reason, name) for row, (reason, name) in bad.items()])
+        self._pass_over(BadLine(source.path, *one) for one in [*rows.bad, *told])
         keep = np.delete(np.arange(rows.lines.size), list(bad))
-        return Batch(X[keep], None if y is None else y[keep], rows.lines[keep]) if keep.size else None
+        if not keep.size:
+            return None
+        if bad:  # what they say joins nothing
+            place = np.full(rows.lines.size, -1)
+            place[keep] = np.arange(keep.size)
+            said = [one for one in (each.among(place) for each in said) if one.rows.size]
+            y = None if y is None else y[keep]
+        return Batch(self._sparse(self._placed(said), keep.size), y, rows.lines[keep])
 
     def _label_column(self, column: Any, bad: dict[int, tuple[str, str]]) -> NDArray[Any]:
         texts, codes = _strings(column)
         if self._labels is None:
-            self._labels = "integer" if _number(texts[int(codes[0])]) is not None else "text"
+            first = next((text for text in (texts[code] for code in codes) if text not in MISSING), None)
+            self._labels = first and ("integer" if _number(first) is not None else "text")
         for at, label in enumerate(texts):
             if label in MISSING or (self._labels != "text" and _number(label) is None):
                 reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
                 bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
-        values = [label if self._labels == "text" else _number(label) or 0.0 for label in texts]
-        found: NDArray[Any] = labels_of(values, self._labels)[codes]
+        kind = self._labels or "text"
+        values = [label if kind == "text" else _number(label) or 0.0 for label in texts]
+        found: NDArray[Any] = labels_of(values, kind)[codes]
         return found
 
-    def _features(self, name: str, column: Any, entries: list[Any], bad: dict[int, tuple[str, str]]) -> None:
-        """Add the entries of a column: numbers as they are, other values as names of their own."""
+    def _said(self, name: str, column: Any, bad: dict[int, tuple[str, str]]) -> "Iterator[_Said]":
+        """Yield what a column says: numbers as they are, other values as names of their own."""
         if name in self._told.text:
-            self._words(name, column, entries)
+            yield from self._words(name, column)
             return
         values = numbers(column)
-        finite = np.flatnonzero(np.isfinite(values))
-        if finite.size:
-            entries.append((finite, np.full(finite.size, self._vocabulary.place(name)), values[finite]))
-        odd = np.flatnonzero(~np.isfinite(values))
+        finite = np.isfinite(values)
+        if finite.any():
+            yield _Said(name, np.flatnonzero(finite), values[finite])
+        odd = np.flatnonzero(~finite)
         if odd.size:
             texts, codes = _strings(column.take(odd))
             for at, value in enumerate(texts):
                 where = odd[codes == at]
                 if value in MISSING:
                     continue
-                if value.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+                if number(value) is not None:  # of a kind that no float64 holds
                     reason = f"column {name!r} is {value!r}, not a finite number"
                     bad.update(dict.fromkeys(where.tolist(), (reason, name)))
                     continue
-                place = self._vocabulary.place(f"{name}={value}")
-                entries.append((where, np.full(where.size, place), np.ones(where.size)))
+                yield _Said(f"{name}={value}", where, np.ones(where.size))
 
-    def _words(self, name: str, column: Any, entries: list[Any]) -> None:
-        words = self._told.words
+    def _words(self, name: str, column: Any) -> "Iterator[_Said]":
+        rows: dict[str, list[int]] = {}
         for row, value in enumerate(column.to_pylist()):
-            for word in words.cut(value or ""):
-                place = self._vocabulary.place(f"{name}:{word}")
-                entries.append((np.array([row]), np.array([place]), np.ones(1)))
+            for word in self._told.words.cut(value or ""):
+                rows.setdefault(word, []).append(row)
+        for word, where in rows.items():
+            yield _Said(f"{name}:{word}", np.array(where), np.ones(len(where)))
+
+    def _placed(self, said: "list[_Said]") -> list[Any]:
+        """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
+        entries = []
+        for one in sorted(said, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
+            place = self._vocabulary.place(one.name)
+            entries.append((one.rows, np.full(one.rows.size, place), one.values))
+        return entries
 
     def _sparse(self, entries: list[Any], n_rows: int) -> Any:
         parts = (
@@ -162,8 +188,5 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
+    found = number(text)
+    return found if found is not None and isfinite(found) else None

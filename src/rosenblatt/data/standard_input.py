@@ -37,14 +37,24 @@ class StandardInput:
             if self.packing is not None:
                 unpacked = unpacking(self._stream, self.packing)
                 self._stream = unpacked if hasattr(unpacked, "read1") else _WithRead1(unpacked)
-            head = b""
-            while b"\n" not in head and len(head) < HEAD_BYTES:
-                more = self._stream.read1(HEAD_BYTES)
-                if not more:
-                    break
-                head += more
-            self._head = head
+            self._head = b""
+            self.wait_for(1)
         return self._head
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it can be read again."""
+        return self._kept is not None
+
+    def wait_for(self, lines: int) -> None:
+        """Let the beginning hold so many lines, where there are as many and nobody has read on."""
+        head = self.head() if self._head is None else self._head
+        while not (self._kept or self._passed) and head.count(b"\n") < lines and len(head) < HEAD_BYTES:
+            more = self._stream.read1(HEAD_BYTES)
+            if not more:
+                break
+            head += more
+        self._head = head
 
     def keep(self) -> None:
         """Copy all of it to a temporary file, which is gone when the process ends."""

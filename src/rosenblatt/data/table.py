@@ -9,9 +9,10 @@ from rosenblatt.data.attributes import Encoded, Strings, Wish, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import DelimitedSource
-from rosenblatt.data.delimited import Header, Rows, read_header
+from rosenblatt.data.delimited import Rows
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples, SecondLook
+from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.schema import Headerless, Schema, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 

@@ -1,0 +1,101 @@
+"""Tables read as they arrive: the same examples however they come in pieces, and nothing from bad rows."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from rosenblatt.data import BadInput, open_examples, read_all
+
+
+class Dripping(io.RawIOBase):
+    """Standard input of which so many lines arrive at a time."""
+
+    def __init__(self, text, lines):
+        self.buffer = io.BufferedReader(self)
+        lists = text.splitlines(keepends=True)
+        self._pieces = ["".join(lists[at : at + lines]).encode() for at in range(0, len(lists), lines)]
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        piece = self._pieces.pop(0) if self._pieces else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+TABLE = "c,n,d,y\n" + "".join(
+    f"{'abc'[i % 3]}{i // 7},{i % 4},{'xyz'[i % 3]}{i // 5},{i % 2}\n" for i in range(150)
+)
+PROSE = "".join(
+    f"{'ham' if i % 3 else 'spam'}\t{'see you at' if i % 3 else 'win a prize'} {i} again\n" for i in range(60)
+)
+
+
+@pytest.mark.parametrize("text", [TABLE, PROSE], ids=["categories", "prose without a header"])
+@pytest.mark.parametrize("lines", [1, 13, 1000])
+def test_how_much_arrives_at_a_time_does_not_matter(tmp_path, monkeypatch, text, lines):
+    (tmp_path / "a.csv").write_text(text)
+    whole = read_all(tmp_path / "a.csv", at_once=True)
+    monkeypatch.setattr("sys.stdin", Dripping(text, lines))
+    found = read_all("-", at_once=True)
+    assert found.feature_names == whole.feature_names
+    assert found.y.tolist() == whole.y.tolist()
+    assert (found.X != whole.X).nnz == 0
+
+
+def test_names_join_row_by_row(tmp_path):
+    (tmp_path / "a.csv").write_text("c,n,d,y\na,1,x,0\nb,2,x,1\na,,z,1\n")
+    assert read_all(tmp_path / "a.csv", at_once=True).feature_names == ["c=a", "n", "d=x", "c=b", "d=z"]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "parquet", "files"])
+def test_prose_is_words_and_the_target_is_not_the_prose(tmp_path, kind):
+    labels, texts = zip(*(line.split("\t") for line in PROSE.splitlines()), strict=True)
+    source, options = tmp_path / f"a.{kind}", {}
+    if kind == "parquet":
+        parquet.write_table(pa.table({"text": texts, "label": labels}), source)
+    elif kind == "tsv":
+        source.write_text("label\ttext\n" + PROSE)
+    else:
+        for name in "ab":
+            (tmp_path / f"{name}.tsv").write_text("label\ttext\n" + PROSE)
+        source = str(tmp_path / "?.tsv")
+    found = read_all(source, at_once=True, **options)
+    assert set(found.y) == {"ham", "spam"}
+    assert {"text:prize", "text:you"} <= set(found.feature_names)
+    assert set(read_all(source, **options).y) == {"ham", "spam"}
+
+
+BAD = {
+    "1e999,x,1": "column 'a' is '1e999', not a finite number",
+    "-inf,x,1": "column 'a' is '-inf', not a finite number",
+    "2,new,": "the target 'y' is '': expected a label",
+    "2,new,maybe": "the target 'y' is 'maybe': expected a label",
+    "2,new": "2 values where the header names 3",
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD.items())
+def test_bad_rows_are_named_and_teach_no_name(tmp_path, line, reason):
+    path = tmp_path / "a.csv"
+    path.write_text(f"a,b,y\n1,x,0\n{line}\n3,z,1\n")
+    with pytest.raises(BadInput) as caught:
+        read_all(path, at_once=True)
+    assert str(caught.value).startswith(f"{path}:3:")
+    assert reason in caught.value.reason
+    found = read_all(path, at_once=True, skip_bad=True)
+    assert found.lines.tolist() == [2, 4]
+    assert found.feature_names == ["a", "b=x", "b=z"]
+
+
+def test_skipped_rows_are_listed_in_their_order_and_a_first_label_that_is_missing_decides_nothing(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,?\n2,0\nnan,1\n4\n5,\n6,1\n")
+    examples = open_examples(path, at_once=True, skip_bad=True)
+    (batch,) = examples
+    assert [line.line for line in examples.skipped] == [2, 4, 5, 6]
+    assert np.array_equal(batch.y, [0, 1])
