@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop, slow_vote
 from tests.strategies import integer_data
 
+from rosenblatt import hypotheses
 from rosenblatt.hypotheses import NAMES
 from rosenblatt.learner import Learner
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
@@ -47,6 +48,19 @@ def test_voted_is_the_vote_done_the_slow_way(multi_class, data):
     np.testing.assert_allclose(learner.scores(fresh, "voted"), expected, rtol=0, atol=1e-12)
     sparse, _ = trained(csr_array(X), labels, classes, multi_class)
     assert np.array_equal(sparse.scores(csr_array(fresh), "voted"), learner.scores(fresh, "voted"))
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_blocks_change_no_vote(dense, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-3, 4, size=(60, 7)).astype(float)
+    learner, _ = trained(X if dense else csr_array(X), rng.integers(0, 3, 60), 3, "joint")
+    fresh = rng.integers(-3, 4, size=(37, 7)).astype(float)  # four blocks of eight and a shorter one
+    fresh = fresh if dense else csr_array(fresh)
+    at_once = learner.scores(fresh, "voted")
+    monkeypatch.setattr(hypotheses, "VOTE_BLOCK", 0)
+    monkeypatch.setattr(hypotheses, "SPARSE_VOTE_BLOCK", 0)
+    assert np.array_equal(learner.scores(fresh, "voted"), at_once)
 
 
 @pytest.mark.parametrize("multi_class", MULTI)

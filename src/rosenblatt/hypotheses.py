@@ -5,18 +5,21 @@ them vote with its survival; ``survivor`` is the one that lived longest; ``pocke
 mistakes on the training set; ``random`` one drawn with probability proportional to survival.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.ledger import Ledger
-from rosenblatt.passes.votes import vote_each, vote_jointly
+from rosenblatt.passes.rows import rows_of
+from rosenblatt.passes.votes import fill_products, vote_each, vote_jointly
 
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
 VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, looked at at once
+SPARSE_VOTE_BLOCK = 1 << 18  # where products are made one by one: so many stay in the caches
 
 
 class Run(NamedTuple):
@@ -90,15 +93,16 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     index, start = ledger.support_index(), ledger.start.astype(np.float64)
     stored = 0 if ledger.support is None else ledger.support.shape[0]
     sparse = not isinstance(X, np.ndarray) and not isinstance(ledger.support, np.ndarray)
-    block = VOTE_BLOCK // max(1, stored, 0 if sparse else width)
+    block = SPARSE_VOTE_BLOCK // max(1, stored) if sparse else VOTE_BLOCK // max(1, stored, width)
     block = int(np.clip(block, FEWEST_AT_ONCE, MOST_AT_ONCE))
+    products_of = (
+        _sparse_products(X, ledger.support) if sparse and stored else _dense_products(X, ledger.support)
+    )
+    at_first = np.ascontiguousarray((X @ start[:, 1:].T).T) + run.unit * start[:, :1]
+    unit_sq = run.unit * run.unit
     for lo in range(0, n, block):
-        part = X[lo : lo + block]
-        columns = part.T if sparse else np.ascontiguousarray(_dense(part).T)
-        scores = np.ascontiguousarray((part @ start[:, 1:].T).T) + run.unit * start[:, :1]
-        products = _dense(ledger.support @ columns) if stored else np.empty((0, columns.shape[1]))
-        into = np.zeros_like(scores)
-        unit_sq = run.unit * run.unit
+        scores = np.ascontiguousarray(at_first[:, lo : lo + block])
+        products, into = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
         if run.joint:
             vote_jointly(products, ledger.entries, index, scores, run.clock, unit_sq, into)
         else:
@@ -106,6 +110,30 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
             vote_each(products, ledger.entries, index, scores, since, run.clock, unit_sq, into)
         total[lo : lo + block] = into.T
     return total / run.clock if run.clock else total
+
+
+def _dense_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
+    """Return what tells the products of every row of the support, where there is one, with some rows."""
+
+    def products_of(lo: int, hi: int) -> NDArray[Any]:
+        if support is None:
+            return np.empty((0, hi - lo))
+        return _dense(support @ np.ascontiguousarray(_dense(X[lo:hi]).T))
+
+    return products_of
+
+
+def _sparse_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
+    """Return the same of sparse rows, in the same room every time."""
+    rows, held = rows_of(X), rows_of(support.tocsc())  # the latter feature by feature
+    rooms: dict[int, NDArray[Any]] = {}
+
+    def products_of(lo: int, hi: int) -> NDArray[Any]:
+        room = rooms.setdefault(hi - lo, np.empty((support.shape[0], hi - lo), support.dtype))
+        fill_products(*rows, lo, *held, room)
+        return room
+
+    return products_of
 
 
 def _dense(block: Any) -> NDArray[Any]:

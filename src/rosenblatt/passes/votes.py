@@ -13,6 +13,24 @@ from rosenblatt.passes.compiled import compiled
 
 
 @compiled
+def fill_products(
+    values: Any, indices: Any, starts: Any, first: int, held: Any, holders: Any, ends: Any, products: Any
+) -> None:
+    """Fill ``products`` for the sparse rows from ``first`` on, as many as it has columns.
+
+    ``held`` are the values of the support rows feature by feature, and ``holders`` the rows that have them (CSC): most
+    pairs of rows share no feature, and are not looked at.
+    """
+    products[:] = 0.0
+    for i in range(np.uint64(products.shape[1])):
+        row = np.uint64(first) + i
+        for k in range(starts[row], starts[row + np.uint64(1)]):
+            value, feature = values[k], np.uint64(indices[k])
+            for h in range(ends[feature], ends[feature + np.uint64(1)]):
+                products[holders[h], i] += value * held[h]
+
+
+@compiled
 def vote_each(
     products: Any,
     entries: Any,
