@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import mailbox
+import threading
 from email.message import EmailMessage
 
 import numpy as np
@@ -94,6 +95,37 @@ def test_standard_input(tmp_path, monkeypatch, piece, pack):
     assert (dense(read_all("-")) == dense(read_all(tmp_path / "a.svm"))).all()
     with pytest.raises(BadInput, match="only once"):
         read_all("-", format="libsvm")
+
+
+class Stalling(Pieces):
+    """What arrives in one piece; whoever asks for more waits, at most until ``patience`` is over."""
+
+    patience = 20.0
+
+    def __init__(self, data):
+        super().__init__(data, 1 << 20)
+        self.over = threading.Event()
+
+    def readinto(self, buffer):
+        if not self.data:
+            self.over.wait(self.patience)
+            self.over.set()
+        return super().readinto(buffer)
+
+
+@pytest.mark.parametrize(
+    "line", ["1 1:2\n", "1 |n a\n", "1,2,0\n", '{"a": 1, "y": 0}\n'], ids=["libsvm", "vw", "csv", "jsonl"]
+)
+def test_what_has_arrived_waits_for_no_more(monkeypatch, line):
+    text = ("a,b,y\n" if "," in line and line[0] != "{" else "") + line * 30
+    stdin, arriving = Stdin(b"", 0), Stalling(text.encode())
+    stdin.buffer = io.BufferedReader(arriving)
+    monkeypatch.setattr("sys.stdin", stdin)
+    batches = iter(open_examples("-", batch_rows=None, at_once=True))
+    assert next(batches).lines.size == 30
+    assert not arriving.over.is_set()
+    arriving.over.set()
+    assert not list(batches)
 
 
 def test_a_table_on_standard_input_is_kept_to_be_read_twice(monkeypatch):
@@ -321,6 +353,85 @@ def test_maildir_and_folders(tmp_path):
     (tmp_path / "x.mbox").write_text("hello\n")
     with pytest.raises(BadInput, match="not an mbox"):
         read_all(tmp_path / "x.mbox")
+
+
+def test_mail_through_a_pipe_is_read_in_time_order(tmp_path, monkeypatch):
+    box = mailbox.mbox(tmp_path / "in.mbox")
+    for message in MAIL:
+        box.add(message)
+    box.flush()
+    box.close()
+    expected = read_all(tmp_path / "in.mbox", target="subject")
+    monkeypatch.setattr("sys.stdin", Stdin((tmp_path / "in.mbox").read_bytes(), 100))
+    found = read_all("-", target="subject")
+    assert found.y.tolist() == expected.y.tolist() == ["Free prize", "Lunch", "Minutes"]
+    assert (dense(found) == dense(expected)).all()
+
+
+def test_every_message_and_text_knows_its_file_and_line(tmp_path):
+    box = mailbox.mbox(tmp_path / "in.mbox")
+    for message in MAIL:
+        box.add(message)
+    box.flush()
+    box.close()
+    lines = (tmp_path / "in.mbox").read_text().splitlines()
+    begins = [at for at, line in enumerate(lines, 1) if line.startswith("From ")]
+    (batch,) = open_examples(tmp_path / "in.mbox")
+    assert [batch.where(row) for row in range(3)] == [
+        f"{tmp_path / 'in.mbox'}:{begins[k]}" for k in (1, 0, 2)
+    ]
+    for name in ("no/a.txt", "yes/b.txt", "yes/c.txt"):
+        (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "texts" / name).write_text("a word")
+    (batch,) = open_examples(tmp_path / "texts")
+    assert [batch.where(row) for row in range(3)] == [
+        f"{tmp_path / 'texts' / name}:1" for name in ("yes/b.txt", "no/a.txt", "yes/c.txt")
+    ]
+    with (tmp_path / "a.arrow").open("wb") as file:
+        write_batches(file, open_examples(tmp_path / "texts", batch_rows=1))
+    (again,) = open_examples(tmp_path / "a.arrow")
+    assert [again.where(row) for row in range(3)] == [batch.where(row) for row in range(3)]
+
+
+def test_classes_may_be_called_new_and_hidden_files_are_no_texts(tmp_path):
+    for name in ("new/1.txt", "used/1.txt", "used/.DS_Store", ".git/config"):
+        (tmp_path / "cars" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cars" / name).write_text("a car")
+    assert sorted(read_all(tmp_path / "cars").y) == ["new", "used"]
+    (tmp_path / "box" / "new").mkdir(parents=True)
+    (tmp_path / "box" / "new" / "1").write_bytes(MAIL[0].as_bytes())
+    (tmp_path / "box" / "new" / ".hidden").write_bytes(MAIL[0].as_bytes())
+    assert read_all(tmp_path / "box").y.tolist() == ["INBOX"]
+
+
+def test_files_that_are_no_text_are_told(tmp_path):
+    as_parquet(make(tmp_path / "all" / "tables"))
+    (make(tmp_path / "all" / "texts") / "b.txt").write_text("words")
+    with pytest.raises(BadInput, match=r"a.parquet:1:\d+: a NUL byte: is this a text file?"):
+        read_all(tmp_path / "all")
+    found = read_all(tmp_path / "all", skip_bad=True)
+    assert found.y.tolist() == ["texts"]
+    assert found.feature_names == ["words"]
+
+
+def make(folder):
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "reason"), [(b"1 |n a\0b", 7, "NUL"), (b"1 |n a\xff", 7, "UTF-8")]
+)
+def test_vw_lines_that_are_no_text_teach_no_name(tmp_path, line, column, reason):
+    path = tmp_path / "a.vw"
+    path.write_bytes(b"1 |n a\n" + line + b"\n0 |n c\n")
+    with pytest.raises(BadInput) as caught:
+        read_all(path)
+    assert str(caught.value).startswith(f"{path}:2:{column}: ")
+    assert reason in caught.value.reason
+    found = read_all(path, skip_bad=True)
+    assert found.lines.tolist() == [1, 3]
+    assert found.feature_names == ["n^a", "n^c"]
 
 
 def test_html_is_read_as_text_and_nothing_of_it_is_run(tmp_path):

@@ -31,7 +31,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
     import pyarrow as pa
 
     writer = None
-    files: list[str] = []
+    files: dict[str, int] = {}
     classes: set[Any] = set()
     rows = 0
     for batch in batches if batches is not None else examples:
@@ -50,7 +50,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
         "path": examples.path,
         "format": examples.format,
         "schema": examples.schema.to_dict(),
-        "files": files,
+        "files": list(files),
         "rows": rows,
         "classes": sorted(classes),
         "skipped": [list(line) for line in examples.skipped],
@@ -60,7 +60,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
     return about
 
 
-def _as_arrow(batch: Batch, files: list[str]) -> Any:
+def _as_arrow(batch: Batch, files: dict[str, int]) -> Any:
     import pyarrow as pa
 
     columns = {"x": _features(batch.X)}
@@ -99,13 +99,11 @@ def _arrow(numbers: NDArray[Any]) -> Any:
     return pa.Array.from_buffers(kind, numbers.size, [None, pa.py_buffer(np.ascontiguousarray(numbers))])
 
 
-def _file_numbers(batch: Batch, files: list[str]) -> NDArray[np.int32]:
-    numbers = np.zeros(batch.lines.size, np.int32)
-    for first, path in batch.files:
-        if path not in files:
-            files.append(path)
-        numbers[first:] = files.index(path)
-    return numbers
+def _file_numbers(batch: Batch, files: dict[str, int]) -> NDArray[np.int32]:
+    firsts = [first for first, _ in batch.files] or [0]
+    numbers = [files.setdefault(path, len(files)) for _, path in batch.files] or [0]
+    lengths = np.diff([*firsts, batch.lines.size])
+    return np.repeat(np.array(numbers, np.int32), lengths)
 
 
 def holds_batches(path: str) -> bool:

@@ -74,9 +74,12 @@ class Examples(ABC):
             empty = False
             yield self._finish(batch)
         if empty:
-            reason = f"all {len(self.skipped)} lines are bad" if self.skipped else "no examples in the file"
-            first = f", the first: {self.skipped[0]}" if self.skipped else ""
-            raise BadInput(self.path, None, reason + first)
+            bad = self.skipped
+            reason = "no examples in the file"
+            if bad:
+                which = "its only line is bad" if len(bad) == 1 else f"all {len(bad)} lines are bad, the first"
+                reason = f"{which}: {bad[0]}"
+            raise BadInput(self.path, None, reason)
 
     def _batches(self, blocks: Iterator[Batch]) -> Iterator[Batch]:
         named = (b if b.files else b._replace(files=((0, self.path),)) for b in blocks)

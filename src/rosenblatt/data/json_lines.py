@@ -13,7 +13,7 @@ from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.json_places import BadValue, GivenTwice
-from rosenblatt.data.lines import blocks_of_lines, first_text_line
+from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
 from rosenblatt.data.named import (
     Record,
     Vocabulary,
@@ -133,32 +133,32 @@ class JsonExamples(Examples):
 
     def _blocks(self) -> Iterator[Batch]:
         for path in self._paths:
-            for records in in_batches(self._records(path), self.batch_rows or ROWS_AT_ONCE):
-                kind = self._told.labels if self._labelled else None
-                batch, unknown = batch_of(records, self._vocabulary, kind)
-                if unknown:
-                    self.unseen_in["features the model does not know"] += unknown
-                yield batch._replace(files=((0, path),))
+            for block in blocks_of_lines(path):  # what has arrived waits for no more
+                for records in in_batches(self._records(path, block), self.batch_rows or ROWS_AT_ONCE):
+                    kind = self._told.labels if self._labelled else None
+                    batch, unknown = batch_of(records, self._vocabulary, kind)
+                    if unknown:
+                        self.unseen_in["features the model does not know"] += unknown
+                    yield batch._replace(files=((0, path),))
 
-    def _records(self, path: str) -> Iterator[Record]:
-        for block in blocks_of_lines(path):
-            for offset, line in enumerate(block.text.split(b"\n")):
-                if not line.strip():
-                    continue
-                number = block.first_line + offset
-                try:
-                    yield self._record(number, line)
-                except BadValue as error:
-                    self._pass_over([BadLine(path, number, str(error), error.column(line))])
-                except json.JSONDecodeError as error:
-                    reason = f"not JSON: {error.msg}"
-                    column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
-                    self._pass_over([BadLine(path, number, reason, column)])
-                except UnicodeDecodeError as error:
-                    reason = "not UTF-8 text: convert the file to UTF-8"
-                    self._pass_over([BadLine(path, number, reason, error.start + 1)])
-                except RecursionError:
-                    self._pass_over([BadLine(path, number, "not JSON: nested too deep", 1)])
+    def _records(self, path: str, block: Block) -> Iterator[Record]:
+        for offset, line in enumerate(block.text.split(b"\n")):
+            if not line.strip():
+                continue
+            number = block.first_line + offset
+            try:
+                yield self._record(number, line)
+            except BadValue as error:
+                self._pass_over([BadLine(path, number, str(error), error.column(line))])
+            except json.JSONDecodeError as error:
+                reason = f"not JSON: {error.msg}"
+                column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
+                self._pass_over([BadLine(path, number, reason, column)])
+            except UnicodeDecodeError as error:
+                reason = "not UTF-8 text: convert the file to UTF-8"
+                self._pass_over([BadLine(path, number, reason, error.start + 1)])
+            except RecursionError:
+                self._pass_over([BadLine(path, number, "not JSON: nested too deep", 1)])
 
     def _record(self, number: int, line: bytes) -> Record:
         record = parsed(line)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named import Record, Vocabulary, batch_of, in_batches
@@ -31,10 +31,10 @@ MAILDIR_PARTS = ("cur", "new")
 
 
 class Letter(NamedTuple):
-    """A message or a text: where it stands, whose class it is in unless a header says, and when it was sent."""
+    """A message or a text: where it stands, and whose class it is in unless a header says."""
 
     path: str
-    number: int  # of the message in its file, from 1
+    line: int  # of its file where it begins, from 1
     box: str
     content: bytes
 
@@ -54,33 +54,43 @@ def is_maildir(folder: Path) -> bool:
     >>> is_maildir(Path("/nowhere"))
     False
     """
-    return any((folder / part).is_dir() for part in MAILDIR_PARTS) or any(
-        (inner / part).is_dir()
-        for inner in (folder.iterdir() if folder.is_dir() else ())
-        if inner.is_dir()
-        for part in MAILDIR_PARTS
-    )
+    return _is_box(folder) or any(_is_box(inner) for inner in _folders_in(folder))
+
+
+def _is_box(folder: Path) -> bool:
+    """Whether a folder has the parts of a Maildir; of two classes one may also be called ``new``."""
+    there = [part for part in MAILDIR_PARTS if (folder / part).is_dir()]
+    others = {inner.name for inner in _folders_in(folder)} - {*MAILDIR_PARTS, "tmp"}
+    return len(there) == len(MAILDIR_PARTS) or (bool(there) and all(name.startswith(".") for name in others))
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return [inner for inner in sorted(folder.iterdir()) if inner.is_dir()] if folder.is_dir() else []
 
 
 def _maildir(folder: Path) -> Iterator[Letter]:
-    boxes = [folder, *(inner for inner in sorted(folder.iterdir()) if inner.is_dir())]
-    for box in boxes:
+    for box in [folder, *_folders_in(folder)]:
         name = "INBOX" if box == folder else box.name.lstrip(".")
         files = [file for part in MAILDIR_PARTS if (box / part).is_dir() for file in (box / part).iterdir()]
         for file in sorted(files, key=lambda file: file.name):
-            yield Letter(str(file), 1, name, file.read_bytes())
+            if file.is_file() and not file.name.startswith("."):
+                yield Letter(str(file), 1, name, file.read_bytes())
 
 
 def _by_class(folder: Path) -> Iterator[Letter]:
-    """Take the classes in turn, in proportion to their sizes, so that none comes all at once."""
-    classes = [inner for inner in sorted(folder.iterdir()) if inner.is_dir()]
+    """Take the classes in turn, in proportion to their sizes, so that none comes all at once; hidden files are none."""
+    classes = [inner for inner in _folders_in(folder) if not inner.name.startswith(".")]
     if not classes:
         raise BadInput(
             str(folder), None, "no folders in it: expected one for every class, with its files inside"
         )
     ranked = []
     for inner in classes:
-        files = sorted(file for file in inner.rglob("*") if file.is_file())
+        files = sorted(
+            file
+            for file in inner.rglob("*")
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(inner).parts)
+        )
         ranked += [((at + 0.5) / len(files), inner.name, file) for at, file in enumerate(files)]
     for _, name, file in sorted(ranked):
         yield Letter(str(file), 1, name, file.read_bytes())
@@ -89,21 +99,21 @@ def _by_class(folder: Path) -> Iterator[Letter]:
 def _mbox(path: str) -> Iterator[Letter]:
     name = Path(path).name.split(".")[0]
     held: list[bytes] = []
-    number = 0
+    begins = 0  # the line of the message under way
     after_blank = True
-    for line in _lines(path):
+    for number, line in enumerate(_lines(path), 1):
         if line.startswith(b"From ") and after_blank:
-            if number:
-                yield Letter(path, number, name, b"".join(held))
-            number += 1
+            if begins:
+                yield Letter(path, begins, name, b"".join(held))
+            begins = number
             held = []
-        elif number:
+        elif begins:
             held.append(line[1:] if re.match(rb">+From ", line) else line)
         elif line.strip():
-            raise BadInput(path, 1, "not an mbox: it must begin with a line 'From ...'")
+            raise BadInput(path, number, "not an mbox: it must begin with a line 'From ...'", 1)
         after_blank = not line.strip()
-    if number:
-        yield Letter(path, number, name, b"".join(held))
+    if begins:
+        yield Letter(path, begins, name, b"".join(held))
 
 
 def _lines(path: str) -> Iterator[bytes]:
@@ -244,17 +254,28 @@ class MailExamples(Examples):
         return None
 
     def _blocks(self) -> Iterator[Batch]:
-        for records in in_batches(self._records(), self.batch_rows or ROWS_AT_ONCE):
+        for letters in in_batches(self._texts(), self.batch_rows or ROWS_AT_ONCE):
+            records = [
+                Record(letter.line, self._label(letter), words_of(letter.content, self._told.words))
+                for letter in letters
+            ]
             batch, unknown = batch_of(records, self._vocabulary, "text")
             if unknown:
                 self.unseen_in["words the model does not know"] += unknown
-            yield batch._replace(files=((0, self.path),))
+            yield batch._replace(files=_files(letters))
 
-    def _records(self) -> Iterator[Record]:
-        for number, letter in self._in_time_order():
-            yield Record(number + 1, self._label(letter), words_of(letter.content, self._told.words))
+    def _texts(self) -> Iterator[Letter]:
+        """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
+        for letter in self._in_time_order():
+            nul = letter.content.find(b"\0")
+            if nul < 0 or is_message(letter.content):
+                yield letter
+            else:
+                before = letter.content[:nul]
+                line, column = before.count(b"\n") + 1, nul - before.rfind(b"\n")
+                self._pass_over([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
 
-    def _in_time_order(self) -> Iterator[tuple[int, Letter]]:
+    def _in_time_order(self) -> Iterator[Letter]:
         """Read messages by time: straight through where they lie so, else held until their turn comes."""
         waiting: dict[int, Letter] = {}
         order = iter(self._order.tolist())
@@ -262,7 +283,7 @@ class MailExamples(Examples):
         for place, letter in enumerate(self._all()):
             waiting[place] = letter
             while next_place is not None and next_place in waiting:
-                yield next_place, waiting.pop(next_place)
+                yield waiting.pop(next_place)
                 next_place = next(order, None)
 
     def _label(self, letter: Letter) -> str:
@@ -270,3 +291,9 @@ class MailExamples(Examples):
             return letter.box
         message = email.message_from_bytes(letter.content[: 1 << 16], policy=email.policy.compat32)
         return str(message.get(self._target) or "").strip() or letter.box
+
+
+def _files(letters: Sequence[Letter]) -> tuple[tuple[int, str], ...]:
+    """Return (first row, path) of every file."""
+    paths = [letter.path for letter in letters]
+    return tuple((row, path) for row, path in enumerate(paths) if row == 0 or path != paths[row - 1])

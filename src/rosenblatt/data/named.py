@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import Batch, sparse_rows
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
+
+T = TypeVar("T")
 
 
 def hashed(name: str, bits: int) -> int:
@@ -105,9 +107,9 @@ def kind_of_label(value: Any) -> LabelKind:
     return "integer" if isinstance(value, int) else "number"
 
 
-def in_batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+def in_batches(records: Iterable[T], size: int) -> Iterator[list[T]]:
     """Collect records into lists of so many."""
-    held: list[Record] = []
+    held: list[T] = []
     for record in records:
         held.append(record)
         if len(held) == size:

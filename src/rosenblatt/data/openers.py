@@ -84,6 +84,8 @@ def _json_lines(asked: Wishes) -> Examples:
 def _mail(asked: Wishes) -> Examples:
     from rosenblatt.data.mail import MailExamples
 
+    if STANDARD_INPUT in asked.paths:
+        standard_input().keep()  # mail is read twice: for its dates, then in their order
     return MailExamples(
         asked.paths,
         path=asked.path,

@@ -73,7 +73,7 @@ class StandardInput:
     def reader(self) -> io.BufferedReader:
         """Return a reader from the beginning."""
         if self._kept is not None:
-            return io.BufferedReader(_Kept(self._kept))
+            return io.BufferedReader(_Kept(self, self._kept))
         if self._passed:
             raise BadInput(
                 STANDARD_INPUT, None, "standard input can be read only once: write it to a file for more"
@@ -115,8 +115,8 @@ class _FromHead(io.RawIOBase):
 class _Kept(io.RawIOBase):
     """A reader of the kept file with a place of its own."""
 
-    def __init__(self, file: Any) -> None:
-        self._file, self._at = file, 0
+    def __init__(self, source: StandardInput, file: Any) -> None:
+        self._source, self._file, self._at = source, file, 0
 
     def readable(self) -> bool:
         return True
@@ -125,6 +125,7 @@ class _Kept(io.RawIOBase):
         self._file.seek(self._at)
         n = int(self._file.readinto(buffer))
         self._at += n
+        self._source.taken += n
         return n
 
 

@@ -28,6 +28,7 @@ REASONS = {
     wrong.NOTHING_EXPECTED: "{token} where | is expected",
 }
 NOT_TEXT = "not UTF-8 text: convert the file to UTF-8"
+NUL = "a NUL byte: is this a text file?"
 NO_LABEL = "no label: nothing can be learned from it"
 
 
@@ -75,10 +76,11 @@ class VwExamples(Examples):
         self._labelled = None
         for path in self._paths:
             first = 1
-            for text, found in in_order(_scanned, whole_lines(path)):
+            for text, found, odd in in_order(_scanned, whole_lines(path)):
                 keep = self._with_label(found)
-                if found.bad or not keep.all():
+                if found.bad or odd or not keep.all():
                     malformed = [_in_words(path, first, text, *entry) for entry in found.bad]
+                    malformed += [BadLine(path, first + line, *told) for line, told in odd.items()]
                     unlabelled = [
                         BadLine(path, first + line, NO_LABEL, 1) for line in found.lines[~keep].tolist()
                     ]
@@ -139,42 +141,28 @@ def _tags(text: bytearray, found: VwScan) -> NDArray[np.str_] | None:
     return np.array([text[lo:hi].decode() for lo, hi in found.tags.tolist()], dtype=np.str_)
 
 
-def _scanned(text: bytearray) -> tuple[bytearray, VwScan]:
-    if text.isascii() or not (odd := _not_utf8(text)):
-        return text, scan_vw(text)
-    lines = text.split(b"\n")
-    for at in odd:
-        lines[at] = bytearray()
-    start = 0
-    bad = []
-    for at, line in enumerate(text.split(b"\n")):
-        if at in odd:
-            bad.append((at, -1 - first_not_utf8(bytes(line)), start))
-        start += len(line) + 1
+def _scanned(text: bytearray) -> tuple[bytearray, VwScan, dict[int, tuple[str, int]]]:
+    """Scan a block; lines that are no text are left blank in it, and told: what is wrong, and in which column."""
+    if b"\0" not in text and _is_utf8(text):
+        return text, scan_vw(text), {}
+    lines, odd = text.split(b"\n"), {}
+    for at, line in enumerate(lines):
+        if b"\0" in line or not _is_utf8(line):
+            nul = line.find(b"\0")
+            odd[at] = (NUL, nul + 1) if nul >= 0 else (NOT_TEXT, first_not_utf8(bytes(line)) + 1)
+            lines[at] = bytearray()
     text = bytearray(b"\n").join(lines)
-    found = scan_vw(text)
-    return text, found._replace(bad=sorted([*found.bad, *bad]))
+    return text, scan_vw(text), odd
 
 
-def _not_utf8(text: bytearray) -> set[int]:
+def _is_utf8(text: bytearray) -> bool:
     try:
-        text.decode()
-    except UnicodeDecodeError:
-        return {at for at, line in enumerate(text.split(b"\n")) if not _is_utf8(line)}
-    return set()
-
-
-def _is_utf8(line: bytearray) -> bool:
-    try:
-        line.decode()
+        return text.isascii() or bool(text.decode())
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _in_words(path: str, first: int, text: bytearray, line: int, what: int, start: int) -> BadLine:
-    if what < 0:
-        return BadLine(path, first + line, NOT_TEXT, -what)
     tokens = text[start : start + 200].split(b"\n", 1)[0].split(maxsplit=1)
     token = tokens[0].decode("utf-8", "backslashreplace") if tokens else "the end of the line"
     column = start - text.rfind(b"\n", 0, start)
