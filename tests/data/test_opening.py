@@ -1,7 +1,13 @@
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from rosenblatt.data import open_examples, read_all
+from rosenblatt.data import BadInput, open_examples, read_all
 
 
 def test_the_format_can_be_named(tmp_path):
@@ -31,3 +37,26 @@ def test_paths_may_be_strings_or_paths(tmp_path):
         read_all(str(tmp_path / "data.csv")).y.tolist() == read_all(tmp_path / "data.csv").y.tolist() == [2]
     )
     assert open_examples(tmp_path / "data.csv").path == str(tmp_path / "data.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_that_is_not_standard_input_is_refused_before_anything_is_lost(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="can be read only once: let it be standard input"):
+        open_examples(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="standard input has no name here")
+def test_standard_input_by_its_name():
+    program = "from rosenblatt.data import read_all; print(read_all('/dev/stdin').y.tolist())"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], input="1 1:1\n0 2:1\n", capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "[1, 0]\n"
+
+
+@pytest.mark.parametrize("format", [None, "libsvm", "csv", "jsonl", "vw", "mbox"])
+def test_standard_input_of_nothing_is_empty(monkeypatch, format):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(BadInput, match=r"empty|no messages"):
+        list(open_examples("-", format=format))

@@ -1,5 +1,8 @@
 """Out of core is in core: the same passes, whatever the blocks."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -267,8 +270,6 @@ def test_the_cache_is_found_again_and_never_stale(tmp_path):
     text = path.read_text()
     stat = path.stat()
     path.write_text(text.replace("0 ", "1 ", 1) if "0 " in text else text)
-    import os
-
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # same size, same time, other content
     other = cache.kept_batches(open_examples(path), path, {})
     assert other.path != first.path
@@ -292,3 +293,71 @@ def test_a_damaged_cache_is_made_anew_and_a_bad_source_leaves_none(tmp_path):
     with pytest.raises(BadInput, match="201"):
         cache.kept_batches(open_examples(path), path, {})
     assert not list(cache.cache_folder().glob("*"))
+
+
+def test_where_nothing_can_be_kept_batches_are_temporary(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    expected = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2).learner
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2).learner
+    assert np.array_equal(got.weights("averaged"), expected.weights("averaged"))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkeypatch, keep):
+    path = written(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for module in ("cache", "training"):
+        monkeypatch.setattr(f"rosenblatt.streams.{module}.write_batches", full)
+    with pytest.raises(OSError, match="no room for what is kept between passes") as caught:
+        train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2, keep=keep)
+    assert str(tmp_path) in caught.value.filename
+    assert not [file for file in tmp_path.rglob("*.arrow*") if file.is_file()]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    path = written(tmp_path)
+    cache.kept_batches(open_examples(path), path, {})
+    old, young = (cache.cache_folder() / f".{name}.arrow.xyz" for name in ("old", "young"))
+    for file in (old, young):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    cache.remove_cache()
+    assert list(cache.cache_folder().iterdir()) == [young]
+
+
+def spoiled(path, column, value):
+    """Change the first number of a column of the first batch, in the file."""
+    batches = BatchFile(str(path))
+    record = batches._reader.get_batch(0)
+    x = record.column("x")
+    array = {"index": x.flatten().field("index"), "offsets": x.offsets}.get(column)
+    array = record.column(column) if array is None else array
+    place = array.buffers()[1].address - batches._base
+    content = bytearray(path.read_bytes())
+    content[place : place + len(value)] = value
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("index", b"\xff\xff\xff\x7f", "an index above the 5 features"),
+        ("index", b"\xff\xff\xff\xff", "an index above the 5 features"),
+        ("y", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "a label that is no number"),
+        ("offsets", b"\x05\x00\x00\x00", "do not hold together"),
+        ("file", b"\xff\xff\xff\x7f", "index out of range"),
+    ],
+)
+def test_damaged_batches_are_told_and_never_learned_from(tmp_path, column, value, reason):
+    path = tmp_path / "a.arrow"
+    with path.open("wb") as file:
+        write_batches(file, open_examples(written(tmp_path)))
+    spoiled(path, column, value)
+    with pytest.raises(BadInput, match=f"a damaged file of examples .*{reason}"):
+        read_all(path)

@@ -9,7 +9,6 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,19 @@ from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
+from rosenblatt.data.standard_input import opened_binary
 
 KEY = b"rosenblatt"
 VERSION = 1
+DAMAGED = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+)  # what it may raise
 KEPT_SHARE = 0.25  # of the machine's memory, that a mapped file may take where nobody asked for less
 
 
@@ -111,7 +120,7 @@ def holds_batches(path: str) -> bool:
     import pyarrow as pa
 
     try:
-        with Path(path).open("rb") as file:
+        with opened_binary(path) as file:
             metadata = pa.ipc.open_file(file).schema.metadata or {}
     except (OSError, pa.ArrowInvalid):
         return False
@@ -133,7 +142,7 @@ class BatchFile(Examples):
         import pyarrow as pa
 
         try:
-            with Path(path).open("rb") as file:
+            with opened_binary(path) as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             self._reader = pa.ipc.open_file(pa.py_buffer(self._map))
             n = self._reader.num_record_batches
@@ -142,7 +151,7 @@ class BatchFile(Examples):
             self._stored = schema_from_dict(self.about["schema"])
             self.classes = np.array(self.about["classes"])
             self.rows = int(self.about["rows"])
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid) as error:
+        except DAMAGED as error:
             raise BadInput(
                 path, None, f"not a file of converted examples, or a damaged one: {error}"
             ) from error
@@ -171,7 +180,11 @@ class BatchFile(Examples):
         """Return one batch: numbers as they lie in the file, nothing copied but labels."""
         if at in self._held:
             return self._held[at]
-        batch = self._read(at)
+        try:
+            batch = self._read(at)
+        except DAMAGED as error:
+            told = f"a damaged file of examples ({error}): remove it, and convert or fit again"
+            raise BadInput(self.path, None, told) from error
         copied = 0 if batch.y is None else batch.y.nbytes
         if self._is_small and self._places is None and self._copied + copied <= len(self._map):
             self._held[at] = batch
@@ -234,11 +247,12 @@ class BatchFile(Examples):
         if column.type.id == _list_id():
             starts = self._numbers(column.offsets, np.int32)
             indices = self._numbers(values.field("index"), np.int32)
+            _check_rows(starts, indices, self._stored.n_features)
             X = sparse_rows(
                 self._numbers(values.field("value"), np.float64), indices, starts, self._stored.n_features
             )
             return X if self._places is None else _moved(X, self._places, width)
-        return self._numbers(values, np.float64).reshape(len(column), -1)
+        return self._numbers(values, np.float64).reshape(len(column), self._stored.n_features)
 
     def _numbers(self, array: Any, dtype: Any) -> NDArray[Any]:
         """Return the numbers of an Arrow array as they lie in the map, which numpy may treat as its own."""
@@ -249,11 +263,22 @@ class BatchFile(Examples):
 
     def _labels(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
         """Return labels as they were written."""
+        if not np.isfinite(numbers).all():
+            raise ValueError("a label that is no number")
         return numbers.astype(np.int64) if self.classes.dtype.kind == "i" else as_written(numbers)
 
     def _files(self, numbers: NDArray[np.int32]) -> tuple[tuple[int, str], ...]:
         first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         return tuple((int(row), self.about["files"][numbers[row]]) for row in first)
+
+
+def _check_rows(starts: NDArray[np.int32], indices: NDArray[np.int32], width: int) -> None:
+    """Raise ValueError where rows reach beyond their entries, or entries beyond the features: no loop looks again."""
+    in_order = starts.size > 0 and starts[0] == 0 and bool((starts[1:] >= starts[:-1]).all())
+    if not in_order or starts[-1] != indices.size:
+        raise ValueError("rows that do not hold together")
+    if indices.size and int(indices.view(np.uint32).max()) >= width:
+        raise ValueError(f"an index above the {width} features")
 
 
 def _list_id() -> int:

@@ -35,11 +35,32 @@ def paths_of(source: Source) -> list[str]:
         return found
     path = os.fspath(source)
     if path == STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
-        return [path]
+        return [_once_or_again(path)]
     found = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 (Path.glob takes no absolute pattern)
     if not found:
         raise BadInput(path, None, "no file matches: check the pattern, and quote it in a shell")
     return found
+
+
+def _once_or_again(path: str) -> str:
+    """Return the path of what can be read as often as one likes, or of standard input; refuse any other pipe."""
+    place = Path(path)
+    if not place.exists() or place.is_file() or place.is_dir():
+        return path
+    if _is_standard_input(place):
+        return STANDARD_INPUT
+    raise BadInput(
+        path,
+        None,
+        f"is a pipe or a device, which can be read only once: let it be standard input (- and < {path})",
+    )
+
+
+def _is_standard_input(place: Path) -> bool:
+    try:
+        return os.path.samestat(place.stat(), os.fstat(0))
+    except OSError:  # there is none
+        return False
 
 
 def files_in(folder: str) -> list[str]:

@@ -2,9 +2,11 @@
 
 import atexit
 import io
+import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from rosenblatt.data.bad_input import BadInput
@@ -63,6 +65,7 @@ class StandardInput:
             atexit.register(kept.close)
             with self.reader() as reader:
                 shutil.copyfileobj(reader, kept, 1 << 20)
+            kept.flush()
             self._kept = kept
 
     def close(self) -> None:
@@ -103,8 +106,8 @@ class _FromHead(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._left:
-            self._source._passed = True
             self._left = memoryview(self._source._stream.read1(len(buffer)))
+            self._source._passed |= bool(self._left)
         n = min(len(buffer), len(self._left))
         buffer[:n] = self._left[:n]
         self._left = self._left[n:]
@@ -120,6 +123,17 @@ class _Kept(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
+        self._at = start[whence] + offset
+        return self._at
+
+    def fileno(self) -> int:
+        return int(self._file.fileno())
 
     def readinto(self, buffer: Any) -> int:
         self._file.seek(self._at)
@@ -140,3 +154,11 @@ def standard_input() -> StandardInput:
             old.close()
         _CURRENT[:] = [StandardInput(stream)]
     return _CURRENT[0]
+
+
+def opened_binary(path: str) -> io.BufferedReader:
+    """Open a file that must be read here and there; standard input, whole, is kept first."""
+    if path != STANDARD_INPUT:
+        return Path(path).open("rb")
+    standard_input().keep()
+    return standard_input().reader()

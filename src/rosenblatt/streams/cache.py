@@ -4,10 +4,13 @@ A kept file is named after the content of its sources and the way they were read
 content has another name. It is written beside, flushed and renamed, so it is never half-written.
 """
 
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,12 @@ from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
 from rosenblatt.storage import replacing
 
+WRITTEN_SECONDS = 3600  # that a file half-written may lie untouched, and somebody be writing it yet
+
+
+class NoCache(Exception):
+    """The cache folder cannot be made, or may not be written to."""
+
 
 def cache_folder() -> Path:
     """Return where batches are kept: under ``XDG_CACHE_HOME``, else ``~/.cache``."""
@@ -27,12 +36,32 @@ def cache_folder() -> Path:
 
 
 def remove_cache() -> int:
-    """Remove all that is kept, and return how many bytes that were."""
+    """Remove all that is kept, and return how many bytes that were.
+
+    What a process that was killed left half-written goes too; what one writes at this time stays.
+    """
     freed = 0
-    for file in cache_folder().glob("*.arrow"):
-        freed += file.stat().st_size
-        file.unlink(missing_ok=True)
+    for file in kept_files():
+        with suppress(FileNotFoundError):  # somebody else removes it too
+            freed += file.stat().st_size
+            file.unlink()
     return freed
+
+
+def kept_files() -> list[Path]:
+    """Return the files of the cache, those that nobody writes any more among them."""
+    folder = cache_folder()
+    left = [
+        file for file in folder.glob(".*.arrow.*") if time.time() - file.stat().st_mtime > WRITTEN_SECONDS
+    ]
+    return sorted([*folder.glob("*.arrow"), *left])
+
+
+def can_be_read_again(source: Source) -> bool:
+    """Whether a source is made of files and folders, or is a sample: no pipe."""
+    return name_of(source).startswith("sample:") or all(
+        Path(path).is_file() or Path(path).is_dir() for path in paths_of(source)
+    )
 
 
 def can_be_kept(source: Source) -> bool:
@@ -64,12 +93,33 @@ def kept_batches(
             kept.unlink(missing_ok=True)  # damaged on the disk: made anew
         else:
             return found
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(kept) as file:
+    _make(kept.parent)
+    with room_on_the_disk(kept), replacing(kept) as file:
         write_batches(file, examples, gathered(told(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
     return BatchFile(str(kept))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoCache(str(error)) from error
+    if not os.access(folder, os.W_OK):
+        raise NoCache(f"{folder}: may not be written to")
+
+
+@contextmanager
+def room_on_the_disk(path: Path) -> Iterator[None]:
+    """Say where there was no room left, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        told = "no room for what is kept between passes: free some, or name another folder (XDG_CACHE_HOME, TMPDIR)"
+        raise OSError(error.errno, told, str(path.parent)) from error
 
 
 def _key(paths: list[str], options: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import copy
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.learner.examples import checked_examples
-from rosenblatt.streams.cache import can_be_kept, kept_batches
+from rosenblatt.streams.cache import NoCache, can_be_kept, can_be_read_again, kept_batches, room_on_the_disk
 from rosenblatt.streams.stock import ROOM, labels_of, take_stock
 from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
 
@@ -85,20 +86,34 @@ def train_on_stream(
     run = _Run(learner, passes, shuffle, memory, stock or pocket, tell or (lambda _: None))
     if isinstance(examples, BatchFile):
         return run.over(examples)
-    again = can_be_kept(source)
+    again = can_be_read_again(source)
     if passes == 1 and not shuffle and (again or not pocket):
         return _once(run, examples, again)
-    if keep and again:
-        try:
-            return run.over(kept_batches(examples, source, options or {}, run.told))
-        except LateZero:
-            _count_from_zero(examples)
-            return run.over(kept_batches(examples, source, options or {}, run.told))
+    if keep and can_be_kept(source):
+        with suppress(NoCache):  # nowhere to keep anything
+            return run.over(
+                _read_whole(lambda: kept_batches(examples, source, options or {}, run.told), examples)
+            )
     with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
         path = Path(folder, "batches.arrow")
-        with path.open("wb") as file:
-            write_batches(file, examples, gathered(run.told(examples)))
-        return run.over(BatchFile(str(path)))
+
+        def written() -> BatchFile:
+            with path.open("wb") as file, room_on_the_disk(path):
+                write_batches(file, examples, gathered(run.told(examples)))
+            return BatchFile(str(path))
+
+        return run.over(_read_whole(written, examples if again else None))
+
+
+def _read_whole(read: Callable[[], BatchFile], examples: Examples | None) -> BatchFile:
+    """Return batches; read a second time, where that can be, if an index 0 comes late."""
+    try:
+        return read()
+    except LateZero:
+        if examples is None:
+            raise
+        _count_from_zero(examples)
+        return read()
 
 
 def _once(run: "_Run", examples: Examples, again: bool) -> Trained:
