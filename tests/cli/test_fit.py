@@ -1,13 +1,16 @@
 """Fitting from files: the same model as from arrays, in a file that both sides read."""
 
+import gzip
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.commands import run, run_well
+from typer.testing import CliRunner
 
 from rosenblatt import Perceptron, rules
+from rosenblatt.cli.app import app
 from rosenblatt.cli.scoring import MOST_WORK
 from rosenblatt.data import read_all
 from rosenblatt.hypotheses import NAMES
@@ -159,3 +162,29 @@ def test_a_hypothesis_that_the_rule_cannot_give_is_refused(tmp_path, data, how, 
         f"--hypothesis {hypothesis} is read from the ledger, which --rule arow does not keep" in answer.stderr
     )
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("how", ["", "--out-of-core", "convert"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_from_where_indices_count_is_told_also_where_it_is_seen_late(tmp_path, how, first):
+    """In what is packed only the head is looked at."""
+    lines = "".join(f"{k % 2} 1:{k} 2:{-k}\n" for k in range(9000)) + f"1 {first}:5 3:1\n"
+    path = tmp_path / "a.svm.gz"
+    path.write_bytes(gzip.compress(lines.encode()))
+    if how == "convert":
+        command = f"convert {path} {tmp_path / 'a.arrow'}"
+    else:
+        command = f"fit {path} --passes 1 --no-cache {how}"
+    told = json.loads(run_well(f"{command} --json").stdout)
+    assert told["zero_based"] is (first == 0)
+    assert told["features"] == 4 - first
+    assert f"indices from {first}" in run_well(command).stdout
+    if how == "convert":
+        assert read_all(tmp_path / "a.arrow").X[9000].sum() == 6
+
+
+def test_an_index_that_comes_too_late_in_a_pipe_is_said_as_any_bad_line(tmp_path):
+    lines = "".join(f"{k % 2} 1:{k} 2:{-k}\n" for k in range(9000)) + "1 0:5\n"
+    answer = CliRunner().invoke(app, ["fit", "-"], input=lines)
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("-:9001:3: index 0 in '0:5'")

@@ -97,6 +97,29 @@ def test_standard_input(tmp_path, monkeypatch, piece, pack):
         read_all("-", format="libsvm")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "batches"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_binary_files_may_come_through_a_pipe(tmp_path, monkeypatch, kind, pack):
+    path = as_arrow(tmp_path) if kind == "arrow" else as_parquet(tmp_path)
+    expected = read_all(path, target="play")
+    if kind == "batches":
+        with (tmp_path / "b.arrow").open("wb") as file:
+            write_batches(file, open_examples(path, target="play"))
+        path = tmp_path / "b.arrow"
+    monkeypatch.setattr("sys.stdin", Stdin(pack(path.read_bytes()), 100))
+    found = read_all("-", target="play")
+    assert (dense(found) == dense(expected)).all()
+    assert found.y.tolist() == expected.y.tolist()
+
+
+@pytest.mark.parametrize("name", ["a", "a.csv"])
+def test_a_folder_of_files_of_a_named_format(tmp_path, name):
+    for folder in ("x", "y"):
+        as_csv(make(tmp_path / folder)).rename(tmp_path / f"{name}.{folder}")
+        (tmp_path / folder).rmdir()
+    assert read_all(tmp_path, format="csv").y.size == 8
+
+
 class Stalling(Pieces):
     """What arrives in one piece; whoever asks for more waits, at most until ``patience`` is over."""
 

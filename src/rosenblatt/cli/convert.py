@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import STANDARD_INPUT, note_oddities, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 
@@ -38,6 +38,7 @@ def convert(
 
     from rosenblatt.data import open_examples
     from rosenblatt.data.arrow_batches import write_batches
+    from rosenblatt.data.bad_input import LateZero
     from rosenblatt.data.gathering import gathered
     from rosenblatt.storage import replacing
 
@@ -54,7 +55,15 @@ def convert(
         hash_bits=hash_bits,
     )
     with replacing(out) as file:
-        told = write_batches(file, examples, gathered(examples))
+        try:
+            told = write_batches(file, examples, gathered(examples))
+        except LateZero:
+            if source == STANDARD_INPUT:
+                raise
+            file.seek(0)
+            file.truncate()
+            examples.zero_based = True  # type: ignore[attr-defined]
+            told = write_batches(file, examples, gathered(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,
@@ -73,6 +82,11 @@ def convert(
         print_json(report)
     else:
         print(
-            f"{out}: {report['rows']:,} rows, {report['features']:,} features, {report['classes']} classes, "
-            f"{report['bytes']:,} bytes"
+            f"{out}: {report['rows']:,} rows, {report['features']:,} features{_base(report['zero_based'])}, "
+            f"{report['classes']} classes, {report['bytes']:,} bytes"
         )
+
+
+def _base(zero_based: bool | None) -> str:
+    """Say from where indices were found to count."""
+    return "" if zero_based is None else f" (indices from {0 if zero_based else 1})"

@@ -30,7 +30,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     return [
         ("rows", f"{report['rows']:,}{test}{skipped}" + (", out of core" if "out_of_core" in report else "")),
-        ("features", f"{report['features']:,}"),
+        ("features", f"{report['features']:,}{_base(report)}"),
         ("classes", f"{len(counts)}: {shown}"),
         ("time", f"{seconds(spent['learn'])} learning{reading}"),
         *(
@@ -40,6 +40,11 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         ),
         *training_facts(report),
     ]
+
+
+def _base(report: dict[str, Any]) -> str:
+    """Say from where indices were found to count."""
+    return f", indices from {0 if report['zero_based'] else 1}" if "zero_based" in report else ""
 
 
 def training_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:

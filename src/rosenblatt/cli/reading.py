@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
+STANDARD_INPUT = "-"
 
 
 class Reading(NamedTuple):
@@ -54,6 +55,8 @@ class Rows(NamedTuple):
     def about(self) -> dict[str, Any]:
         """Describe the source as JSON can hold it."""
         told: dict[str, Any] = {"source": self.source, "rows": int(self.lines.size)}
+        if hasattr(self.schema, "zero_based"):
+            told["zero_based"] = self.schema.zero_based
         if self.skipped:
             told["skipped"] = self.skipped
         if self.unseen:
@@ -64,8 +67,15 @@ class Rows(NamedTuple):
 def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
     from rosenblatt.data import open_examples
+    from rosenblatt.data.bad_input import LateZero
 
-    return _all_of(open_examples(source, schema=schema, batch_rows=None, **reading.options()))
+    try:
+        return _all_of(open_examples(source, schema=schema, batch_rows=None, **reading.options()))
+    except LateZero:
+        if source == STANDARD_INPUT:
+            raise
+        options = reading._replace(zero_based=True).options()
+        return _all_of(open_examples(source, schema=schema, batch_rows=None, **options))
 
 
 def read_for(model: "Model", source: str, reading: Reading, sketch: "NameSketch | None" = None) -> Rows:

@@ -118,6 +118,7 @@ def fit_on_stream(
         report = {
             "source": examples.path,
             "rows": trained.rows,
+            **({"zero_based": trained.schema.zero_based} if hasattr(trained.schema, "zero_based") else {}),
             "out_of_core": True,
             "interrupted": trained.interrupted,
             "features": learner.n_features,

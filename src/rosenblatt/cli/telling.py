@@ -137,8 +137,11 @@ def _in_words(error: BaseException, command: str) -> str:
     """Say what happened: files speak for themselves, anything else is said by the command."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    if type(error).__name__ in ("BadInput", "BadModel", "FileNotFoundError"):
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"BadInput", "BadModel", "FileNotFoundError"}:
         return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"rosenblatt {command}: {error.strerror}"
     missing_extra = isinstance(error, ImportError) and "pip install" in str(error)
     if missing_extra or isinstance(error, Refused | ValueError | OSError):
         return f"rosenblatt {command}: {error}"

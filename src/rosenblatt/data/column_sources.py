@@ -18,6 +18,7 @@ from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.scanners.table_check import FRACTIONS, NOT_PLAIN, WHOLE, check_numbers
 from rosenblatt.data.scanning import Scanner, scanned
+from rosenblatt.data.standard_input import opened_binary
 from rosenblatt.data.unpacking import how_packed
 from rosenblatt.data.words import looks_like_text
 
@@ -143,7 +144,7 @@ class ParquetSource:
         from pyarrow import parquet
 
         self.path = path
-        with _checked(path), Path(path).open("rb") as file:
+        with _checked(path), opened_binary(path) as file:
             try:
                 self.names = list(parquet.ParquetFile(file).schema_arrow.names)
             except (pa.ArrowInvalid, OSError) as error:
@@ -155,7 +156,7 @@ class ParquetSource:
         import pyarrow as pa
         from pyarrow import parquet
 
-        with _checked(self.path), Path(self.path).open("rb") as file:
+        with _checked(self.path), opened_binary(self.path) as file:
             try:
                 batches = parquet.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=list(wanted))
                 yield from _numbered(self.path, batches, wanted)
@@ -172,7 +173,7 @@ class ArrowSource:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        with _checked(path), Path(path).open("rb") as file:
+        with _checked(path), opened_binary(path) as file:
             self.names = list(opened_arrow(path, file).schema.names)
         _check_names(path, self.names)
 
@@ -180,7 +181,7 @@ class ArrowSource:
         """Yield blocks of numbers and strings."""
         import pyarrow as pa
 
-        with _checked(self.path), Path(self.path).open("rb") as file:
+        with _checked(self.path), opened_binary(self.path) as file:
             try:
                 yield from _numbered(self.path, arrow_batches(opened_arrow(self.path, file)), wanted)
             except (pa.ArrowInvalid, OSError) as error:
@@ -263,7 +264,10 @@ class _checked:
     def __enter__(self) -> None:
         if Path(self._path).is_file():
             with Path(self._path).open("rb") as file:
-                packing = how_packed(file.read(8))
+                start = file.read(8)
+            if not start:
+                raise BadInput(self._path, None, "the file is empty: it holds no examples")
+            packing = how_packed(start)
             if packing:
                 raise BadInput(
                     self._path,

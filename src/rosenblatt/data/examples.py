@@ -77,7 +77,9 @@ class Examples(ABC):
             bad = self.skipped
             reason = "no examples in the file"
             if bad:
-                which = "its only line is bad" if len(bad) == 1 else f"all {len(bad)} lines are bad, the first"
+                which = (
+                    "its only line is bad" if len(bad) == 1 else f"all {len(bad)} lines are bad, the first"
+                )
                 reason = f"{which}: {bad[0]}"
             raise BadInput(self.path, None, reason)
 

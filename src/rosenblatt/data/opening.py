@@ -1,6 +1,7 @@
 """The door to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,10 +93,11 @@ def open_examples(
             raise BadInput(path, None, f"its target is 'class', not {target!r}: drop the target")
         return SampleExamples(path, known, batch_rows, skip_bad, scale)
     paths = paths_of(source)
-    format = format or find_format(paths[0])
-    if format == "folder of files":
+    found = find_format(paths[0]) if format is None or Path(paths[0]).is_dir() else format
+    if found == "folder of files":
         paths = [file for folder in paths for file in files_in(folder)]
-        format = find_format(paths[0])
+        found = find_format(paths[0]) if format is None else format
+    format = format or found
     asked = Wishes(
         path=path,
         paths=paths,

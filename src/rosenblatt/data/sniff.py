@@ -59,7 +59,7 @@ def _of_folder(path: str) -> str:
 
 def _by_magic(path: str) -> str | None:
     with opened(path) as (file, packing):
-        start = file.peek(8)[:8] if packing is None else b""
+        start = file.peek(8)[:8] if packing is None or path == STANDARD_INPUT else b""  # which comes unpacked
     return next((name for magic, name in BY_MAGIC.items() if start.startswith(magic)), None)
 
 
