@@ -106,8 +106,8 @@ class _FromHead(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._left:
+            self._source._passed = bool(self._source.head())  # of nothing there is nothing to lose
             self._left = memoryview(self._source._stream.read1(len(buffer)))
-            self._source._passed |= bool(self._left)
         n = min(len(buffer), len(self._left))
         buffer[:n] = self._left[:n]
         self._left = self._left[n:]
