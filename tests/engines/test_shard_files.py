@@ -32,6 +32,14 @@ def test_parts_of_any_size_and_form_are_one_shard(tmp_path_factory, cuts, sparse
     assert facts_of(found)._replace(sparse=False)[3:] == facts_of(whole)[3:]
 
 
+def test_what_is_known_of_a_shard_travels_with_it(tmp_path):
+    writer = Writer(tmp_path / "a")
+    writer.add(Shard([[3.0, 4.0]], [7]))
+    kept = writer.close()
+    assert opened(Kept.from_json(kept.to_json()), 0).reach is None
+    assert opened(Kept.from_json(kept._replace(reach=25.0).to_json()), 0).reach == 25.0
+
+
 def test_a_pass_may_write_to_its_arrays_but_never_to_the_files(tmp_path):
     writer = Writer(tmp_path / "a")
     writer.add(Shard([[1.0, 2.0]], [7]))

@@ -18,9 +18,21 @@ from tests.patience import SECONDS
 
 from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
-from rosenblatt.engines.recipes import fit_on
+from rosenblatt.engines.on_spark import _hold
+from rosenblatt.engines.recipes import beginning_of, fit_on
+from rosenblatt.engines.removal import removed
+from rosenblatt.engines.shard import facts_of
 from rosenblatt.engines.spark_engine import SparkEngine
-from rosenblatt.engines.spark_frames import BATCH, LIMIT, NO_LIMIT, in_batches, layout_of, row_bytes
+from rosenblatt.engines.spark_frames import (
+    ADAPTIVE,
+    BATCH,
+    LIMIT,
+    NO_LIMIT,
+    in_batches,
+    is_cached,
+    layout_of,
+    row_bytes,
+)
 
 if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     pytest.skip("no Java on this machine: Spark needs 17 or newer", allow_module_level=True)
@@ -234,6 +246,7 @@ def files_of(spark):
     A job that fails may leave a shard there, of a task that was still writing when the others were told to stop; it
     goes with its executor. So a test looks at what was not there before.
     """
+    removed()  # what earlier runs are done with
     return set(Path(spark.conf.get("spark.local.dir")).rglob("rosenblatt-*/*"))
 
 
@@ -252,6 +265,43 @@ def test_shards_that_vanish_are_made_again(spark, frame):
     assert seen[0] == 4
     same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
     assert files_of(spark) <= before
+
+
+class Counting(SparkEngine):
+    """Counts what it asks its shards for once they are made."""
+
+    asked = 0
+
+    def gather(self, ask, *sent):
+        self.asked += ask is not facts_of
+        return super().gather(ask, *sent)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "shards", "asked"),
+    [
+        (Perceptron(max_iter=1), None, 1),  # for its margins
+        (Perceptron(max_iter=3), None, 3),
+        (Perceptron(max_iter=1), 1, 3),  # alone it goes on from where it was, and tells of more
+        (LogisticRegression(max_iter=1, eta=0.1), None, 0),
+        (LogisticRegression(max_iter=1), None, 1),  # its step depends on rows that a shard does not see
+        (Perceptron(max_iter=1, class_weight="balanced"), None, 2),  # as do its weights
+    ],
+    ids=str,
+)
+def test_small_shards_make_their_first_pass_as_they_are_made(spark, frame, estimator, shards, asked):
+    X, y = noisy()
+    estimator, begin, engine = clone(estimator), beginning_of(estimator), Counting(spark.sparkContext)
+    try:
+        _hold(engine, frame, "array", "label", None, shards, None, begin=begin)
+        here = fit_on(engine, estimator, begin=begin)
+    finally:
+        engine.release()
+    assert engine.asked == asked
+    there = fit_local(clone(estimator), X, y, shards=shards or 4)
+    same_learner(here.learner_, there.learner_)
+    assert np.array_equal(here.mixing_.mistakes, there.mixing_.mistakes)
+    assert all(epoch.seconds > 0.0 for epoch in here.mixing_.epochs)
 
 
 def test_an_interrupted_run_leaves_nothing_behind(spark, frame):
@@ -287,7 +337,10 @@ def test_the_session_is_set_as_before(spark, frame):
     own = spark.conf.get(LIMIT)
     with in_batches(spark, 7, limited=False):
         assert spark.conf.get(LIMIT) == str(NO_LIMIT)
-    assert [spark.conf.get(name, None) for name in (BATCH, LIMIT)] == [None, None]
+    assert [spark.conf.get(name, None) for name in (BATCH, LIMIT, ADAPTIVE)] == [None, None, None]
+    with in_batches(spark, 7, adaptive=False):
+        assert spark.conf.get(ADAPTIVE) == "false"
+    assert spark.conf.get(ADAPTIVE) == "true"
     assert spark.conf.get(LIMIT) == own
     spark.conf.set(LIMIT, "1m")  # by hand
     with in_batches(spark, 7, limited=False):
@@ -303,6 +356,7 @@ def test_the_length_of_rows_is_known_of_columns_and_of_what_is_cached(frame):
     assert found > 5 * 8
     assert row_bytes(frame.select("vector", "label"), vectors) == found
     uncached = frame.sparkSession.createDataFrame(frame.rdd, frame.schema)
+    assert [is_cached(each) for each in (frame, frame.select("vector"), uncached)] == [True, False, False]
     assert row_bytes(uncached, vectors) is None
     assert row_bytes(frame.join(uncached, "label"), vectors) is None
 

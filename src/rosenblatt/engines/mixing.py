@@ -14,6 +14,7 @@ the new clock ``T``; so ``μ_s Δ_s`` and ``a_s − n_s Δ_s`` are all that a sh
 learner's, bit for bit.
 """
 
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -101,10 +102,12 @@ class PassLearner(Learner):
     def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits; those of the first epoch tell how far examples reach."""
         if not self.totals["reach"][0]:
-            seen = None  # all of them, unless visits have weights
+            seen, reach = None, shard.reach  # of all of them, unless visits have weights
             if visits.weight.size:
                 seen = np.bincount(visits.order.astype(np.intp), minlength=labels.size).astype(np.float64)
-            self.reach_to(reach_of(shard.X, seen))
+            if reach is None or seen is not None or not math.isfinite(reach):
+                reach = reach_of(shard.X, seen)
+            self.reach_to(reach)
         return self._pass(rows_of(shard.X), self._truth(labels), visits)
 
     def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:

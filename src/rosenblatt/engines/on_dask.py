@@ -7,7 +7,7 @@ from typing import Any
 from rosenblatt.engines import dask_blocks
 from rosenblatt.engines.dask_engine import DaskEngine
 from rosenblatt.engines.encoding import fit_encoder, is_encoder, is_pipeline
-from rosenblatt.engines.recipes import fit_on, maker_for
+from rosenblatt.engines.recipes import check_estimator, fit_on
 from rosenblatt.engines.scoring import Evaluation, evaluate_on
 from rosenblatt.engines.training import Tell
 
@@ -48,7 +48,7 @@ def fit_dask(
     if is_encoder(estimator):
         parts = dask_blocks.frames(X)
         return fit_encoder(estimator, lambda ask, sent: _asked(client, ask, parts, sent))
-    maker_for(estimator)
+    check_estimator(estimator)
     blocks = dask_blocks.blocks_of(X, y)
     engine = DaskEngine(client)
     try:
@@ -91,7 +91,7 @@ def _fit_pipeline(
     *before, (_, last) = pipeline.steps
     if len(before) != 1 or not is_encoder(before[0][1]):
         raise TypeError("a pipeline on an engine is Attributes and then one estimator")
-    maker_for(last)
+    check_estimator(last)
     frame, y = dask_blocks.without_target(X, y)
     encoder = fit_dask(before[0][1], frame, client=client)
     blocks = transform_dask(encoder, frame)

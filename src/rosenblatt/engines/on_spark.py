@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
-from rosenblatt.engines.recipes import fit_on, maker_for
+from rosenblatt.engines.recipes import Mixed, beginning_of, fit_on
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, reach_of
 from rosenblatt.engines.shard_files import Writer
@@ -23,6 +23,7 @@ from rosenblatt.engines.spark_frames import (
     check_names,
     in_arrow,
     in_batches,
+    is_cached,
     label_column,
     layout_of,
     row_bytes,
@@ -68,7 +69,7 @@ def fit_spark(
         return _fit_encoder(estimator, frame, [name for name in frame.columns if name != label])
     if is_pipeline(estimator):
         (_, encoder), (_, last) = _two_steps(estimator)
-    maker_for(last)
+    begin = beginning_of(last, mixing)
     engine = SparkEngine(context_of(frame))
     try:
         if encoder is not None:
@@ -80,8 +81,9 @@ def fit_spark(
             columns = [columns] if isinstance(columns, str) else columns
             check_names(frame, [*columns, label, weight])
             _fit_encoder(encoder, frame, list(columns))
-        names = _hold(engine, frame, features, label, weight, shards, encoder)
-        fit_on(engine, last, mixing=mixing, checkpoint=checkpoint, tell=tell, names=names)
+        first = begin if isinstance(begin, Mixed) and checkpoint is None else None
+        names = _hold(engine, frame, features, label, weight, shards, encoder, begin=first)
+        fit_on(engine, last, checkpoint=checkpoint, tell=tell, names=names, begin=begin)
     finally:
         engine.release()
     return estimator
@@ -183,8 +185,12 @@ def _hold(
     shards: int | None,
     encoder: Any,
     known: list[str] | None = None,
+    begin: Mixed | None = None,
 ) -> list[str] | None:
-    """Turn every partition into a shard; return the names of the features, where they have some."""
+    """Turn every partition into a shard; return the names of the features, where they have some.
+
+    ``begin`` where the first pass will be asked for as it says: small shards then make it at once.
+    """
     if shards is not None and shards < 1:
         raise ValueError(f"shards must be 1 or more, got {shards}")
     layout, rows, length = None, FEW_ROWS, None
@@ -199,6 +205,7 @@ def _hold(
     wanted.append(label_column(frame, label))
     if weight is not None:
         wanted.append(weight_column(frame, weight))
+    adaptive = not is_cached(frame)
     frame = (frame if layout is None else layout.opened_up(frame)).selectExpr(*wanted)
     run = engine.run
     if shards is not None:
@@ -226,7 +233,7 @@ def _hold(
                     seen += batch.num_rows
             seen = 0  # what is said now is said of the whole partition
             one_kind = len(reach) == 1
-            found = told(writer, at, max(reach.values()) if one_kind else None)
+            found = told(writer, at, max(reach.values()) if one_kind else None, begin)
         except ValueError as error:
             writer.discard()
             place = f"partition {at}, after {seen} rows" if seen else f"partition {at}"
@@ -234,12 +241,12 @@ def _hold(
         except BaseException:
             writer.discard()
             raise
-        kinds = [("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string())]
+        kinds = [("at", pa.int32()), ("shard", pa.string()), ("facts", pa.string()), ("first", pa.binary())]
         set_aside()
         yield pa.RecordBatch.from_pydict(found, pa.schema(kinds))
 
     def shards_of_rows() -> Any:
-        with in_batches(frame.sparkSession, rows, limited=length is None):
+        with in_batches(frame.sparkSession, rows, length is None, adaptive):
             return in_arrow(frame, make, told_schema()).rdd
 
     engine.hold_rows(shards_of_rows)

@@ -1,7 +1,8 @@
 """From an estimator to the learner behind it and back. Engines know estimators by name and by their parameters only."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,41 @@ from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 
 
+class Mixed(NamedTuple):
+    """How training by mixing begins: what an estimator says, but no estimator, whose module workers need not load."""
+
+    rule: Any
+    multi_class: str
+    fit_intercept: bool
+    seed: int
+    plan: Plan
+    by_reach: bool = False  # whether the rule steps by 4/R², R² the largest ‖x‖² of all rows
+
+    def learner(self, facts: Facts) -> Learner:
+        """Return the learner for shards that say this of themselves."""
+        rule = self.rule
+        if self.by_reach:
+            reach = facts.reach + self.fit_intercept
+            rule = rule._replace(eta=4.0 / reach if reach > 0.0 else 4.0)
+        return Learner(
+            rule,
+            multi_class=self.multi_class,
+            fit_intercept=self.fit_intercept,
+            keep_ledger=False,
+            seed=self.seed,
+        )
+
+
+class Summed(NamedTuple):
+    """How a learner begins that adds examples up."""
+
+    new: Callable[[], Any]
+
+    def learner(self, facts: Facts) -> Any:
+        """Return the learner, whatever the shards say."""
+        return self.new()
+
+
 def fit_on(
     engine: Engine,
     estimator: Any,
@@ -22,26 +58,19 @@ def fit_on(
     checkpoint: Any = None,
     tell: Tell | None = None,
     names: list[str] | None = None,
+    begin: "Mixed | Summed | None" = None,
 ) -> Any:
     """Fit an estimator on the shards that an engine holds; it is then what its ``fit`` would have made of it.
 
-    A model trained by mixing also has ``mixing_``, the record of the run.
+    A model trained by mixing also has ``mixing_``, the record of the run. ``begin`` where its beginning is known: it
+    holds a seed that may have been drawn.
     """
-    make = maker_for(estimator)
+    begin = begin or beginning_of(estimator, mixing)
     facts, shard_rows = look_over(engine)
-    learner = make(estimator, facts)
+    learner: Any = begin.learner(facts)
     vars(estimator).pop("mixing_", None)
-    if isinstance(learner, Learner):
-        plan = Plan(
-            estimator.max_iter,
-            bool(estimator.shuffle),
-            mixing,
-            getattr(estimator, "class_weight", None),
-            getattr(estimator, "hypothesis", "averaged"),
-            checkpoint,
-            tell,
-            stock=hasattr(estimator, "hypothesis"),  # a logistic regression tells of no margin or bound
-        )
+    if isinstance(begin, Mixed):
+        plan = begin.plan._replace(checkpoint=checkpoint, tell=tell)
         learner, estimator.mixing_ = train_by_mixing(engine, learner, facts, shard_rows, plan)
         estimator.n_iter_ = len(estimator.mixing_.epochs)
     else:
@@ -57,41 +86,54 @@ def fit_on(
     return estimator
 
 
-def maker_for(estimator: Any) -> Callable[[Any, Facts], Any]:
-    """Return the function that makes the learner of an estimator, or say which estimators there are."""
+def beginning_of(estimator: Any, mixing: str = "uniform") -> Mixed | Summed:
+    """Return how training begins; a seed is drawn where the estimator names none."""
+    check_estimator(estimator)
+    return _BEGINNINGS[type(estimator).__name__](estimator, mixing)
+
+
+def check_estimator(estimator: Any) -> None:
+    """Say which estimators an engine fits, where this is none of them."""
     name = type(estimator).__name__
-    if name not in _MAKERS:
-        raise TypeError(f"an engine fits {', '.join(_MAKERS)} (and Attributes before them), got {name}")
+    if name not in _BEGINNINGS:
+        raise TypeError(f"an engine fits {', '.join(_BEGINNINGS)} (and Attributes before them), got {name}")
     if getattr(estimator, "warm_start", False) and hasattr(estimator, "learner_"):
         raise ValueError("warm_start=True: an engine starts anew; fit a clone, or set warm_start=False")
-    return _MAKERS[name]
 
 
-def _perceptron(estimator: Any, facts: Facts) -> Learner:
-    return Learner(
+def _perceptron(estimator: Any, mixing: str) -> Mixed:
+    return Mixed(
         rules.resolve(estimator.rule, estimator.eta),
-        multi_class=estimator.multi_class,
-        fit_intercept=estimator.fit_intercept,
-        keep_ledger=False,
-        seed=_seed(estimator.random_state),
+        estimator.multi_class,
+        bool(estimator.fit_intercept),
+        _seed(estimator.random_state),
+        _plan(estimator, mixing),
     )
 
 
-def _logistic(estimator: Any, facts: Facts) -> Learner:
+def _logistic(estimator: Any, mixing: str) -> Mixed:
     if estimator.solver != "online":
         raise ValueError(
             f"solver={estimator.solver!r} needs all examples at once: solver='online' can be mixed"
         )
-    eta = estimator.eta
-    if eta is None:
-        reach = facts.reach + bool(estimator.fit_intercept)
-        eta = 4.0 / reach if reach > 0.0 else 4.0
-    return Learner(
-        rules.Logistic(eta, estimator.lam),
-        multi_class="ovr",
-        fit_intercept=estimator.fit_intercept,
-        keep_ledger=False,
-        seed=_seed(estimator.random_state),
+    return Mixed(
+        rules.Logistic(4.0 if estimator.eta is None else estimator.eta, estimator.lam),
+        "ovr",
+        bool(estimator.fit_intercept),
+        _seed(estimator.random_state),
+        _plan(estimator, mixing),
+        by_reach=estimator.eta is None,
+    )
+
+
+def _plan(estimator: Any, mixing: str) -> Plan:
+    return Plan(
+        estimator.max_iter,
+        bool(estimator.shuffle),
+        mixing,
+        getattr(estimator, "class_weight", None),
+        getattr(estimator, "hypothesis", "averaged"),
+        stock=hasattr(estimator, "hypothesis"),  # a logistic regression tells of no margin or bound
     )
 
 
@@ -102,9 +144,11 @@ def _seed(random_state: Any) -> int:
     return int(drawn(np.iinfo(np.int32).max))
 
 
-_MAKERS: dict[str, Callable[[Any, Facts], Any]] = {
+_BEGINNINGS: dict[str, Callable[[Any, str], Mixed | Summed]] = {
     "Perceptron": _perceptron,
     "LogisticRegression": _logistic,
-    "ClosestCentroid": lambda estimator, facts: Centroids(),
-    "NaiveBayes": lambda estimator, facts: BinaryBayes(estimator.smoothing, estimator.binarize),
+    "ClosestCentroid": lambda estimator, mixing: Summed(Centroids),
+    "NaiveBayes": lambda estimator, mixing: Summed(
+        partial(BinaryBayes, estimator.smoothing, estimator.binarize)
+    ),
 }

@@ -12,7 +12,7 @@ from rosenblatt.engines.record import mixing_bound
 from rosenblatt.engines.shard import Shard
 from rosenblatt.learner import Learner, Standing
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.standing import told_right
+from rosenblatt.learner.standing import SCORES_AT_ONCE, told_right
 from rosenblatt.proofs.bounds import signed_margins
 
 
@@ -95,11 +95,16 @@ def _measure(
     if not shard.y.size:
         return None
     labels = np.searchsorted(classes, shard.y)
+    names, rows = list(every), next(iter(every.values())).shape[0]
+    at_once = max(1, SCORES_AT_ONCE // (rows * labels.size))  # the rows are read once for all of these
     found = {}
-    for name, weights in every.items():
+    for first in range(0, len(names), at_once):
+        group = names[first : first + at_once]
+        weights = np.concatenate([every[name] for name in group])
         scores = linear_scores(shard.X, weights[:, : 1 + shard.X.shape[1]])
-        margins = signed_margins(scores, labels, joint).min(axis=0)
-        found[name] = _Measured(margins, int(told_right(scores, labels).sum()), labels.size)
+        for name, own in zip(group, np.split(scores, len(group), axis=1), strict=True):
+            margins = signed_margins(own, labels, joint).min(axis=0)
+            found[name] = _Measured(margins, int(told_right(own, labels).sum()), labels.size)
     return found
 
 

@@ -62,13 +62,22 @@ class Shard:
         if self.weight is not None and (self.weight == 0.0).any():
             kept = self.weight > 0.0
             self.X, self.y, self.weight = self.X[kept], self.y[kept], self.weight[kept]
+        self.reach: float | None = None  # where it is known already
         self._ready: Any = None
 
     @classmethod
-    def trusted(cls, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None, index: int) -> "Shard":
+    def trusted(
+        cls,
+        X: Any,
+        y: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        index: int,
+        reach: float | None = None,
+    ) -> "Shard":
         """Make a shard of arrays that were checked as part of another."""
         shard = cls.__new__(cls)
         shard.X, shard.y, shard.weight, shard.index, shard._ready = X, y, weight, index, None
+        shard.reach = reach
         return shard
 
     def visits(self, setup: Setup, epoch: int) -> tuple[NDArray[np.int64], Visits]:

@@ -25,6 +25,7 @@ class Kept(NamedTuple):
     folder: str
     shape: tuple[int, int]
     types: dict[str, str]  # X, or data, indices and indptr; y; weight where rows have some
+    reach: float | None = None  # the largest ‖x‖², where somebody has looked
 
     def to_json(self) -> str:
         """Write it for :meth:`from_json`."""
@@ -33,8 +34,8 @@ class Kept(NamedTuple):
     @classmethod
     def from_json(cls, text: str) -> "Kept":
         """Read what :meth:`to_json` wrote."""
-        folder, (rows, features), types = json.loads(text)
-        return cls(folder, (rows, features), types)
+        folder, (rows, features), types, reach = json.loads(text)
+        return cls(folder, (rows, features), types, reach)
 
 
 class Writer:
@@ -128,12 +129,12 @@ def opened(kept: Kept, index: int) -> Shard | None:
     y, weight = arrays.get("y", np.empty(0)), arrays.get("weight")
     if "indptr" not in arrays:
         X = arrays.get("X", np.empty(0))
-        return Shard.trusted(X.reshape(shape), y, weight, index)
+        return Shard.trusted(X.reshape(shape), y, weight, index, kept.reach)
     from scipy.sparse import csr_array
 
     rows = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     rows.has_canonical_format = True  # parts are checked before they are written
-    return Shard.trusted(rows, y, weight, index)
+    return Shard.trusted(rows, y, weight, index, kept.reach)
 
 
 def _mapped(folder: Path, name: str, kind: str) -> NDArray[Any]:

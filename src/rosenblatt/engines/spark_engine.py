@@ -14,14 +14,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
+from rosenblatt.engines.foretold import Foretold, came_true, foretell
+from rosenblatt.engines.mixing import one_pass
 from rosenblatt.engines.protocol import FAN, up_the_tree
+from rosenblatt.engines.recipes import Mixed
+from rosenblatt.engines.removal import remove_behind
 from rosenblatt.engines.shard import Facts, Shard, facts_of
 from rosenblatt.engines.shard_files import Kept, Writer, opened
 from rosenblatt.engines.spark_errors import plain_errors
@@ -29,6 +32,7 @@ from rosenblatt.engines.spark_workers import acknowledge, set_aside
 
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the answer of a task that does not find its shard
+SHARDS = "rosenblatt.shards"  # the property that tells a task how many there are
 SMALL = 1 << 18  # bytes that travel with every task rather than as a broadcast, which costs a round trip
 
 
@@ -44,6 +48,7 @@ class SparkEngine:
         self._anew: Callable[[], Any] | None = None  # the same from its lineage, made again by every job
         self._count = 0
         self._facts: list[Facts] | None = None  # where they came with the shards
+        self._foretold: list[Foretold | None] = []  # as did first passes
         self._folders: set[str] = set()  # that the run has on executors
         self._unsure = False  # whether there may be others
 
@@ -60,10 +65,15 @@ class SparkEngine:
     def hold_rows(self, rows: Callable[[], Any]) -> None:
         """Make the shards that an RDD of :func:`told` rows writes, at once; what they say of themselves comes along."""
         self._keep(rows)
-        with self._sending(()):
-            every = {row["at"]: row for row in self._shards.collect()}
+        self._context.setLocalProperty(SHARDS, str(self._count))
+        try:
+            with self._sending(()):
+                every = {row["at"]: row for row in self._shards.collect()}
+        finally:
+            self._context.setLocalProperty(SHARDS, None)
         nothing = facts_of(_without_rows(0))
         self._facts = [_facts(every[at]) if at in every else nothing for at in range(self._count)]
+        self._foretold = [_foretold(every.get(at)) for at in range(self._count)]
         self._folders = {str(Path(Kept.from_json(row["shard"]).folder).parent) for row in every.values()}
 
     def gather(self, ask: Callable[..., T], *sent: Any) -> list[T]:
@@ -91,6 +101,10 @@ class SparkEngine:
 
     def reduce(self, ask: Callable[..., T], sent: Any, join: Callable[[list[T]], T]) -> T:
         """Ask every shard, and join the answers on the executors, up a tree; the last join is the driver's."""
+        if ask is one_pass and came_true(self._foretold, sent):
+            foretold: list[Any] = [each.outcome for each in self._foretold if each is not None]
+            outcome: T = up_the_tree(foretold, join)
+            return outcome
         if self._count <= FAN:
             return up_the_tree(self.gather(ask, sent), join)
         with self._sending((sent,)) as common:
@@ -105,19 +119,20 @@ class SparkEngine:
         return up_the_tree(found, join)
 
     def release(self) -> None:
-        """Let go of the shards and remove their files."""
+        """Let go of the shards; their files are removed while others go on (``removal.removed`` waits for it)."""
         if (
             self._shards is None or self._context._jsc is None
         ):  # none, or Spark has stopped and removed its folders
             return
         here = [folder for folder in self._folders if Path(folder).exists()]
-        _remove_folders(here)
+        remove_behind(here)
         if self._unsure or len(here) < len(self._folders):
             run, wide = self.run, max(self._count, self._context.defaultParallelism)
             with contextlib.suppress(Exception):  # what is then left goes with the executors' own folders
                 self._context.parallelize(range(wide), wide).foreach(lambda _: _remove(run))
         self._shards.unpersist()
         self._shards = self._anew = self._facts = None
+        self._foretold = []
         self._folders, self._unsure = set(), False
 
     def _keep(self, shards: Callable[[], Any]) -> None:
@@ -164,22 +179,37 @@ def kept(shard: Any, run: str, at: int) -> Any:
         raise
 
 
-def told(writer: Writer, at: int, reach: float | None) -> dict[str, list[Any]]:
-    """Return the row that tells where a written shard lies, and what it says about itself."""
+def told(writer: Writer, at: int, reach: float | None, begin: Mixed | None = None) -> dict[str, list[Any]]:
+    """Return the row that tells where a written shard lies, what it says about itself, and its first pass if need be.
+
+    Of one shard, and of so many that answers are joined on the executors, no first pass is made: nobody would ask here.
+    """
+    from pyspark import TaskContext
+    from pyspark.serializers import CPickleSerializer
+
     found = writer.close()
     shard = opened(found, at)
     assert shard is not None
-    facts = facts_of(shard, reach)._asdict()
-    kind = facts["classes"].dtype.str
-    facts |= {"classes": [kind, facts["classes"].tolist()], "counts": facts["counts"].tolist()}
-    return {"at": [at], "shard": [found.to_json()], "facts": [json.dumps(facts)]}
+    facts = facts_of(shard, reach)
+    shard.reach = facts.reach
+    count = int(TaskContext.get().getLocalProperty(SHARDS) or 0)
+    first = foretell(shard, facts, begin) if begin is not None and 1 < count <= FAN else None
+    said = facts._asdict()
+    kind = facts.classes.dtype.str
+    said |= {"classes": [kind, facts.classes.tolist()], "counts": facts.counts.tolist()}
+    return {
+        "at": [at],
+        "shard": [found._replace(reach=facts.reach).to_json()],
+        "facts": [json.dumps(said)],
+        "first": [None if first is None else CPickleSerializer().dumps(first)],
+    }
 
 
 def told_schema() -> Any:
     """Return the type of what :func:`told` says; built here, since Spark takes milliseconds to read it from text."""
-    from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+    from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
-    kinds = {"at": IntegerType(), "shard": StringType(), "facts": StringType()}
+    kinds = {"at": IntegerType(), "shard": StringType(), "facts": StringType(), "first": BinaryType()}
     return StructType([StructField(name, kind) for name, kind in kinds.items()])
 
 
@@ -188,6 +218,15 @@ def _facts(row: Any) -> Facts:
     kind, classes = facts["classes"]
     facts |= {"classes": np.array(classes, kind), "counts": np.array(facts["counts"], np.int64)}
     return Facts(**facts)
+
+
+def _foretold(row: Any) -> Foretold | None:
+    from pyspark.serializers import CPickleSerializer
+
+    if row is None or row["first"] is None:
+        return None
+    found: Foretold = CPickleSerializer().loads(bytes(row["first"]))
+    return found
 
 
 def folder_for(run: str, at: int) -> Path:
@@ -201,16 +240,8 @@ def _roots() -> list[str]:
 
 
 def _remove(run: str) -> None:
-    _remove_folders([str(Path(root, run)) for root in _roots()])
-
-
-def _remove_folders(folders: list[str]) -> None:
-    """Remove folders of shards, several shards at a time: to give back their memory keeps a core busy."""
-    shards = [shard for folder in folders for shard in Path(folder).glob("*")]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda path: shutil.rmtree(path, ignore_errors=True), [*shards]))
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+    for root in _roots():
+        shutil.rmtree(Path(root, run), ignore_errors=True)
 
 
 def _answering(

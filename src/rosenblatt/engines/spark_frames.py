@@ -15,6 +15,7 @@ PARTS = "__parts"  # a vector as the struct that it is kept as
 SIZES = "__sizes"  # of sparse vectors; of dense ones there is none
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+ADAPTIVE = "spark.sql.adaptive.enabled"
 NO_LIMIT = 2**31 - 1  # Spark then does not add up what a batch holds after every row, a sixth of its work
 BATCH_BYTES = 1 << 20  # of a batch: ten times that no longer fits the caches, and takes a quarter longer
 MOST_ROWS = 10_000  # of a batch, as Spark has it
@@ -167,18 +168,27 @@ def row_bytes(frame: Any, layout: Layout) -> float | None:
     return None
 
 
+def is_cached(frame: Any) -> bool:
+    """Whether Spark has cached just this frame, and not only what it is computed from."""
+    kept = frame.storageLevel
+    return bool(kept.useMemory or kept.useDisk)
+
+
 @contextmanager
-def in_batches(session: Any, rows: int, limited: bool = True) -> Iterator[None]:
+def in_batches(session: Any, rows: int, limited: bool = True, adaptive: bool = True) -> Iterator[None]:
     """Let Spark hand over no more rows at a time in what is planned meanwhile; not limited: whatever they take.
 
-    Settings of the session are put back as they were; bytes that somebody has limited by hand stay limited.
+    Not adaptive: it need not prepare to plan anew on the way, which takes milliseconds and is of no use where nothing
+    is shuffled. Settings of the session are put back as they were; bytes limited by hand stay limited.
     """
     with _SETTING:
-        before = {name: session.conf.get(name, None) for name in (BATCH, LIMIT)}
+        before = {name: session.conf.get(name, None) for name in (BATCH, LIMIT, ADAPTIVE)}
         most = int(before[BATCH] or 0)
         session.conf.set(BATCH, str(min(rows, most) if most > 0 else rows))
         if not limited and before[LIMIT] is None:
             session.conf.set(LIMIT, str(NO_LIMIT))
+        if not adaptive:
+            session.conf.set(ADAPTIVE, "false")
         try:
             yield
         finally:

@@ -1,11 +1,18 @@
 """What Arrow hands over, as matrices, labels and weights: without Spark, and without copies where that can be."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engines.spark_frames import PLACES, SIZES, VALUES, Layout
+
+
+class _Lists(NamedTuple):
+    """Lists of numbers as Arrow keeps them."""
+
+    starts: NDArray[np.int64]  # where each begins, and where the last ends
+    numbers: NDArray[np.float64]
 
 
 def matrix_of(rows: Any, layout: Layout) -> Any:
@@ -17,16 +24,16 @@ def matrix_of(rows: Any, layout: Layout) -> Any:
     if values.null_count:
         row = values.is_null().to_pylist().index(True)
         raise ValueError(f"column {layout.columns[0]!r} has no value in row {row}: drop the row")
-    if values.flatten().null_count:
-        row = (
-            int(np.searchsorted(_starts(values), values.flatten().is_null().index(True).as_py(), "right")) - 1
-        )
+    flat = values.flatten()
+    if flat.null_count:
+        row = int(np.searchsorted(_starts(values), flat.is_null().index(True).as_py(), "right")) - 1
         raise ValueError(f"column {layout.columns[0]!r} has a missing value in row {row}: fill it in")
+    lists = _Lists(_starts(values), _numbers(flat, layout.columns[0]))
     if layout.kind == "vector":
-        return _vectors(values, rows, layout.columns[0])
+        return _vectors(lists, rows, layout.columns[0])
     if layout.kind == "array":
-        return _arrays(values, layout.columns[0])
-    return _maps(values, _whole(rows, PLACES), layout)
+        return _arrays(lists, layout.columns[0])
+    return _maps(lists, _whole(rows, PLACES), layout)
 
 
 def labels_of(rows: Any, name: str) -> NDArray[Any]:
@@ -72,21 +79,20 @@ def _starts(lists: Any) -> NDArray[np.int64]:
     return np.asarray(starts - starts[0])
 
 
-def _arrays(values: Any, name: str) -> NDArray[np.float64]:
-    lengths = np.diff(_starts(values))
+def _arrays(lists: _Lists, name: str) -> NDArray[np.float64]:
+    lengths = np.diff(lists.starts)
     if lengths.size and (lengths != lengths[0]).any():
         row = int(np.flatnonzero(lengths != lengths[0])[0])
         raise ValueError(f"column {name!r}: row {row} has {lengths[row]} values, the first has {lengths[0]}")
-    numbers = _numbers(values.flatten(), name)
-    return numbers.reshape(len(values), -1) if numbers.size else np.empty((len(values), 0))
+    return lists.numbers.reshape(lengths.size, -1) if lists.numbers.size else np.empty((lengths.size, 0))
 
 
-def _vectors(values: Any, rows: Any, name: str) -> Any:
+def _vectors(lists: _Lists, rows: Any, name: str) -> Any:
     """Read vectors of pyspark.ml: dense ones have values, sparse ones places and a size too."""
     sizes = _whole(rows, SIZES)
     if sizes.null_count == len(sizes):
-        return _arrays(values, name)
-    starts = _starts(values)
+        return _arrays(lists, name)
+    starts = lists.starts
     places = np.asarray(_whole(rows, PLACES).flatten())  # of sparse ones
     width = int(np.asarray(sizes.drop_null()).max())
     if sizes.null_count:
@@ -94,11 +100,11 @@ def _vectors(values: Any, rows: Any, name: str) -> Any:
         own, places = places, np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)  # as in dense ones
         places[np.repeat(sparse, lengths)] = own
         width = max(width, int(lengths[~sparse].max()))
-    return _csr(_numbers(values.flatten(), name), places, starts, width)
+    return _csr(lists.numbers, places, starts, width)
 
 
-def _maps(values: Any, keys: Any, layout: Layout) -> Any:
-    numbers, starts, flat = _numbers(values.flatten(), layout.columns[0]), _starts(values), keys.flatten()
+def _maps(lists: _Lists, keys: Any, layout: Layout) -> Any:
+    starts, numbers, flat = lists.starts, lists.numbers, keys.flatten()
     if layout.keys is None:
         places = np.asarray(flat).astype(np.int64)
         if places.size and places.min() < 0:

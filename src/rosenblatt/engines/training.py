@@ -67,17 +67,7 @@ def train_by_mixing(
     the one from the checkpoint.
     """
     plan.check()
-    setup = Setup(
-        learner.rule,
-        learner.multi_class,
-        bool(learner.unit),
-        learner.seed,
-        plan.shuffle,
-        facts.classes,
-        facts.n_features,
-        facts.dtype,
-        _class_weight(plan.class_weight, facts),
-    )
+    setup = setup_of(learner, facts, plan)
     shape_for(learner, setup)
     shards = sum(rows > 0 for rows in shard_rows)
     epochs: list[MixedEpoch] = []
@@ -102,6 +92,21 @@ def train_by_mixing(
     return learner, MixingRecord(engine.name, plan.mixing, shard_rows, tuple(epochs), bound)
 
 
+def setup_of(learner: Learner, facts: Facts, plan: Plan) -> Setup:
+    """Return what every pass agrees on, given what the shards say of themselves."""
+    return Setup(
+        learner.rule,
+        learner.multi_class,
+        bool(learner.unit),
+        learner.seed,
+        plan.shuffle,
+        facts.classes,
+        facts.n_features,
+        facts.dtype,
+        _class_weight(plan.class_weight, facts),
+    )
+
+
 def add_up(engine: Engine, learner: ClassSums) -> None:
     """Let every shard add its examples, once, and merge the sums: the model of all examples."""
     merged = engine.reduce(_summed, learner, _merged)
@@ -122,7 +127,9 @@ def _epoch(engine: Engine, learner: Learner, setup: Setup, plan: Plan, shards: i
         done.mistakes,
         done.updates,
         mixed_corrections(outcome.told, plan.mixing),
-        time.perf_counter() - began,
+        max(
+            [time.perf_counter() - began, *(told.seconds for told in outcome.told)]
+        ),  # made beforehand, at times
         start.nbytes * shards,
         sum(told.nbytes for told in outcome.told),
         outcome.told,
