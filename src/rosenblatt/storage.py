@@ -85,7 +85,7 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dic
     """Write a header and arrays to a safetensors file, all or nothing."""
     from safetensors.numpy import save
 
-    contiguous = {name: np.array(array, order="C") for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     content = save(contiguous, metadata={FORMAT: json.dumps(header, allow_nan=False)})
     with replacing(path) as file:
         file.write(content)

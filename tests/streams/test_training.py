@@ -240,8 +240,13 @@ def test_memory_that_does_not_suffice_is_said(tmp_path):
     assert not cache.cache_folder().exists()  # it is said before anything is read
     wide = tmp_path / "wide.svm"
     wide.write_text("1 1:1\n0 9000000:1\n")
-    with pytest.raises(ValueError, match="9,000,000 features need about 519 MB"):
+    with pytest.raises(ValueError, match="9,000,000 features need about 656 MB"):
         train_on_stream(Learner(keep_ledger=False), open_examples(wide), wide, memory=300 << 20)
+    wide.write_text("1 1:1\n0 900000:1\n2 1:2\n3 1:4\n")
+    with pytest.raises(
+        ValueError, match="900,000 features need about 464 MB"
+    ):  # by the first batch, of all classes
+        train_on_stream(Learner(keep_ledger=False), open_examples(wide), wide, memory=400 << 20, passes=2)
 
 
 @pytest.mark.parametrize("passes", [1, 3])

@@ -193,8 +193,9 @@ class _Run:
                 learner.epochs = list(epochs)
                 clean = epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all())
                 learner.converged = clean
-                last = number == self.passes or clean
-                whole = learner if last else copy.deepcopy(learner)
+                whole = learner  # and the copy before it is gone, when the next is made
+                if number < self.passes and not clean:
+                    whole = copy.deepcopy(learner)
                 self.tell(Pass(number, rows, epoch.mistakes, True, rows))
                 if clean:
                     break
@@ -243,9 +244,14 @@ class _Run:
         """Whether nothing that was read may stay in memory."""
         return self.memory is not None
 
-    def _weights(self, width: int) -> int:
-        """How many bytes weights take: two vectors, a copy of them as the last whole pass left them, one on the way."""
-        return int(32 * (1 + max(width, self.learner.n_features)) * max(1, self.learner.W.shape[0]))
+    def _weights(self, width: int, classes: int = 0) -> int:
+        """How many bytes weights take: two vectors a class, and, when they are written, copies on their way to the file.
+
+        These are more than the copy that is held of the last whole pass while there is another.
+        """
+        rows = max(self.learner.W.shape[0], classes if classes > 2 else 1)
+        vectors = 6 if rows == 1 else 8  # of several classes they lie otherwise than they are written
+        return int(8 * vectors * (1 + max(width, self.learner.n_features)) * rows)
 
     def _spare(self) -> int:
         return max(0, (self.memory or 0) - NEEDED - self._weights(0))
@@ -263,7 +269,9 @@ class _Run:
                     raise _NewClass
         if self.memory is None:
             return
-        needed = NEEDED + self._weights(batch.X.shape[1])
+        needed = NEEDED + self._weights(
+            batch.X.shape[1], 0 if batches.classes is None else len(batches.classes)
+        )
         if needed > self.memory:
             raise ValueError(
                 f"{batch.X.shape[1]:,} features need about {needed >> 20:,} MB, more than the memory asked for: "
