@@ -245,7 +245,7 @@ class _Run:
         return self.memory is not None
 
     def _weights(self, width: int, classes: int = 0) -> int:
-        """How many bytes weights take: two vectors a class, and, when they are written, copies on their way to the file.
+        """How many bytes weights take: two vectors a class, and copies of them on their way to the file.
 
         These are more than the copy that is held of the last whole pass while there is another.
         """
