@@ -156,6 +156,43 @@ def svm(tmp_path, classes=(0, 1, 2)):
     return tmp_path / "a.svm", X.astype(float), y
 
 
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--rule", ["arow", "rosenblatt"]),
+        ("--hypothesis", ["last", "averaged"]),
+        ("--forget", ["50", "60"]),
+        ("--hash-bits", ["10", "11"]),
+        ("--multi-class", ["ovr", "joint"]),
+        ("--no-intercept", []),
+    ],
+)
+def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values):
+    (tmp_path / "a.jsonl").write_text(as_lines(events(40)))
+    words = ["stream", tmp_path / "a.jsonl", "--target", "label", "--model"]
+    run(*words, tmp_path / "plain")
+    other = [option, *values[:1]]
+    result = run(*words, tmp_path / "plain", *other, code=2)
+    assert f"was begun with another {option}" in result.stderr
+    run(*words, tmp_path / "other", *other)
+    run(*words, tmp_path / "other", *other)  # the same again
+    run(*words, tmp_path / "other")  # nothing said
+    assert load_learner(tmp_path / "other")[1]["stream"]["rows"] == 120
+
+
+def test_names_are_hashed_where_there_are_names(tmp_path):
+    rows = "".join(f"{k % 7},{'abc'[k % 3]},{'no' if k % 3 else 'yes'}\n" for k in range(60))
+    (tmp_path / "a.csv").write_text("size,word,label\n" + rows)
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
+    options = ["--out-of-core", "--hash-bits", "6"]
+    told = json.loads(run("fit", tmp_path / "a.csv", *options, "--model", tmp_path / "m", "--json").stdout)
+    assert told["features"] == 64
+    assert "word=a" in run("info", tmp_path / "m").stdout
+    assert run("predict", tmp_path / "m", tmp_path / "a.csv").stdout.split()[:3] == ["yes", "no", "no"]
+    assert "no names to hash" in run("fit", tmp_path / "a.svm", *options, code=2).stderr
+    assert "cannot be scaled" in run("fit", tmp_path / "a.csv", *options, "--scale", code=2).stderr
+
+
 @pytest.mark.parametrize("through", ["text", "arrow", "stdin"])
 def test_out_of_core_is_in_core(tmp_path, through):
     path, X, y = svm(tmp_path)

@@ -10,7 +10,7 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Meter, in_words
 from rosenblatt.cli.reading import note_oddities, refuse_overwriting
 from rosenblatt.cli.telling import INTERRUPTED, counted, note, refuse
-from rosenblatt.rules import BY_NAME
+from rosenblatt.rules import BY_NAME, to_dict
 
 if TYPE_CHECKING:
     from rosenblatt.data import Examples
@@ -74,12 +74,24 @@ def stream(
         refuse(f"--every must be 1 or more, got {every}")
     schema = None
     told: dict[str, Any] = {}
-    if model is not None and Path(model).exists():
+    if model is not None:
         refuse_overwriting(model, source)
+    if model is not None and Path(model).exists():
         learner, schema, told = load_stream(model, RowsLearner)
+        began = learner.learner
+        _refuse_another(
+            model,
+            {
+                "--rule": (rule != "rosenblatt" or bool(param))
+                and to_dict(rule_of(rule, param)) != to_dict(began.rule),
+                "--hypothesis": hypothesis not in ("averaged", learner.hypothesis),
+                "--forget": forget not in (None, learner.forget),
+                "--hash-bits": hash_bits not in (0, getattr(schema, "bits", 0)),
+                "--multi-class": multi_class not in ("joint", began.multi_class),
+                "--no-intercept": no_intercept and bool(began.unit),
+            },
+        )
     else:
-        if model is not None:
-            refuse_overwriting(model, source)
         learner = RowsLearner(
             hypothesis,
             rule=rule_of(rule, param),
@@ -113,6 +125,13 @@ def stream(
         raise typer.Exit(INTERRUPTED) from None
     run.finish()
     note_oddities(examples)
+
+
+def _refuse_another(model: str, differs: dict[str, bool]) -> None:
+    """Refuse options that a model which is there was not begun with: it goes on as it is."""
+    others = [option for option, does in differs.items() if does]
+    if others:
+        refuse(f"{model} is there and was begun with another {others[0]}: drop it, or name another model")
 
 
 def _left(model: str | None, rows: int) -> str:

@@ -37,6 +37,7 @@ class Wishes(NamedTuple):
 def _libsvm(asked: Wishes) -> Examples:
     from rosenblatt.data.libsvm import open_libsvm
 
+    _refuse_hashing(asked, "LIBSVM text")
     return open_libsvm(
         asked.paths,
         path=asked.path,
@@ -105,6 +106,7 @@ def _arrow(asked: Wishes) -> Examples:
 
     if not all(holds_batches(one) for one in asked.paths):
         return _table(asked)
+    _refuse_hashing(asked, "a file of converted examples")
     if len(asked.paths) > 1:
         raise BadInput(asked.path, None, "several files of converted batches: open one at a time")
     return BatchFile(asked.paths[0], asked.schema, asked.batch_rows, asked.skip_bad)
@@ -112,7 +114,8 @@ def _arrow(asked: Wishes) -> Examples:
 
 def _table(asked: Wishes) -> Examples:
     """Open named columns: as they arrive, or by the kind that all values of a column give it."""
-    if isinstance(asked.schema, NamedSchema) or (asked.at_once and not isinstance(asked.schema, TableSchema)):
+    by_name = asked.at_once or bool(asked.hash_bits)
+    if isinstance(asked.schema, NamedSchema) or (by_name and not isinstance(asked.schema, TableSchema)):
         return _open_table(asked)
     from rosenblatt.data.attributes import Wish
 
@@ -146,9 +149,18 @@ def _table(asked: Wishes) -> Examples:
     )
 
 
+def _refuse_hashing(asked: Wishes, what: str) -> None:
+    if asked.hash_bits:
+        raise BadInput(
+            asked.path, None, f"{what} numbers its features: there are no names to hash (--hash-bits)"
+        )
+
+
 def _open_table(asked: Wishes) -> Examples:
     from rosenblatt.data.open_table import OpenTableExamples
 
+    if asked.scale:
+        raise BadInput(asked.path, None, "columns cannot be scaled (--scale) before all of them are read")
     return OpenTableExamples(
         _columns(asked),
         path=asked.path,
