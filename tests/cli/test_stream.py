@@ -282,6 +282,7 @@ def test_reports_out_of_core_are_a_line_each(tmp_path):
     assert "pass 1 of 1: 300 rows  loss 0." in shown
     assert "rows/s" in shown
     assert "belong to a fit out of core" in run("fit", path, "--every", "100", code=2).stderr
+    assert "--every must be 1 or more" in run("fit", path, "--out-of-core", "--every", "0", code=2).stderr
 
 
 def test_memory_decides(tmp_path):

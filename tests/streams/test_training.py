@@ -366,3 +366,21 @@ def test_damaged_batches_are_told_and_never_learned_from(tmp_path, column, value
     spoiled(path, column, value)
     with pytest.raises(BadInput, match=f"a damaged file of examples .*{reason}"):
         read_all(path)
+
+
+@pytest.mark.parametrize("weight", ["2", "0", "2.5", "0.5"])
+def test_with_weights_it_stands_as_in_memory(tmp_path, weight):
+    rng = np.random.default_rng(1)
+    rows = (
+        f"{rng.integers(0, 2)} {weight if k % 3 else 1} | a:{rng.integers(-3, 4)} b:{rng.integers(-3, 4)}\n"
+        for k in range(60)
+    )
+    path = tmp_path / "a.vw"
+    path.write_text("".join(rows))
+    whole = read_all(path)
+    expected = Learner()
+    expected.train(whole.X, whole.y, max_iter=3, shuffle=False, sample_weight=whole.weight)
+    got = train_on_stream(Learner(), open_examples(path), path, passes=3, stock=True)
+    assert set(got.standings) == set(expected.standings)
+    for name, standing in expected.standings.items():
+        assert got.standings[name] == pytest.approx(standing)

@@ -176,6 +176,8 @@ def fit(
         kernel=kernel,
         forget=forget,
     )
+    if every is not None and every < 1:
+        refuse(f"--every must be 1 or more, got {every}")
     if learner != "kernel" and (kernel or forget):
         refuse("--kernel and --forget belong to --learner kernel")
     if save_ledger and (no_ledger or model is None):

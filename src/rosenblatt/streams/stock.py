@@ -33,7 +33,7 @@ def take_stock(learner: Learner, batches: Iterable[Batch], room: int = ROOM) -> 
     for batch in batches:
         labels = np.searchsorted(learner.classes, labels_of(batch))
         labels_held.append(labels)
-        whole &= batch.weight is None or bool((batch.weight >= 1.0).all())
+        whole &= batch.weight is None or bool((batch.weight == np.rint(batch.weight)).all())
         left -= sum(own.see(batch.X, labels) for own in stock.values())
         if left < 0:
             labels_held = []
