@@ -307,3 +307,15 @@ def test_convert_refuses_what_it_cannot_write(tmp_path):
     path.write_text("1 1:x\n")
     run("convert", path, tmp_path / "b.arrow", code=2)
     assert not (tmp_path / "b.arrow").exists()
+
+
+def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
+    path, _, _ = svm(tmp_path)
+    assert ": 0 files, 0 bytes kept" in run("cache").stdout
+    run("fit", path, "--out-of-core", "--passes", "2")
+    told = json.loads(run("cache", "--json").stdout)
+    (kept,) = (tmp_path / "cache" / "rosenblatt" / "examples").iterdir()
+    assert told == {"folder": str(kept.parent), "files": 1, "bytes": kept.stat().st_size, "removed": False}
+    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout
+    assert not kept.exists()
+    assert "0 files" in run("cache").stdout

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from rosenblatt.cli.cache import cache
 from rosenblatt.cli.compare import compare
 from rosenblatt.cli.convert import convert
 from rosenblatt.cli.evaluate import evaluate
@@ -35,6 +36,7 @@ COMMANDS = (
     solve,
     stream,
     convert,
+    cache,
     export,
     serve,
     store,
