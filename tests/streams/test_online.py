@@ -247,6 +247,29 @@ def test_values_that_are_no_numbers_are_refused_and_nothing_is_learned(bad):
     assert np.array_equal(weights(learner, "last"), before)
 
 
+@pytest.mark.parametrize("hypothesis", ["averaged", "survivor"])
+@pytest.mark.parametrize("weight", [None, 2.0])
+def test_a_bad_example_brings_no_class_and_no_name(hypothesis, weight):
+    learner = one_by_one(OnlineLearner(hypothesis), *examples(20, ("no", "yes")))
+    bad = {"a": 1.0, "new": float("nan")}
+    for refused in (
+        lambda: learner.learn_one(bad, "other", weight or 1.0),
+        lambda: learner.learn_one({"new": object()}, "other"),
+        lambda: learner.learn_many([bad], ["other"], None if weight is None else [weight]),
+        lambda: learner.learn_many(pd.DataFrame([{"a": 1.0, "b": np.inf}]), ["other"]),
+    ):
+        with pytest.raises(ValueError, match="number"):
+            refused()
+    assert learner.labels == ["no", "yes"]
+    assert list(learner.names) == NAMES
+    assert learner.rows == 20
+
+
+def test_labels_of_two_kinds_are_refused_as_in_the_loop():
+    with pytest.raises(ValueError, match="all text, or all numbers"):
+        OnlineLearner().learn_many([{"a": 1}, {"b": 1}], ["x", 2])
+
+
 def test_hashed_names_take_no_more_room():
     learner = OnlineLearner(hash_bits=6)
     for k in range(500):

@@ -90,6 +90,7 @@ class OnlineLearner(NamedLearner):
         """Learn from an example: predict, compare, move as the rule says."""
         truth = self._truth_of.get(y)
         if truth is None:
+            flattened({str(key): value for key, value in x.items()})  # a bad example brings no class
             truth = self._meet_one(y)
         if weight != 1.0 or not self.simple:
             self._learn_slowly(x, y, weight)
@@ -158,10 +159,12 @@ class OnlineLearner(NamedLearner):
         """
         X = X if hasattr(X, "__len__") else list(X)
         rows = self._rows(X, grow=True)
-        labels = np.asarray(y if hasattr(y, "__len__") else list(y))
+        labels = _labels(y if hasattr(y, "__len__") else list(y))
         self._truth_of = {}
         self._sketch.prune(self.learner.W)
         if not self.simple:
+            if not np.isfinite(rows.values).all():
+                self._refuse(X)
             self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
             return self
         self.widen(len(self._vocabulary))
@@ -205,3 +208,13 @@ class OnlineLearner(NamedLearner):
             return self.labels[0], np.zeros(len(self.labels))
         scores = np.atleast_1d(self.learner.scores(row, self.hypothesis)[0])
         return self.learner.predict(row, self.hypothesis).tolist()[0], scores
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    """Return labels as an array; numpy would take a number among strings for a string, which one by one it is not."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
+        other = next((label for label in y if not isinstance(label, str)), None)
+        if other is not None:
+            raise ValueError(f"y has the labels {y[0]!r} and {other!r}: expected all text, or all numbers")
+    return labels

@@ -159,6 +159,8 @@ class RowsLearner:
                 return False
             self._passed(n)
             return self._check_growth()
+        if not np.isfinite(rows.values).all():
+            return False  # and no class joins
         for start, stop in self._stretches(y):
             self.meet_if_new(y[start])
             truth = self._codes_so_far(y)
@@ -166,8 +168,7 @@ class RowsLearner:
             if weight is not None:
                 own = in_given_order(stop - start, weight[start:stop])
                 visits = Visits(own.order + np.uintp(start), own.weight)
-            if not self._learn_visits(rows, truth, visits):
-                return False  # the first stretch looks at all rows
+            self._learn_visits(rows, truth, visits)
             self._passed(stop - start)
         return self._check_growth()
 
