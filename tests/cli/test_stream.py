@@ -319,3 +319,18 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
     assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout
     assert not kept.exists()
     assert "0 files" in run("cache").stdout
+
+
+@pytest.mark.parametrize("how", [[], ["--out-of-core"], ["--out-of-core", "--no-shuffle", "--passes", "1"]])
+def test_bad_lines_without_end_are_all_counted_and_the_first_listed(tmp_path, monkeypatch, how):
+    path, _, _ = svm(tmp_path)
+    path.write_text(path.read_text() + "1 1:x\n" * 30)
+    monkeypatch.setattr("rosenblatt.data.bad_input.MOST_LISTED", 12)
+    for _ in range(2):  # the second time from the cache
+        result = run("fit", path, "--skip-bad", "--json", *how)
+        told = json.loads(result.stdout)
+        assert told["skipped_in_all"] == 30
+        assert len(told["skipped"]) == 12
+        assert "skipped 30 bad lines; the first 10 are listed" in result.stderr
+    assert "30 bad lines skipped" in run("fit", path, "--skip-bad", *how).stdout
+    assert json.loads(run("stream", path, "--skip-bad", "--json").stdout)["skipped"] == 30

@@ -10,6 +10,7 @@ import typer
 
 from rosenblatt.cli.telling import Refused, guarded, note_skipped, tell_of_compiling
 from rosenblatt.data import BadInput
+from rosenblatt.data.bad_input import BadLine, SkippedLines
 from rosenblatt.storage import BadModel
 
 
@@ -50,7 +51,7 @@ def test_errors_are_told_in_one_line(error, code, words, capsys, monkeypatch):
 
 
 def test_skipped_lines_are_counted_and_the_first_listed(capsys):
-    note_skipped([f"a.csv:{line}: bad" for line in range(1200)])
+    note_skipped(SkippedLines([BadLine("a.csv", line, "bad") for line in range(1000)], 1200))
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "a.csv:0: bad"
     assert told[-1] == "skipped 1,200 bad lines; the first 10 are listed"

@@ -75,6 +75,7 @@ def convert(
         "bytes": Path(out).stat().st_size,
         "zero_based": getattr(examples, "zero_based", None),
         "skipped": [str(line) for line in examples.skipped],
+        "skipped_in_all": examples.skipped.total,
     }
     if json:
         from rosenblatt.cli.drawing import print_json

@@ -26,7 +26,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     shown = listed(each, MOST_CLASSES)
     spent = report["seconds"]
     reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
-    skipped = f", {counted(len(report['skipped']), 'bad line')} skipped" if "skipped" in report else ""
+    skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     return [
         ("rows", f"{report['rows']:,}{test}{skipped}" + (", out of core" if "out_of_core" in report else "")),

@@ -45,6 +45,7 @@ class Rows(NamedTuple):
     files: tuple[tuple[int, str], ...]  # (first row, path), where the rows come from several files
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
+    skipped_in_all: int = 0  # of which some are listed
 
     def where(self, row: int) -> int | str:
         """Return the line of a row; with its path where there are several files."""
@@ -58,7 +59,7 @@ class Rows(NamedTuple):
         if hasattr(self.schema, "zero_based"):
             told["zero_based"] = self.schema.zero_based
         if self.skipped:
-            told["skipped"] = self.skipped
+            told |= {"skipped": self.skipped, "skipped_in_all": self.skipped_in_all}
         if self.unseen:
             told["unseen_values"] = self.unseen
         return told
@@ -145,6 +146,7 @@ def _all_of(examples: "Examples") -> Rows:
         files=getattr(batch, "files", ()),
         skipped=skipped,
         unseen=dict(examples.unseen_in),
+        skipped_in_all=examples.skipped.total,
     )
 
 

@@ -215,7 +215,7 @@ class _Run:
             "features": self.examples.n_features,
             "progressive_loss": 0.0,
             **self.meter.told(self.rows),
-            "skipped": len(self.examples.skipped),
+            "skipped": self.examples.skipped.total,
         }
         told["progressive_loss"] = round(1.0 - told["accuracy"], 6)
         self._write()

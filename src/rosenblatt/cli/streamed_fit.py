@@ -133,7 +133,10 @@ def fit_on_stream(
             report["test"] = _tested(fitted, streaming.test, reading, trained.schema)
             accuracy["test"] = report["test"].pop("accuracy")
     if trained.skipped:
-        report["skipped"] = [str(line) for line in trained.skipped]
+        report |= {
+            "skipped": [str(line) for line in trained.skipped],
+            "skipped_in_all": trained.skipped.total,
+        }
         note_skipped(trained.skipped)
     report["seconds"] = {"learn": round(took, 6), "score": round(time.perf_counter() - started - took, 6)}
     if model is not None:

@@ -5,11 +5,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
 from rosenblatt.cli import ctrl_c
+
+if TYPE_CHECKING:
+    from rosenblatt.data.bad_input import SkippedLines
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 DEBUG = "ROSENBLATT_DEBUG"
@@ -32,14 +35,14 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def note_skipped(skipped: Sequence[object]) -> None:
+def note_skipped(skipped: "SkippedLines") -> None:
     """Count and list the lines that nothing was read from."""
     if not skipped:
         return
     for line in skipped[:MOST_LINES]:
         note(str(line))
-    more = f"; the first {MOST_LINES} are listed" if len(skipped) > MOST_LINES else ""
-    note(f"skipped {counted(len(skipped), 'bad line')}{more}")
+    more = f"; the first {MOST_LINES} are listed" if skipped.total > MOST_LINES else ""
+    note(f"skipped {counted(skipped.total, 'bad line')}{more}")
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
@@ -63,6 +63,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
         "rows": rows,
         "classes": sorted(classes),
         "skipped": [list(line) for line in examples.skipped],
+        "skipped_in_all": examples.skipped.total,
     }
     writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
     writer.close()
@@ -172,9 +173,14 @@ class BatchFile(Examples):
         return self._count
 
     def _blocks(self) -> Iterator[Batch]:
-        self.skipped = [BadLine(*line) for line in self.about["skipped"]]
+        self.skipped = self.skipped_before()
         for at in range(self._count):
             yield self.batch(at)
+
+    def skipped_before(self) -> SkippedLines:
+        """Return the lines that were passed over when the batches were written."""
+        lines = [BadLine(*line) for line in self.about["skipped"]]
+        return SkippedLines(lines, self.about.get("skipped_in_all"))
 
     def batch(self, at: int) -> Batch:
         """Return one batch: numbers as they lie in the file, nothing copied but labels."""

@@ -1,6 +1,9 @@
 """What is wrong with an input file, and where."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+MOST_LISTED = 10_000  # lines that are remembered one by one
 
 
 class BadLine(NamedTuple):
@@ -13,6 +16,27 @@ class BadLine(NamedTuple):
 
     def __str__(self) -> str:
         return str(BadInput(*self))
+
+
+class SkippedLines(list[BadLine]):
+    """Lines that were passed over: the first ones, and how many there were in all, for a stream may never end.
+
+    >>> lines = SkippedLines()
+    >>> for line in range(MOST_LISTED + 5):
+    ...     lines.append(BadLine("a.svm", line, "no label"))
+    >>> len(lines) == MOST_LISTED, lines.total - MOST_LISTED
+    (True, 5)
+    """
+
+    def __init__(self, lines: Iterable[BadLine] = (), total: int | None = None) -> None:
+        super().__init__(lines)
+        self.total = len(self) if total is None else total
+
+    def append(self, line: BadLine) -> None:
+        """Count a line, and list it where there is room."""
+        self.total += 1
+        if len(self) < MOST_LISTED:
+            super().append(line)
 
 
 class BadInput(ValueError):

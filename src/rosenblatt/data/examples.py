@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, rebatch
 from rosenblatt.data.schema import Schema
 
@@ -20,7 +20,7 @@ class Examples(ABC):
     ----------
     path, format : where the examples come from, and what kind of file it is
     batch_rows : rows of every batch but the last; None for batches as they arrive, without copying
-    skipped : lines passed over in the latest reading (``skip_bad=True``)
+    skipped : lines passed over in the latest reading (``skip_bad=True``), the first 10,000; ``skipped.total`` of them
     unseen_in : in the latest reading, how many values were ignored because training never saw them,
         by column
     """
@@ -33,7 +33,7 @@ class Examples(ABC):
         self.path = path
         self.batch_rows = batch_rows
         self.skip_bad = skip_bad
-        self.skipped: list[BadLine] = []
+        self.skipped = SkippedLines()
         self.unseen_in: Counter[str] = Counter()
 
     @property
@@ -67,7 +67,7 @@ class Examples(ABC):
         return iter(self)
 
     def _reading(self, blocks: Callable[[], Iterator[Batch]]) -> Iterator[Batch]:
-        self.skipped = []
+        self.skipped = SkippedLines()
         self.unseen_in = Counter()
         empty = True
         for batch in self._batches(blocks()):
@@ -78,7 +78,7 @@ class Examples(ABC):
             reason = "no examples in the file"
             if bad:
                 which = (
-                    "its only line is bad" if len(bad) == 1 else f"all {len(bad)} lines are bad, the first"
+                    "its only line is bad" if bad.total == 1 else f"all {bad.total} lines are bad, the first"
                 )
                 reason = f"{which}: {bad[0]}"
             raise BadInput(self.path, None, reason)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine, LateZero
+from rosenblatt.data.bad_input import BadInput, LateZero, SkippedLines
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.openers import OPENERS, Wishes
@@ -28,7 +28,7 @@ class AllExamples(NamedTuple):
     lines: NDArray[np.int64]
     feature_names: list[str] | None
     schema: Schema
-    skipped: list[BadLine]
+    skipped: SkippedLines
     unseen: int
     weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
     tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing

@@ -11,7 +11,7 @@ import numpy as np
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.bad_input import BadLine, LateZero
+from rosenblatt.data.bad_input import LateZero, SkippedLines
 from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.gathering import gathered
 from rosenblatt.data.parallel import cores
@@ -47,7 +47,7 @@ class Trained(NamedTuple):
     interrupted: bool  # by the user: the learner is as the last whole pass left it
     standings: dict[str, Standing]  # of its hypotheses on the stream, where it could be read again
     schema: Schema  # of the features
-    skipped: list[BadLine]
+    skipped: SkippedLines
 
 
 def train_on_stream(
@@ -286,11 +286,11 @@ class _Run:
             )
 
 
-def _about(batches: "_Direct | BatchFile") -> tuple[Schema, list[BadLine]]:
+def _about(batches: "_Direct | BatchFile") -> tuple[Schema, SkippedLines]:
     """Return the schema and the skipped lines of what was read: now, or when the batches were kept."""
     if isinstance(batches, _Direct):
         return batches.examples.schema, batches.examples.skipped
-    return batches.schema, [BadLine(*line) for line in batches.about["skipped"]]
+    return batches.schema, batches.skipped_before()
 
 
 def _classes(batches: "_Direct | BatchFile", batch: Batch) -> Any:
