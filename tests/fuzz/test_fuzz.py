@@ -32,6 +32,8 @@ def good_rows(format, text):
 
     def read(line):
         line.decode()
+        if b"\0" in line:
+            raise ValueError("no text")
         return plain.vw_line(line)
 
     rows, bad = plain.lines_of(text, read)
