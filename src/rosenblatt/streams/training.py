@@ -278,7 +278,8 @@ class _Run:
                 "allow more, or hash the features (--hash-bits)"
             )
         ledger = self.learner.ledger
-        lines = 0 if ledger is None else 2 * (ledger.entries.nbytes + _matrix_bytes(ledger.support))
+        # It grows by copies, and what it is read for takes some: four times its size was measured.
+        lines = 0 if ledger is None else 4 * (ledger.entries.nbytes + _matrix_bytes(ledger.support))
         if needed + lines > self.memory:
             raise ValueError(
                 f"the ledger of {self.learner.updates:,} updates needs about {lines >> 20:,} MB, more than the memory "
