@@ -111,6 +111,7 @@ class JsonExamples(Examples):
         super().__init__(path, batch_rows, skip_bad)
         self._paths = list(paths)
         head = _head(self._paths[0])
+        named = schema is None and target is not None  # then every line must have it, whatever the first ones have
         if schema is None:
             target = target or _usual_target(self._paths[0], head)
             schema = NamedSchema(
@@ -121,7 +122,7 @@ class JsonExamples(Examples):
             schema = NamedSchema(schema.names, schema.bits, target, schema.labels, schema.text, schema.words)
         self._told = schema
         self._grow = grow
-        self._labelled = any(schema.target in record for record in head)
+        self._labelled = named or any(schema.target in record for record in head)
         self._vocabulary = Vocabulary(schema, grow)
 
     @property
