@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 from rosenblatt import rules
 from rosenblatt.learner import Learner
 from rosenblatt.streams.online import OnlineLearner
+from rosenblatt.streams.progress import as_wide
+from rosenblatt.streams.rows_learner import RowsLearner
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -268,6 +270,31 @@ def test_a_bad_example_brings_no_class_and_no_name(hypothesis, weight):
 def test_labels_of_two_kinds_are_refused_as_in_the_loop():
     with pytest.raises(ValueError, match="all text, or all numbers"):
         OnlineLearner().learn_many([{"a": 1}, {"b": 1}], ["x", 2])
+
+
+@pytest.mark.parametrize("weights_of", ["whole", "fractions"])
+@pytest.mark.parametrize(
+    ("hypothesis", "options"),
+    [("averaged", {}), ("last", {"rule": "arow"}), ("averaged", {"forget": 20.0}), ("survivor", {})],
+)
+def test_progress_with_weights_is_predict_then_learn(hypothesis, options, weights_of):
+    X, y = examples(n=120)
+    weight = np.arange(120) % 4.0 if weights_of == "whole" else np.arange(120) % 7 / 2.5
+    loop, batches = RowsLearner(hypothesis, **options), RowsLearner(hypothesis, **options)
+    right = []
+    for k in range(120):
+        known = y[k] in loop.labels
+        first = loop.labels[0] if loop.labels and not loop.learner.clock else None
+        row = as_wide(X[k : k + 1], max(4, loop.learner.n_features))
+        right.append(known and (first or loop.learner.predict(row, hypothesis)[0]) == y[k])
+        loop.learn_rows(csr_array(X[k : k + 1]), y[k : k + 1], weight[k : k + 1])
+    for start, stop in ((0, 1), (1, 50), (50, 120)):
+        got = batches.progress(csr_array(X[start:stop]), y[start:stop], weight[start:stop])
+        assert got.tolist() == right[start:stop]
+    for name in ("last", "averaged"):
+        assert np.array_equal(loop.learner.weights(name)[:, :5], batches.learner.weights(name)[:, :5])
+    assert loop.learner.mistakes == batches.learner.mistakes
+    assert loop.learner.rows_seen == batches.learner.rows_seen
 
 
 def test_hashed_names_take_no_more_room():

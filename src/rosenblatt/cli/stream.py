@@ -172,33 +172,13 @@ class _Run:
             while at < batch.lines.size:
                 stop = min(batch.lines.size, at + self.every - (self.rows - self.reported))
                 weight = None if batch.weight is None else batch.weight[at:stop]
-                if weight is None:
-                    right = self.learner.progress(batch.X[at:stop], batch.y[at:stop])
-                else:
-                    right = self._weighed(batch.X[at:stop], batch.y[at:stop], weight)
+                right = self.learner.progress(batch.X[at:stop], batch.y[at:stop], weight)
                 self.rows += stop - at
                 self.right += int(right.sum())
                 self.recent += int(right.sum())
                 at = stop
                 if self.rows - self.reported >= self.every:
                     self.report()
-
-    def _weighed(self, X: Any, y: Any, weight: Any) -> Any:
-        """Rows of unequal importance: predict each, then learn from it with its weight."""
-        import numpy as np
-
-        right = np.zeros(y.size, bool)
-        for at in range(y.size):
-            if self.learner.labels:
-                wide = X[at : at + 1].copy()
-                wide.resize((1, max(X.shape[1], self.learner.learner.n_features)))
-                known = self.learner.learner.n_features
-                if known:
-                    wide.resize((1, known))
-                    found = self.learner.learner.predict(wide, self.learner.hypothesis)[0]
-                    right[at] = found == y[at]
-            self.learner.learn_rows(X[at : at + 1], y[at : at + 1], weight[at : at + 1])
-        return right
 
     def report(self) -> None:
         """Say where the stream stands, and write the model."""

@@ -17,12 +17,12 @@ from rosenblatt.passes.one_row import (
     kind_of_truth,
     many_rows,
     new_desk,
-    predict_then_learn,
     rows_learner,
 )
 from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import NO_LEDGER, RUNNING, State, Visits
+from rosenblatt.passes.records import RUNNING, State, Visits
 from rosenblatt.passes.rows import Rows, rows_of
+from rosenblatt.streams.progress import as_wide, guesses_of
 
 ROOM = 256  # features of a row, to begin with
 PARTS_OF_A_HALF_LIFE = 32
@@ -119,7 +119,7 @@ class RowsLearner:
             self.widen(X.shape[1])
             return X
         self.learner.widen(X.shape[1])
-        return _as_wide(X, self.learner.n_features)
+        return as_wide(X, self.learner.n_features)
 
     # Many rows
 
@@ -149,9 +149,7 @@ class RowsLearner:
         n = rows.starts.size - 1  # type: ignore[union-attr]
         if y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got {y.size}")
-        weight = None
-        if sample_weight is not None:
-            weight = checked_weight(sample_weight, n) if np.any(sample_weight) else np.zeros(n)
+        weight = _weights(sample_weight, n)
         everything = np.arange(n, dtype=np.uintp)
         truth = self._truth(y) if self.forget is None else None
         if truth is not None and weight is None:  # nothing new, nothing to forget: all at once
@@ -197,16 +195,18 @@ class RowsLearner:
         codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
         return codes if known.size > 2 else (2 * codes - 1).astype(kind_of_truth(1))
 
-    def progress(self, X: Any, y: Any) -> NDArray[np.bool_]:
+    def progress(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
 
         A class that has not been met cannot be predicted, so its first example never is.
         """
         y = np.asarray(y)
         right = np.zeros(y.size, np.bool_)
+        weight = _weights(sample_weight, y.size)
         for start, stop in self._stretches(y):
             new = self.meet_if_new(y[start])
-            guesses = self._progress(self._fitted(X[start:stop]), y[start:stop])
+            own = None if weight is None else weight[start:stop]
+            guesses = guesses_of(self, self._fitted(X[start:stop]), y[start:stop], own)
             truth = np.searchsorted(self.learner.classes, y[start:stop])
             right[start:stop] = guesses == truth
             if new:
@@ -214,39 +214,6 @@ class RowsLearner:
             self._passed(stop - start)
         self._clear()
         return right
-
-    def _progress(self, X: Any, y: NDArray[Any]) -> NDArray[np.int64]:
-        if not self.simple or X.dtype != np.float64 or isinstance(X, np.ndarray):
-            return self._progress_slowly(X, y)
-        labels = np.searchsorted(self.learner.classes, y)
-        rows, state = rows_of(X), self.state()
-        truth = labels if state.scores.size > 1 else (2 * labels - 1).astype(kind_of_truth(1))
-        guesses = np.empty(y.size, np.int64)
-        averaged = self.hypothesis == "averaged"
-        order, weight = np.arange(y.size, dtype=np.uintp), np.ones(y.size)
-        predict_then_learn(
-            self.learner.rule,
-            *rows,
-            truth,
-            order,
-            weight,
-            self.learner.unit,
-            *state,
-            averaged,
-            guesses,
-            NO_LEDGER,
-        )
-        return np.where(guesses < 0, -1 - guesses, guesses)
-
-    def _progress_slowly(self, X: Any, y: NDArray[Any]) -> NDArray[np.int64]:
-        guesses = np.zeros(y.size, np.int64)
-        for at in range(y.size):
-            if self.rows + at > 0 and self.learner.clock:
-                wide = _as_wide(X[at : at + 1], self.learner.n_features)
-                found = self.learner.predict(wide, self.hypothesis)[0]
-                guesses[at] = np.searchsorted(self.learner.classes, found)
-            self.learner.learn(_as_wide(X[at : at + 1], self.learner.n_features), y[at : at + 1])
-        return guesses
 
     def meet_if_new(self, label: Any) -> bool:
         """Take in the class of a label; return whether it had not been met."""
@@ -327,14 +294,11 @@ class RowsLearner:
         return self._desk
 
 
-def _as_wide(X: Any, n_features: int) -> Any:
-    if X.shape[1] == n_features:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
-    wide = X.copy()
-    wide.resize((X.shape[0], n_features))
-    return wide
+def _weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """Return weights, checked, None where all are one; all of them may be nothing."""
+    if sample_weight is None:
+        return None
+    return checked_weight(sample_weight, n) if np.any(sample_weight) else np.zeros(n)
 
 
 def _check_labels(y: NDArray[Any]) -> None:
