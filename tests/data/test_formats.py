@@ -151,6 +151,19 @@ def test_what_has_arrived_waits_for_no_more(monkeypatch, line):
     assert not list(batches)
 
 
+def test_the_first_rows_to_be_predicted_wait_for_no_more(monkeypatch, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y\n1,2,0\n3,4,1\n5,7,1\n")
+    schema = read_all(tmp_path / "a.csv").schema
+    stdin, arriving = Stdin(b"", 0), Stalling(b"a,b\n1,2\n")
+    stdin.buffer = io.BufferedReader(arriving)
+    monkeypatch.setattr("sys.stdin", stdin)
+    batches = iter(open_examples("-", schema=schema, batch_rows=None))
+    assert next(batches).X.tolist() == [[1, 2]]
+    assert not arriving.over.is_set()
+    arriving.over.set()
+    assert not list(batches)
+
+
 def test_a_table_on_standard_input_is_kept_to_be_read_twice(monkeypatch):
     monkeypatch.setattr("sys.stdin", Stdin(b"a,b,y\n1,x,0\n2,z,1\n", 5))
     found = read_all("-")

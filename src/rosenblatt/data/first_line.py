@@ -35,9 +35,12 @@ class FirstLines(NamedTuple):
         return [row[place] for row in self.below if row[place] not in MISSING]
 
 
-def first_lines(path: str, separator: str | None = None) -> FirstLines:
-    """Read the first lines; the separator is the one that cuts them most evenly unless it is given."""
-    if path == STANDARD_INPUT:
+def first_lines(path: str, separator: str | None = None, wait: bool = True) -> FirstLines:
+    """Read the first lines; the separator is the one that cuts them most evenly unless it is given.
+
+    Of a pipe enough are waited for, unless what they say is known already.
+    """
+    if path == STANDARD_INPUT and wait:
         standard_input().wait_for(LOOKED_AT_IN_A_PIPE)
     line, raw = first_text_line(path)
     try:
@@ -93,9 +96,8 @@ def invented_names(lines: FirstLines) -> list[str]:
     return [f"x{place}" for place in range(1, len(lines.first) + 1)]
 
 
-def usual_target(lines: FirstLines) -> int:
+def usual_target(lines: FirstLines, text: list[int]) -> int:
     """Return the place of the target: the last column, or the first if the last is text and the first is not."""
-    text = text_columns(lines)
     last = len(lines.first) - 1
     return 0 if last in text and 0 not in text else last
 

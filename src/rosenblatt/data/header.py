@@ -39,7 +39,7 @@ def read_header(
     schema : of a model; files are then laid out as in its training, and may bring names all the same
     """
     known = schema.headerless if schema else None
-    lines = first_lines(path, separator or (known.separator if known else None))
+    lines = first_lines(path, separator or (known.separator if known else None), wait=schema is None)
     if named is None and schema is not None:
         named = known is None or {column.name for column in schema.columns} <= set(lines.first)
     if named is None:
@@ -55,8 +55,9 @@ def read_header(
 
 
 def _header(lines: FirstLines, line: int, names: list[str]) -> Header:
-    prose = tuple(names[place] for place in text_columns(lines))
-    return Header(line, names, lines.separator, line == lines.line, names[usual_target(lines)], prose)
+    text = text_columns(lines)
+    target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
+    return Header(line, names, lines.separator, line == lines.line, target, prose)
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:

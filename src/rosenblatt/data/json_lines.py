@@ -111,7 +111,9 @@ class JsonExamples(Examples):
         super().__init__(path, batch_rows, skip_bad)
         self._paths = list(paths)
         head = _head(self._paths[0])
-        named = schema is None and target is not None  # then every line must have it, whatever the first ones have
+        named = (
+            schema is None and target is not None
+        )  # then every line must have it, whatever the first ones have
         if schema is None:
             target = target or _usual_target(self._paths[0], head)
             schema = NamedSchema(
