@@ -120,7 +120,7 @@ def _table(asked: Wishes) -> Examples:
     from rosenblatt.data.attributes import Wish
 
     wish = Wish(text=asked.text, words=asked.words, scale=asked.scale)
-    if STANDARD_INPUT in asked.paths:
+    if STANDARD_INPUT in asked.paths and asked.schema is None:
         standard_input().keep()  # a table is read twice: for the kinds of its columns, then for its rows
     if asked.format in SEPARATORS and len(asked.paths) == 1:
         from rosenblatt.data.table import open_table
