@@ -3,10 +3,13 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 from rosenblatt.cli.app import app
+from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
 from rosenblatt.storage import load_learner
 from rosenblatt.streams.online import OnlineLearner
@@ -299,6 +302,24 @@ def test_memory_decides(tmp_path):
     for little in ("1KB", "150MB"):  # Python alone takes more
         assert "more than the memory asked for" in run("fit", path, "--memory", little, code=2).stderr
     run("fit", path, "--memory", "plenty", code=2)
+
+
+def test_folders_and_packed_columns_are_as_large_as_their_rows(tmp_path):
+    path, _, _ = svm(tmp_path)
+    room = f"{LOADED + 2 * IN_MEMORY * 3 * path.stat().st_size // 2}"
+    assert not too_large(str(path), room)
+    folder = tmp_path / "many" / "deep"
+    folder.mkdir(parents=True)
+    for name in ("a.svm", "b.svm"):
+        (folder / name).write_bytes(path.read_bytes())
+    assert too_large(str(folder), room)
+    assert too_large(str(tmp_path / "many"), room)
+    parquet.write_table(
+        pa.table({"a": np.zeros(100_000), "y": np.arange(100_000) % 2}), tmp_path / "a.parquet"
+    )
+    assert (tmp_path / "a.parquet").stat().st_size < 100_000
+    assert too_large(str(tmp_path / "a.parquet"), f"{LOADED + 1_600_000}")
+    assert not too_large(str(tmp_path / "a.parquet"), f"{LOADED + 16_000_000}")
 
 
 def test_convert_refuses_what_it_cannot_write(tmp_path):

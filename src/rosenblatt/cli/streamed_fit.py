@@ -53,7 +53,6 @@ def too_large(source: str, memory: str | None) -> bool:
 
     Nobody knows how much comes through standard input: where a memory is asked for, it is too much.
     """
-    from rosenblatt.data.packed import without_suffix
     from rosenblatt.data.sources import paths_of
 
     limit = bytes_of(memory) if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -61,12 +60,32 @@ def too_large(source: str, memory: str | None) -> bool:
         return memory is not None
     if source.startswith("sample:"):
         return False
-    size = 0
-    for path in paths_of(source):
-        if Path(path).is_file():
-            packed = without_suffix(path) != path
-            size += Path(path).stat().st_size * (PACKED if packed else 1)
-    return LOADED + 2 * IN_MEMORY * size > limit
+    return LOADED + 2 * IN_MEMORY * sum(_as_text(Path(path)) for path in paths_of(source)) > limit
+
+
+def _as_text(path: Path) -> int:
+    """Return about how many bytes of text a file, or all in a folder, would be."""
+    from rosenblatt.data.packed import without_suffix
+
+    if path.is_dir():
+        return sum(_as_text(file) for file in path.rglob("*") if file.is_file())
+    if not path.is_file():
+        return 0
+    size = path.stat().st_size
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return max(size, _cells(path) * 8 // IN_MEMORY)
+    return size * (PACKED if without_suffix(str(path)) != str(path) else 1)
+
+
+def _cells(path: Path) -> int:
+    """Return how many values a Parquet file says it holds; they are packed in it, nobody knows how tightly."""
+    from pyarrow import ArrowInvalid, parquet
+
+    try:
+        told = parquet.read_metadata(path)
+    except (ArrowInvalid, OSError):  # which is told when it is read
+        return 0
+    return int(told.num_rows * told.num_columns)
 
 
 def fit_on_stream(
