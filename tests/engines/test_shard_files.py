@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from tests.engines.data import noisy
 
 from rosenblatt.engines.shard import Shard, facts_of
-from rosenblatt.engines.shard_files import Kept, Writer, opened
+from rosenblatt.engines.shard_files import CHUNK, Kept, Writer, opened
 
 
 @settings(deadline=None)
@@ -38,6 +38,29 @@ def test_what_is_known_of_a_shard_travels_with_it(tmp_path):
     kept = writer.close()
     assert opened(Kept.from_json(kept.to_json()), 0).reach is None
     assert opened(Kept.from_json(kept._replace(reach=25.0).to_json()), 0).reach == 25.0
+
+
+def test_room_that_is_asked_for_is_no_part_of_a_file(tmp_path):
+    rows = CHUNK // 64 + 5  # a part of more than one write
+    X, y = np.arange(8.0 * rows).reshape(rows, 8), np.arange(rows) % 2
+    writer = Writer(tmp_path / "a")
+    for _ in range(3):
+        writer.add(Shard(X, y))
+    kept = writer.close()
+    assert (tmp_path / "a" / "X").stat().st_size == 3 * X.nbytes
+    assert np.array_equal(opened(kept, 0).X, np.concatenate([X, X, X]))
+
+
+def test_only_rows_that_weigh_something_tell_how_far_they_reach():
+    X = [[3.0, 4.0], [1.0, 0.0]]
+    assert [facts_of(Shard(X, [0, 1], weight)).reach for weight in (None, [1, 2], [0, 1], [0, 0])] == [
+        25,
+        25,
+        1,
+        0,
+    ]
+    with pytest.raises(ValueError, match="the value inf in row 0, column 1"):
+        Shard([[1.0, np.inf], [1.0, 0.0]], [0, 1], [0, 1])
 
 
 def test_a_pass_may_write_to_its_arrays_but_never_to_the_files(tmp_path):

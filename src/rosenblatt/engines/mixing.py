@@ -14,7 +14,6 @@ the new clock ``T``; so ``μ_s Δ_s`` and ``a_s − n_s Δ_s`` are all that a sh
 learner's, bit for bit.
 """
 
-import math
 import time
 from typing import Any, NamedTuple
 
@@ -23,9 +22,9 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
-from rosenblatt.engines.shard import Setup, Shard
+from rosenblatt.engines.shard import Setup, Shard, reach_of
 from rosenblatt.learner import Epoch, Learner
-from rosenblatt.learner.examples import reach_of
+from rosenblatt.learner.examples import reach_of as largest_of
 from rosenblatt.passes.link import powers
 from rosenblatt.passes.records import Visits
 from rosenblatt.passes.rows import laid_out, rows_of
@@ -102,12 +101,11 @@ class PassLearner(Learner):
     def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits; those of the first epoch tell how far examples reach."""
         if not self.totals["reach"][0]:
-            seen, reach = None, shard.reach  # of all of them, unless visits have weights
-            if visits.weight.size:
+            if visits.weight.size:  # some rows may not be visited
                 seen = np.bincount(visits.order.astype(np.intp), minlength=labels.size).astype(np.float64)
-            if reach is None or seen is not None or not math.isfinite(reach):
-                reach = reach_of(shard.X, seen)
-            self.reach_to(reach)
+                self.reach_to(largest_of(shard.X, seen))
+            else:
+                self.reach_to(reach_of(shard))
         return self._pass(rows_of(shard.X), self._truth(labels), visits)
 
     def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:

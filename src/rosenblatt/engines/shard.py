@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, concatenate
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
+from rosenblatt.learner.examples import reach_of as largest_of
 from rosenblatt.passes.order import Shuffle, in_given_order
 from rosenblatt.passes.records import Visits
 from rosenblatt.passes.rows import rows_of
-from rosenblatt.passes.sums import largest_sqnorm
 
 
 class Setup(NamedTuple):
@@ -50,19 +50,19 @@ class Shard:
     """
 
     def __init__(self, X: Any, y: Any, weight: Any = None, index: int = 0) -> None:
-        self.X = checked_matrix(X)
+        self.X = checked_matrix(X, finite=False)
+        self.reach: float | None = largest_of(self.X)  # tells that all are finite, too: it says which is not
         self.y = checked_labels(y)
         self.index = index
         n = self.X.shape[0]
         if self.y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got shape {self.y.shape}")
         if weight is not None and n and not np.any(weight):  # others may have weight; here nothing has
-            self.X, self.y, weight, n = self.X[:0], self.y[:0], None, 0
+            self.X, self.y, self.reach, weight, n = self.X[:0], self.y[:0], 0.0, None, 0
         self.weight = checked_weight(weight, n) if n else None
         if self.weight is not None and (self.weight == 0.0).any():
             kept = self.weight > 0.0
-            self.X, self.y, self.weight = self.X[kept], self.y[kept], self.weight[kept]
-        self.reach: float | None = None  # where it is known already
+            self.X, self.y, self.weight, self.reach = self.X[kept], self.y[kept], self.weight[kept], None
         self._ready: Any = None
 
     @classmethod
@@ -98,13 +98,12 @@ class Shard:
 
 
 def reach_of(shard: Shard) -> float:
-    """Return the largest ‖x‖², the always-one coordinate not counted."""
-    n = shard.X.shape[0]
-    return float(largest_sqnorm(*rows_of(shard.X), n)) if n else 0.0
+    """Return the largest ‖x‖², the always-one coordinate not counted; measured where it is not known."""
+    return largest_of(shard.X) if shard.reach is None else shard.reach
 
 
-def facts_of(shard: Shard, reach: float | None = None) -> Facts:
-    """Look a shard over once; ``reach`` where it is known already."""
+def facts_of(shard: Shard) -> Facts:
+    """Look a shard over once."""
     X, n = shard.X, shard.X.shape[0]
     classes, index = encoded(shard.y)
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
@@ -115,7 +114,7 @@ def facts_of(shard: Shard, reach: float | None = None) -> Facts:
         np.bincount(index, minlength=classes.size),
         X.shape[1],
         str(X.dtype),
-        reach_of(shard) if reach is None else reach,
+        reach_of(shard),
         not isinstance(X, np.ndarray),
         float(n) if shard.weight is None else float(shard.weight.sum()),
     )

@@ -4,8 +4,10 @@ A pass then moves no rows at all, whichever process runs it, and the rows need n
 files anyway.
 """
 
+import ctypes
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,9 @@ from rosenblatt.engines.shard import Shard
 CHUNK = (
     1 << 19
 )  # bytes of one write: less is slower by a tenth and more, megabytes were at times four times as slow (ext4)
+
+
+AHEAD = 1 << 24  # bytes of a large file that are asked for at a time
 
 
 class Kept(NamedTuple):
@@ -56,6 +61,8 @@ class Writer:
         self.rows, self.width = 0, 0
         self._sparse = False
         self._types: dict[str, str] = {}
+        self._bytes: dict[str, int] = {}  # of every file, and those asked for
+        self._asked: dict[str, int] = {}
         self._lengths: list[NDArray[Any]] = []  # of sparse rows
         self._labels: list[NDArray[Any]] = []
         self._weights: list[NDArray[np.float64]] = []
@@ -115,8 +122,13 @@ class Writer:
         kept = self._types.setdefault(name, values.dtype.str)
         flat = np.ascontiguousarray(values.astype(kept, copy=False)).data.cast("B")
         with (self.folder / name).open("ab", buffering=0) as file:
+            size = self._bytes.get(name, 0) + len(flat)
+            if size > max(CHUNK, self._asked.get(name, 0)):
+                self._asked[name] = size + min(size, AHEAD)
+                ask_for_room(file.fileno(), self._asked[name])
             for at in range(0, len(flat), CHUNK):
                 file.write(flat[at : at + CHUNK])
+            self._bytes[name] = size
 
 
 def opened(kept: Kept, index: int) -> Shard | None:
@@ -135,6 +147,32 @@ def opened(kept: Kept, index: int) -> Shard | None:
     rows = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     rows.has_canonical_format = True  # parts are checked before they are written
     return Shard.trusted(rows, y, weight, index, kept.reach)
+
+
+def ask_for_room(file: int, size: int) -> None:
+    """Ask the disk for room for a file of this size, while its length stays: to write then takes a quarter less time.
+
+    Nothing happens where the system or the disk know no such wish; ``os.posix_fallocate`` would write zeros there.
+    """
+    if _fallocate is not None:
+        _fallocate(
+            file, KEEP_SIZE, 0, size
+        )  # what it returns does not matter: a full disk is told by the write
+
+
+def _fallocate_of_linux() -> Any:
+    if sys.platform != "linux" or sys.maxsize < 1 << 62:
+        return None
+    try:
+        found = ctypes.CDLL(None).fallocate
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    return found
+
+
+KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
+_fallocate = _fallocate_of_linux()
 
 
 def _mapped(folder: Path, name: str, kind: str) -> NDArray[Any]:

@@ -188,9 +188,9 @@ def told(writer: Writer, at: int, reach: float | None, begin: Mixed | None = Non
     from pyspark.serializers import CPickleSerializer
 
     found = writer.close()
-    shard = opened(found, at)
+    shard = opened(found._replace(reach=reach), at)
     assert shard is not None
-    facts = facts_of(shard, reach)
+    facts = facts_of(shard)
     shard.reach = facts.reach
     count = int(TaskContext.get().getLocalProperty(SHARDS) or 0)
     first = foretell(shard, facts, begin) if begin is not None and 1 < count <= FAN else None
