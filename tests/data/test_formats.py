@@ -272,6 +272,22 @@ def test_damaged_tables_are_told(tmp_path, write):
         read_all(path, target="play")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_binary_files_are_read_a_few_rows_at_a_time_however_they_are_cut(tmp_path, kind, at_once):
+    table = pa.table({"a": np.arange(40_000.0), "y": np.arange(40_000) % 2})
+    path = tmp_path / f"a.{kind}"
+    if kind == "parquet":
+        parquet.write_table(table, path, row_group_size=40_000)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    batches = list(open_examples(path, batch_rows=None, at_once=at_once))
+    assert max(batch.lines.size for batch in batches) <= 1 << 14
+    assert np.concatenate([batch.lines for batch in batches]).tolist() == list(range(1, 40_001))
+    assert np.concatenate([batch.X.sum(axis=1) for batch in batches]).tolist() == list(range(40_000))
+
+
 def test_a_missing_number_in_parquet_names_its_row(tmp_path):
     parquet.write_table(pa.table({"a": [1.0, None, 3.0], "y": [0, 1, 0]}), tmp_path / "a.parquet")
     with pytest.raises(BadInput, match=r"a.parquet:2: column 'a' has no value"):

@@ -22,7 +22,8 @@ from rosenblatt.data.standard_input import opened_binary
 from rosenblatt.data.unpacking import how_packed
 from rosenblatt.data.words import looks_like_text
 
-ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
+READ_AT_ONCE = 1 << 16  # bytes of a column of a Parquet file
 GUESSED_BYTES = 1 << 13  # that columns are guessed from
 
 T = TypeVar("T")
@@ -158,7 +159,9 @@ class ParquetSource:
 
         with _checked(self.path), opened_binary(self.path) as file:
             try:
-                batches = parquet.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=list(wanted))
+                # Else it would hold the columns of a whole row group, however large.
+                reader = parquet.ParquetFile(file, buffer_size=READ_AT_ONCE, pre_buffer=False)
+                batches = reader.iter_batches(ROWS_AT_ONCE, columns=list(wanted), use_threads=False)
                 yield from _numbered(self.path, batches, wanted)
             except (pa.ArrowInvalid, OSError) as error:
                 raise BadInput(self.path, None, f"a damaged Parquet file: {error}") from error
@@ -209,11 +212,12 @@ def arrow_batches(reader: Any) -> Iterator[Any]:
 
 def _numbered(path: str, batches: Any, wanted: Sequence[str]) -> Iterator[Rows]:
     first = 1
-    for batch in batches:
-        columns = {name: as_plain(path, name, batch.column(name)) for name in wanted}
-        lines = np.arange(first, first + batch.num_rows)
-        yield Rows(columns, lines, [])
-        first += batch.num_rows
+    for whole in batches:
+        for at in range(0, whole.num_rows, ROWS_AT_ONCE):
+            batch = whole.slice(at, ROWS_AT_ONCE)
+            columns = {name: as_plain(path, name, batch.column(name)) for name in wanted}
+            yield Rows(columns, np.arange(first, first + batch.num_rows), [])
+            first += batch.num_rows
 
 
 def as_plain(path: str, name: str, column: Any) -> Any:
