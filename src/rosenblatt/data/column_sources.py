@@ -23,6 +23,9 @@ from rosenblatt.data.unpacking import how_packed
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
+TEXT_BLOCK_BYTES = (
+    1 << 18
+)  # of a table that is not all numbers: strings take many times the memory of their text
 READ_AT_ONCE = 1 << 16  # bytes of a column of a Parquet file
 GUESSED_BYTES = 1 << 13  # that columns are guessed from
 
@@ -124,7 +127,8 @@ class DelimitedSource:
 
     def _through(self, function: Scanner[T]) -> Iterator[T]:
         """Yield what a function makes of every block after the header; the first is small."""
-        return scanned(self.path, function, lines.HEAD_BYTES, self.header.line)
+        size = None if self.header.only_numbers else min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES)
+        return scanned(self.path, function, lines.HEAD_BYTES, self.header.line, size)
 
     def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:
         """Return where each column goes among those wanted, or -1; nothing where numbers are not asked for."""

@@ -13,6 +13,8 @@ from rosenblatt.data.first_line import (
     text_columns,
     usual_target,
 )
+from rosenblatt.data.kinds import number
+from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 
 
@@ -25,6 +27,7 @@ class Header(NamedTuple):
     named: bool = True  # the file itself names its columns
     target: str | None = None  # which column is the target unless another is named
     prose: tuple[str, ...] = ()  # columns that read like prose by the first lines
+    only_numbers: bool = True  # so do the first lines say
 
 
 def read_header(
@@ -57,7 +60,8 @@ def read_header(
 def _header(lines: FirstLines, line: int, names: list[str]) -> Header:
     text = text_columns(lines)
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
-    return Header(line, names, lines.separator, line == lines.line, target, prose)
+    numbers = all(value in MISSING or number(value) is not None for row in lines.below for value in row)
+    return Header(line, names, lines.separator, line == lines.line, target, prose, numbers)
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:

@@ -30,30 +30,36 @@ Scanner = Callable[[memoryview, Room, bool], R]
 
 
 def scanned(
-    path: str, function: Scanner[R], head_bytes: int | None = None, skip_lines: int = 0
+    path: str,
+    function: Scanner[R],
+    head_bytes: int | None = None,
+    skip_lines: int = 0,
+    block_bytes: int | None = None,
 ) -> Iterator[R]:
     """Yield ``function(text, room, first)`` of every block of whole lines; the last ends in a newline in any case.
 
     The text is overwritten once the function has returned; what it takes from the room is not, while anybody holds it.
     With ``head_bytes`` the first block is about so large; so many lines before it are left out.
     """
+    size = block_bytes or lines.BLOCK_BYTES
+    head = min(head_bytes or size, size)
     if path != STANDARD_INPUT and hasattr(os, "preadv") and Path(path).is_file():
         with opened(path) as (opened_file, packing):
             file = _File(path, opened_file.fileno()) if packing is None else None
             if file is not None and file.size:
-                yield from _on_all_cores(file, function, head_bytes or lines.BLOCK_BYTES, skip_lines)
+                yield from _on_all_cores(file, function, head, size, skip_lines)
                 return
-    yield from _read_ahead(path, function, head_bytes, skip_lines)
+    yield from _read_ahead(path, function, head, size, skip_lines)
 
 
-def _read_ahead(path: str, function: Scanner[R], head_bytes: int | None, skip_lines: int) -> Iterator[R]:
+def _read_ahead(path: str, function: Scanner[R], head: int, size: int, skip_lines: int) -> Iterator[R]:
     own = threading.local()
 
     def work(numbered: tuple[int, bytearray]) -> R:
         own.room = getattr(own, "room", None) or Room()
         return function(memoryview(numbered[1]), own.room, numbered[0] == 0)
 
-    texts = _without_lines(lines.whole_lines(path, head_bytes=head_bytes), skip_lines)
+    texts = _without_lines(lines.whole_lines(path, size, head), skip_lines)
     return in_order(work, enumerate(texts))
 
 
@@ -67,7 +73,7 @@ def _without_lines(texts: Iterator[bytearray], skip: int) -> Iterator[bytearray]
             yield text
 
 
-def _on_all_cores(file: "_File", function: Scanner[R], head_bytes: int, skip_lines: int) -> Iterator[R]:
+def _on_all_cores(file: "_File", function: Scanner[R], head: int, size: int, skip_lines: int) -> Iterator[R]:
     own = threading.local()
     start = file.after_lines(skip_lines)
 
@@ -82,7 +88,7 @@ def _on_all_cores(file: "_File", function: Scanner[R], head_bytes: int, skip_lin
     workers = cores()
     waiting: deque[Future[R | None]] = deque()
     pool = ThreadPoolExecutor(workers)
-    ends = [start, *range(start + head_bytes, file.size, lines.BLOCK_BYTES), file.size]
+    ends = [start, *range(start + head, file.size, size), file.size]
     try:
         for piece in pairwise(ends):
             waiting.append(pool.submit(work, piece))
