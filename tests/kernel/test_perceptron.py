@@ -269,3 +269,15 @@ def test_weight_zero_leaves_an_example_out_and_keeps_the_numbers_of_the_others()
     assert clf.support_.min() >= 30
     np.testing.assert_array_equal(clf.support_ - 30, rest.support_)
     assert clf.margin_ == pytest.approx(rest.margin_)
+
+
+def test_the_bound_counts_every_presentation_of_an_example():
+    X, y = whole_numbers()
+    copies = np.ones(60, np.int64)
+    copies[7] = 9
+    clf = KernelPerceptron(kernel="linear", max_iter=2).fit(X, y, sample_weight=copies)
+    written_out = KernelPerceptron(kernel="linear", max_iter=2).fit(
+        np.repeat(X, copies, 0), np.repeat(y, copies)
+    )
+    assert clf.n_mistakes_ == written_out.n_mistakes_
+    assert clf.mistake_bound_ == pytest.approx(written_out.mistake_bound_)

@@ -52,6 +52,23 @@ def test_separable_data_are_learned_within_the_bound(rule, data, eta, order, sta
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 @settings(max_examples=60, deadline=None)
+@given(data=integer_data(), passes=st.integers(1, 3), order=st.integers(0, 1000), heavy=st.integers(2, 40))
+def test_examples_presented_several_times_keep_within_the_bound(multi_class, data, passes, order, heavy):
+    X, labels, _ = data
+    weight = np.ones(len(X))
+    weight[order % len(X)] = heavy  # whose every presentation may be a mistake
+    learner = Learner(multi_class=multi_class, seed=order)
+    learner.train(X, labels, max_iter=passes, sample_weight=weight)
+    again = Learner(multi_class=multi_class, seed=order)
+    copies = weight.astype(np.int64)
+    again.train(np.repeat(X, copies, axis=0), np.repeat(labels, copies), max_iter=passes)
+    for name in ("last", "averaged"):
+        assert learner.mistakes <= learner.standings[name].bound * (1 + 1e-9)
+        assert learner.standings[name].bound == pytest.approx(again.standings[name].bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@settings(max_examples=60, deadline=None)
 @given(data=integer_data(), passes=st.integers(1, 6), rule=st.sampled_from(PROMISING))
 def test_any_data_keep_within_the_bound_of_every_hypothesis(multi_class, data, passes, rule):
     X, labels, _ = data

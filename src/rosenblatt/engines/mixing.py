@@ -113,7 +113,7 @@ class PassLearner(Learner):
         self.epochs = [Epoch(at + 1, 0, 0) for at in range(passes)]
         rows = rows_of(shard.X)  # norms are summed as the weights lie: as after a pass, to the last bit
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
-        self._take_stock(shard.X, labels, whole_visits=bool((visits.weight == 1.0).all()))
+        self._take_stock(shard.X, labels, visits)
         return self.standings
 
 

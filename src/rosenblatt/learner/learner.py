@@ -147,7 +147,7 @@ class Learner(LearnerState):
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
-        self._take_stock(X, labels, whole_visits=bool((visits.weight == 1.0).all()))
+        self._take_stock(X, labels, visits)
 
     # Predicting
 
@@ -270,9 +270,13 @@ class Learner(LearnerState):
         mean = through_link(hypotheses.averaged(run), self.p, self.joint)
         return run._replace(W=last, A=-run.clock * mean, running=running)
 
-    def _take_stock(self, X: Any, labels: NDArray[np.int64], whole_visits: bool) -> None:
+    def _take_stock(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> None:
         """Measure every hyperplane of the run on the data it was trained on."""
-        bounded = Bounded(self.rule, self.radius, len(self.epochs), self.start_norm, whole_visits)
+        copies = (
+            np.bincount(visits.order.astype(np.int64), minlength=labels.size) if visits.weight.size else None
+        )
+        whole = bool((visits.weight == 1.0).all())
+        bounded = Bounded(self.rule, self.radius, len(self.epochs), self.start_norm, whole, copies)
         found = hyperplanes(self._run(), X, labels)
         self.pocket = found.get("pocket")
         self.standings = standings(found, X, labels, self.joint, bounded)

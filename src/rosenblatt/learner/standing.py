@@ -29,6 +29,7 @@ class Bounded(NamedTuple):
     passes: int
     start_norm: float
     whole_visits: bool  # no visit weighed less than one example
+    copies: NDArray[np.int64] | None = None  # how often a pass visits each row; once where it is not told
 
 
 def hyperplanes(run: hypotheses.Run, X: Any, labels: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
@@ -89,6 +90,8 @@ def _bound(
             else math.inf
         )
     norm, hinge = bounded.rule.promise(bounded.radius)
+    if bounded.copies is not None:  # every visit may be a mistake
+        margins = np.repeat(margins, bounded.copies, axis=0)
     total = 0.0
     for h in range(sqnorm.size):
         if math.isinf(hinge) and margins[:, h].min() <= 0.0:

@@ -29,18 +29,24 @@ def take_stock(learner: Learner, batches: Iterable[Batch], room: int = ROOM) -> 
     found = _hyperplanes(learner)
     stock = {name: _Stock(weights, learner.joint) for name, weights in found.items()}
     labels_held: list[NDArray[np.int64]] = []
+    copies_held: list[NDArray[np.int64]] = []
     whole, left = True, room
     for batch in batches:
         labels = np.searchsorted(learner.classes, labels_of(batch))
         labels_held.append(labels)
-        whole &= batch.weight is None or bool((batch.weight == np.rint(batch.weight)).all())
+        weight = np.ones(labels.size) if batch.weight is None else batch.weight
+        copies_held.append(np.ceil(weight).astype(np.int64))
+        whole &= bool((weight == copies_held[-1]).all())
         left -= sum(own.see(batch.X, labels) for own in stock.values())
         if left < 0:
-            labels_held = []
+            labels_held, copies_held = [], []
             for own in stock.values():
                 own.held = []
-    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole)
     every = np.concatenate(labels_held) if left >= 0 else None
+    copies = np.concatenate(copies_held) if left >= 0 else None
+    if copies is not None and (copies == 1).all():
+        copies = None
+    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole, copies)
     told = {name: own.told(every, bounded) for name, own in stock.items()}
     return _with_pocket(learner, found, told)
 

@@ -32,7 +32,8 @@ def take_stock(
     n = data.labels.size
     counted = np.ones(n, dtype=bool) if weight is None else weight > 0.0
     whole_visits = weight is None or bool((weight == np.ceil(weight)).all())
-    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits)
+    copies = None if weight is None else np.ceil(weight[counted]).astype(np.int64)
+    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits, copies)
     damage = 0.0
     if learner.on_budget is not None and learner.on_budget.lossy:
         bounded, damage = learner.on_budget.bounded(learner, bounded)
