@@ -179,7 +179,7 @@ def compare(table: Ratios, contest: Contest) -> None:
         stopped / our_time,
         5.0,
     )
-    table.add("  our passes alone / their whole fit", f"{learning:.2f} s", them, whole / learning, 0.0)
+    table.add("  our passes alone / their whole fit", f"{learning:.3f} s", them, whole / learning, 0.0)
     table.add(
         "  the rows to Python, nothing else / their whole fit", f"{floor:.2f} s", them, whole / floor, 0.0
     )
