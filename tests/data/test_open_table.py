@@ -101,11 +101,11 @@ def test_skipped_rows_are_listed_in_their_order_and_a_first_label_that_is_missin
     assert np.array_equal(batch.y, [0, 1])
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_tables_with_text_come_in_small_blocks(tmp_path, at_once):
+@pytest.mark.parametrize("wish", ["at_once", "tight"])
+def test_tables_with_text_come_in_small_blocks_where_asked(tmp_path, wish):
     """Strings take many times the memory of their text."""
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n" + "".join(f"{k},word{k % 9},{k % 2}\n" for k in range(60_000)))
-    batches = list(open_examples(path, batch_rows=None, at_once=at_once))
+    batches = list(open_examples(path, batch_rows=None, **{wish: True}))
     assert max(batch.lines.size for batch in batches) < 30_000
     assert np.concatenate([batch.lines for batch in batches]).tolist() == list(range(2, 60_002))

@@ -107,7 +107,7 @@ def fit_on_stream(
     options = reading.options()
     if streaming.hash_bits:
         options["hash_bits"] = streaming.hash_bits
-    examples = open_examples(source, batch_rows=None, **options)
+    examples = open_examples(source, batch_rows=None, tight=streaming.memory is not None, **options)
     sketch = NameSketch()
     listen(examples, sketch)
     started = time.perf_counter()

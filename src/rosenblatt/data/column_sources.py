@@ -23,9 +23,9 @@ from rosenblatt.data.unpacking import how_packed
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
-TEXT_BLOCK_BYTES = (
-    1 << 18
-)  # of a table that is not all numbers: strings take many times the memory of their text
+# Of a table that is not all numbers, where memory is short: strings take many times the memory of their text, and
+# small blocks twice the time.
+TEXT_BLOCK_BYTES = 1 << 18
 READ_AT_ONCE = 1 << 16  # bytes of a column of a Parquet file
 GUESSED_BYTES = 1 << 13  # that columns are guessed from
 
@@ -55,9 +55,11 @@ class DelimitedSource:
         self.path, self.names, self.header = path, header.names, header
 
     @classmethod
-    def open(cls, path: str, separator: str | None, named: bool | None) -> "DelimitedSource":
+    def open(
+        cls, path: str, separator: str | None, named: bool | None, tight: bool = False
+    ) -> "DelimitedSource":
         """Read the header of a file."""
-        return cls(path, read_header(path, separator, named))
+        return cls(path, read_header(path, separator, named, tight=tight))
 
     def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
         """Yield blocks of strings; with ``side_by_side``, blocks of plain numbers as numbers.
@@ -127,7 +129,7 @@ class DelimitedSource:
 
     def _through(self, function: Scanner[T]) -> Iterator[T]:
         """Yield what a function makes of every block after the header; the first is small."""
-        size = None if self.header.only_numbers else min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES)
+        size = min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES) if self.header.sparing else None
         return scanned(self.path, function, lines.HEAD_BYTES, self.header.line, size)
 
     def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:

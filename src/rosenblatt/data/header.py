@@ -27,11 +27,15 @@ class Header(NamedTuple):
     named: bool = True  # the file itself names its columns
     target: str | None = None  # which column is the target unless another is named
     prose: tuple[str, ...] = ()  # columns that read like prose by the first lines
-    only_numbers: bool = True  # so do the first lines say
+    sparing: bool = False  # read it in small blocks: not all are numbers, and memory is short
 
 
 def read_header(
-    path: str, separator: str | None = None, named: bool | None = None, schema: TableSchema | None = None
+    path: str,
+    separator: str | None = None,
+    named: bool | None = None,
+    schema: TableSchema | None = None,
+    tight: bool = False,
 ) -> Header:
     """Read the column names, or invent them where the first line is data.
 
@@ -40,6 +44,7 @@ def read_header(
     separator : the likeliest of comma, tab and semicolon unless given
     named : whether the first line holds names; found from the first lines unless given
     schema : of a model; files are then laid out as in its training, and may bring names all the same
+    tight : whether memory is short
     """
     known = schema.headerless if schema else None
     lines = first_lines(path, separator or (known.separator if known else None), wait=schema is None)
@@ -49,19 +54,19 @@ def read_header(
         named = not is_data(lines)
     if named:
         _check_names(path, lines.line, lines.first)
-        return _header(lines, lines.line, lines.first)
+        return _header(lines, lines.line, lines.first, tight)
     if schema is not None and known is not None:
         names = _names_by_place(path, lines, known, schema.target)
     else:
         names = invented_names(lines)
-    return _header(lines, lines.line - 1, names)
+    return _header(lines, lines.line - 1, names, tight)
 
 
-def _header(lines: FirstLines, line: int, names: list[str]) -> Header:
+def _header(lines: FirstLines, line: int, names: list[str], tight: bool) -> Header:
     text = text_columns(lines)
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
     numbers = all(value in MISSING or number(value) is not None for row in lines.below for value in row)
-    return Header(line, names, lines.separator, line == lines.line, target, prose, numbers)
+    return Header(line, names, lines.separator, line == lines.line, target, prose, tight and not numbers)
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:

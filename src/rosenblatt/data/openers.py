@@ -30,6 +30,7 @@ class Wishes(NamedTuple):
     scale: bool
     hash_bits: int
     at_once: bool
+    tight: bool
     batch_rows: int | None
     skip_bad: bool
 
@@ -134,6 +135,7 @@ def _table(asked: Wishes) -> Examples:
             skip_bad=asked.skip_bad,
             named=asked.header,
             wish=wish,
+            tight=asked.tight,
         )
     from rosenblatt.data.columns import ColumnExamples
 
@@ -189,7 +191,8 @@ def _columns(asked: Wishes) -> "list[ColumnSource]":
 
     if asked.format in SEPARATORS:
         separator = SEPARATORS[asked.format]
-        return [DelimitedSource.open(path, separator, asked.header) for path in asked.paths]
+        tight = asked.tight or asked.at_once  # what arrives is not waited for
+        return [DelimitedSource.open(path, separator, asked.header, tight) for path in asked.paths]
     source = ParquetSource if asked.format == "parquet" else ArrowSource
     return [source(path) for path in asked.paths]
 

@@ -50,6 +50,7 @@ def open_examples(
     grow: bool = False,
     hash_bits: int = 0,
     at_once: bool = False,
+    tight: bool = False,
 ) -> Examples:
     """Open a file, several files, a folder, standard input or an embedded sample as a stream of batches.
 
@@ -71,6 +72,7 @@ def open_examples(
     hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
     at_once : read a table once and as it arrives, each value speaking for itself, instead of first looking for
         the kind of every column
+    tight : memory is short: take longer rather than more of it
 
     Raises
     ------
@@ -112,6 +114,7 @@ def open_examples(
         scale=scale,
         hash_bits=hash_bits,
         at_once=at_once,
+        tight=tight,
         batch_rows=batch_rows,
         skip_bad=skip_bad,
     )

@@ -124,6 +124,7 @@ def open_table(
     skip_bad: bool,
     named: bool | None = None,
     wish: Wish = Wish(),  # noqa: B008 (a tuple)
+    tight: bool = False,
 ) -> TableExamples:
     """Open delimited text, and check its header against what is asked of it."""
     if schema is not None and not isinstance(schema, TableSchema):
@@ -132,7 +133,7 @@ def open_table(
         )
     if path == STANDARD_INPUT and schema is None:
         standard_input().keep()  # once to learn the schema, once to encode
-    header = read_header(path, separator, named, schema)
+    header = read_header(path, separator, named, schema, tight)
     names = header.names
     line = header.line + (not header.named)
     for name in [*([] if target is None else [target]), *wish.text, *wish.discrete]:
