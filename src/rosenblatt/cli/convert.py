@@ -1,12 +1,15 @@
 """``rosenblatt convert``: a source read once, written as Arrow batches that are mapped into memory ever after."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.reading import STANDARD_INPUT, note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, refuse_overwriting
 from rosenblatt.cli.telling import refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.data import Examples
 
 
 def convert(
@@ -36,34 +39,31 @@ def convert(
     refuse_overwriting(out, source)
     from pathlib import Path
 
-    from rosenblatt.data import open_examples
     from rosenblatt.data.arrow_batches import write_batches
-    from rosenblatt.data.bad_input import LateZero
     from rosenblatt.data.gathering import gathered
+    from rosenblatt.data.opening import read_whole
     from rosenblatt.storage import replacing
 
-    examples = open_examples(
-        source,
-        target=target,
-        format=format,
-        batch_rows=None,
-        skip_bad=skip_bad,
-        zero_based=zero_based,
-        header=header,
-        text=tuple(text or ()),
-        scale=scale,
-        hash_bits=hash_bits,
-    )
     with replacing(out) as file:
-        try:
-            told = write_batches(file, examples, gathered(examples))
-        except LateZero:
-            if source == STANDARD_INPUT:
-                raise
+
+        def write(examples: "Examples") -> "tuple[Examples, dict[str, Any]]":
             file.seek(0)
             file.truncate()
-            examples.zero_based = True  # type: ignore[attr-defined]
-            told = write_batches(file, examples, gathered(examples))
+            return examples, write_batches(file, examples, gathered(examples))
+
+        examples, told = read_whole(
+            source,
+            write,
+            target=target,
+            format=format,
+            batch_rows=None,
+            skip_bad=skip_bad,
+            zero_based=zero_based,
+            header=header,
+            text=tuple(text or ()),
+            scale=scale,
+            hash_bits=hash_bits,
+        )
     note_oddities(examples)
     report = {
         "source": examples.path,

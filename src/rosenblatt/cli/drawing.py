@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from rosenblatt.cli.options import STANDARD_INPUT
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -37,7 +39,7 @@ def title(source: str) -> "Text":
     """Return the first line of a report: what it is about."""
     from rich.text import Text
 
-    return Text("standard input" if source == "-" else source, style="bold")
+    return Text("standard input" if source == STANDARD_INPUT else source, style="bold")
 
 
 def facts(rows: Sequence[tuple[str, Any]]) -> "Table":

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rosenblatt.cli.learners import Options
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Reading, read
 from rosenblatt.cli.telling import note, refuse
@@ -188,7 +189,7 @@ def _score(test: str, reading: Reading, schema: Any, fitted: Any, report: dict[s
 def _refuse_what_it_cannot(source: str, reading: Reading, asked: Options, on: OnEngine) -> None:
     if asked.learner == "kernel":
         refuse("--engine: the kernel perceptron remembers rows, and runs in one process")
-    if source == "-":
+    if source == STANDARD_INPUT:
         refuse("--engine: standard input can be read by one process only: write it to a file")
     if source.startswith("sample:"):
         refuse("--engine: the samples are small, and built in: name a file, a pattern or a folder")

@@ -49,7 +49,7 @@ class _Finder:
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return None
-        spec.loader = _LoadedLater(spec.loader)  # type: ignore[assignment]
+        spec.loader = _LoadedLater(spec.loader)  # type: ignore[assignment]  # a Loader in all but name
         return spec
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-STANDARD_INPUT = "-"
+from rosenblatt.cli.options import STANDARD_INPUT
+
 UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 

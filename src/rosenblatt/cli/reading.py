@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
-STANDARD_INPUT = "-"
 
 
 class Reading(NamedTuple):
@@ -67,16 +66,9 @@ class Rows(NamedTuple):
 
 def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
-    from rosenblatt.data import open_examples
-    from rosenblatt.data.bad_input import LateZero
+    from rosenblatt.data.opening import read_whole
 
-    try:
-        return _all_of(open_examples(source, schema=schema, batch_rows=None, **reading.options()))
-    except LateZero:
-        if source == STANDARD_INPUT:
-            raise
-        options = reading._replace(zero_based=True).options()
-        return _all_of(open_examples(source, schema=schema, batch_rows=None, **options))
+    return read_whole(source, _all_of, schema=schema, batch_rows=None, **reading.options())
 
 
 def read_for(model: "Model", source: str, reading: Reading, sketch: "NameSketch | None" = None) -> Rows:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rosenblatt.cli import ctrl_c
 from rosenblatt.cli.learners import Options
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.progress import Meter, Progress, in_words
 from rosenblatt.cli.reading import Reading, note_oddities, note_unseen_labels
 from rosenblatt.cli.telling import note, note_skipped, refuse
@@ -56,7 +57,7 @@ def too_large(source: str, memory: str | None) -> bool:
     from rosenblatt.data.sources import paths_of
 
     limit = bytes_of(memory) if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    if source == "-":
+    if source == STANDARD_INPUT:
         return memory is not None
     if source.startswith("sample:"):
         return False

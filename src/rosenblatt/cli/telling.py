@@ -106,7 +106,7 @@ def _called(command: Callable[..., Any], *arguments: Any, **options: Any) -> Any
     try:
         # Python 3.11 makes and drops a piece of stack at every call across its end; where a command would load numpy,
         # a hundred calls deep, that takes 40 ms.
-        import numpy  # noqa: F401
+        import numpy  # noqa: F401 (for those who load it later)
 
         return command(*arguments, **options)
     except (Refused, ValueError, OSError, MemoryError, typer.Exit):

@@ -185,11 +185,11 @@ def _no_constant(text: str) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise GivenTwice(f"the field {twice!r} is given twice: keep one", twice)
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise GivenTwice(f"the field {key!r} is given twice: keep one", key)
+        record[key] = value
     return record
 
 

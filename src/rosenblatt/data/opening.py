@@ -1,8 +1,8 @@
 """The door to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from rosenblatt.data.standard_input import STANDARD_INPUT
 from rosenblatt.data.words import Words
 
 FORMATS = tuple(OPENERS)
+T = TypeVar("T")
 
 
 class AllExamples(NamedTuple):
@@ -128,21 +129,30 @@ def read_all(source: Source, **options: Any) -> AllExamples:
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
-    options = {"batch_rows": None, **options}
-    examples = open_examples(source, **options)
-    try:
+
+    def all_of(examples: Examples) -> AllExamples:
         batch = concatenate(list(examples))
+        return AllExamples(
+            *batch[:3],
+            examples.feature_names,
+            examples.schema,
+            examples.skipped,
+            examples.unseen,
+            batch.weight,
+            batch.tags,
+        )
+
+    return read_whole(source, all_of, **{"batch_rows": None, **options})
+
+
+def read_whole(source: Source, read: Callable[[Examples], T], **options: Any) -> T:
+    """Return what a function makes of a source that it reads to its end; takes the options of :func:`open_examples`.
+
+    Where an index 0 comes late in LIBSVM text it reads anew, counting from 0; what came through a pipe is gone by then.
+    """
+    try:
+        return read(open_examples(source, **options))
     except LateZero:
         if STANDARD_INPUT in paths_of(source):
             raise
-        examples = open_examples(source, **{**options, "zero_based": True})
-        batch = concatenate(list(examples))
-    return AllExamples(
-        *batch[:3],
-        examples.feature_names,
-        examples.schema,
-        examples.skipped,
-        examples.unseen,
-        batch.weight,
-        batch.tags,
-    )
+        return read(open_examples(source, **{**options, "zero_based": True}))
