@@ -94,17 +94,22 @@ def test_a_second_interrupt_gives_up(files):
     assert not (files / "m").exists()
 
 
-def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
-    """It is struck from outside, at a time of no one's choosing."""
-    model = files / "m.safetensors"
-    options = ["--out-of-core", "--no-shuffle", "--every", "300", "--json", "-m", model]
-    process = start(MAIN, "fit", files / "a.svm", "--passes", 10**7, *options)
+def struck_in_the_third_pass(*arguments):
+    """Fit for ever, and interrupt it from outside, at a time of no one's choosing; return what it said."""
+    process = start(MAIN, "fit", *arguments, "--passes", 10**7)
     for line in process.stdout:
         if json.loads(line)["pass"] >= 3:
             break
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130, err
+    return out, err
+
+
+def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
+    model = files / "m.safetensors"
+    options = ["--out-of-core", "--no-shuffle", "--every", "300", "--json", "-m", model]
+    out, err = struck_in_the_third_pass(files / "a.svm", *options)
     last = json.loads(out.splitlines()[-1])
     passes = last["passes"]
     assert passes >= 2  # the third may have been under way
@@ -117,13 +122,7 @@ def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
 def test_a_fit_that_is_interrupted_before_its_pocket_is_chosen_predicts_by_the_average(files):
     model = files / "m.safetensors"
     options = ["--out-of-core", "--hypothesis", "pocket", "--every", "300", "--json", "-m", model]
-    process = start(MAIN, "fit", files / "a.svm", "--passes", 10**7, *options)
-    for line in process.stdout:
-        if json.loads(line)["pass"] >= 3:
-            break
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode == 130, err
+    out, err = struck_in_the_third_pass(files / "a.svm", *options)
     assert "interrupted before the pocket was chosen: the model predicts by 'averaged'" in err
     assert json.loads(out.splitlines()[-1])["hypothesis"] == "averaged"
     assert run_well(["predict", str(model), str(files / "a.svm")]).stdout.count("\n") == 300
