@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import large_pages
 from benchmarks.measure import Ratios, best_of, data_folder, milliseconds, mnist
+from rosenblatt.core.loop import learn
+from rosenblatt.core.order import in_given_order
+from rosenblatt.core.records import NO_LEDGER, TOTALS, State, new_running
+from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
-from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import NO_LEDGER, TOTALS, State, new_running
-from rosenblatt.passes.rows import flat, laid_out, rows_of
-from rosenblatt.passes.sweep import sweep
-from rosenblatt.rules import Rosenblatt
+from rosenblatt.rules import Euclidean, Rosenblatt
 
 
 def dense_data(wrong: float = 0.0, n: int = 200_000, d: int = 100) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +61,7 @@ def some_passes(X, y, passes: int = 1):
         W, A = (laid_out(rows, np.zeros((1, X.shape[1] + 1), dtype)) for dtype in (X.dtype, np.float64))
         state = State(flat(rows, W), flat(rows, A), new_running(1), np.empty(1, X.dtype), totals)
         for _ in range(passes):
-            sweep(Rosenblatt(1.0), rows, signs, visits, 1.0, state, NO_LEDGER, False)
+            learn(Rosenblatt(1.0), Euclidean(), rows, signs, visits, 1.0, state, NO_LEDGER, False)
 
     run()
     return run, int(totals["mistakes"][0])

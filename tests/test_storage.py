@@ -24,7 +24,9 @@ from rosenblatt.storage import (
     write_file,
 )
 
-WITH_LEDGER = sorted(name for name, rule in rules.BY_NAME.items() if not rules.has_matrix(rule()))
+WITH_LEDGER = sorted(
+    name for name, rule in rules.BY_NAME.items() if isinstance(rules.geometry_of(rule()), rules.Euclidean)
+)
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import rows_of
 from rosenblatt.ledger import Ledger
-from rosenblatt.passes.rows import rows_of
 from rosenblatt.passes.votes import fill_products, vote_each, vote_jointly
 
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")

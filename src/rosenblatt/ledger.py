@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.passes.records import ENTRY
+from rosenblatt.core.records import ENTRY
+from rosenblatt.core.rows import flat, rows_of
 from rosenblatt.passes.replay import replay
-from rosenblatt.passes.rows import flat, rows_of
 
 FEWEST_LINES = 64
 
@@ -15,7 +15,7 @@ FEWEST_LINES = 64
 class Ledger:
     """Every update of a training run, and the examples that caused them.
 
-    ``entries`` is a structured array with one line per update (the fields of ``rosenblatt.passes.records.ENTRY``),
+    ``entries`` is a structured array with one line per update (the fields of ``rosenblatt.core.records.ENTRY``),
     ``support`` the examples themselves, each stored once, and ``start`` the weights the run began with. The
     weights after any number of updates can be told from these three.
     """

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
+from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
 from rosenblatt.learner import MULTI_CLASS, Epoch, Learner, Standing
 from rosenblatt.ledger import Ledger
-from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS
 
 FORMAT, VERSION = "rosenblatt", 1
 LABEL_KINDS = "biufUO"  # of classes: numbers or strings, nothing that could hold an object
@@ -181,7 +181,7 @@ def _learner_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Le
     learner.A = checked_array(arrays, "A", (rows, width), (np.float64,))
     if learner.S is not None:
         learner.S = checked_array(arrays, "S", (rows, width), (np.float64,))
-        if rules.has_matrix(learner.rule) and not (learner.S > 0.0).all():
+        if isinstance(learner.geometry, rules.SecondOrder) and not (learner.S > 0.0).all():
             raise ValueError("S has a variance that is not above zero")
     learner.running = checked_records(arrays, "running", RUNNING, hypotheses)
     learner.totals = checked_records(arrays, "totals", TOTALS, 1)

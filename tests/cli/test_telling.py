@@ -64,7 +64,7 @@ def test_why_a_first_run_takes_long_is_said_once(capsys):
     try:
         tell_of_compiling()
         for _ in range(3):
-            log.info("compiling rosenblatt.passes.sweep.sweep")
+            log.info("compiling rosenblatt.core.loop.learn")
     finally:
         log.setLevel(level)
         log.propagate, log.handlers = propagate, handlers
@@ -78,8 +78,8 @@ def test_what_is_compiled_is_logged_and_what_is_loaded_is_not(tmp_path):
     code = (
         "import logging; logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
         "import numpy as np\n"
-        "from rosenblatt.passes.order import Shuffle\n"
-        "from rosenblatt.passes.rows import rows_of\n"
+        "from rosenblatt.core.order import Shuffle\n"
+        "from rosenblatt.core.rows import rows_of\n"
         "Shuffle(rows_of(np.eye(3)), np.arange(3), 0).epoch(0)"
     )
     own = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
@@ -88,5 +88,5 @@ def test_what_is_compiled_is_logged_and_what_is_loaded_is_not(tmp_path):
         subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, check=True)
         for _ in range(2)
     ]
-    assert "compiling rosenblatt.passes.order." in told[0].stderr
+    assert "compiling rosenblatt.core.order." in told[0].stderr
     assert told[1].stderr == ""

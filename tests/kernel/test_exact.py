@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from tests.kernel.oracle import plain_kernel_loop, slow_kernel_vote
 
+from rosenblatt.core.order import Shuffle, in_given_order
+from rosenblatt.core.rows import rows_of
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.passes.order import Shuffle, in_given_order
-from rosenblatt.passes.rows import rows_of
 from rosenblatt.rules import (
     ALMA,
     PAUM,

@@ -69,14 +69,14 @@ def test_what_others_saw_stands_when_nothing_moved(monkeypatch):
     learner.train(X, y, max_iter=1000, shuffle=False)
     assert learner.converged
     sizes = []
-    plain = together.sweep
+    plain = together.learn
 
-    def sweep(rule, rows, truth, visits, unit, state, ledger, still):
-        made = plain(rule, rows, truth, visits, unit, state, ledger, still)
+    def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
+        made = plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
         sizes.append((still, visits.order.size, made))
         return made
 
-    monkeypatch.setattr(together, "sweep", sweep)
+    monkeypatch.setattr(together, "learn", learn)
     before = learner.clock
     learner.train(X, y, max_iter=1, shuffle=False, threads=4)
     assert sorted(sizes) == [(False, 250, 250), *[(True, 250, 250)] * 3]
@@ -125,14 +125,14 @@ def test_mistakes_that_move_nothing_are_all_counted():
 
 def test_what_stops_others_in_a_state_that_never_was_is_not_heard(monkeypatch):
     """The first row moves; what others met before that, an error too, belongs to no run."""
-    plain = together.sweep
+    plain = together.learn
 
-    def sweep(rule, rows, truth, visits, unit, state, ledger, still):
+    def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
         if still:
             raise ZeroDivisionError
-        return plain(rule, rows, truth, visits, unit, state, ledger, still)
+        return plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
 
-    monkeypatch.setattr(together, "sweep", sweep)
+    monkeypatch.setattr(together, "learn", learn)
     X, y = told_apart(3, 400, 5, 2, 0.0)
     alone, many = Learner(), Learner()
     alone.train(X, y, max_iter=30, shuffle=False)

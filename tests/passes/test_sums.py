@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from rosenblatt.passes.rows import rows_of
+from rosenblatt.core.rows import rows_of
 from rosenblatt.passes.sums import (
     add_dense,
     add_dense_binary,

@@ -28,7 +28,7 @@ def plain_arow(rule, X, labels, classes, order, *, joint=True, unit=1.0, weights
             if tau != 0.0:
                 for c, sign in sides:
                     run.W[c] += sign * weight * tau * y * run.S[c] * x
-                    run.S[c] = [rule.narrowed(s, v) for s, v in zip(run.S[c], x, strict=True)]
+                    run.S[c] = [rule.narrow(s, v) for s, v in zip(run.S[c], x, strict=True)]
         run.after.append(run.W.copy())
         run.weight.append(weight)
     return run

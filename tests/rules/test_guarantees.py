@@ -215,7 +215,7 @@ def test_arow_makes_the_best_move_there_is(seed, r):
         return ((v - w) ** 2 / spread).sum() + max(0.0, 1.0 - y * (v @ x)) ** 2 / r
 
     assert all(cost(moved) <= cost(moved + 0.05 * rng.normal(size=4)) + 1e-12 for _ in range(100))
-    assert all(rules.AROW(r).narrowed(s, v) <= s for s, v in zip(spread, x, strict=True))
+    assert all(rules.AROW(r).narrow(s, v) <= s for s, v in zip(spread, x, strict=True))
 
 
 @settings(max_examples=30, deadline=None)

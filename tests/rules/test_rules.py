@@ -35,7 +35,8 @@ def data_for(name, classes, seed=5, n=240, d=7):
 
 
 def plain(rule, X, labels, classes, **asked):
-    loop = plain_arow if rules.has_matrix(rule) else plain_alma if rules.has_link(rule) else plain_loop
+    oracles = {rules.SecondOrder: plain_arow, rules.PNorm: plain_alma, rules.Euclidean: plain_loop}
+    loop = oracles[type(rules.geometry_of(rule))]
     return loop(rule, X, labels, classes, np.arange(len(X)), **asked)
 
 

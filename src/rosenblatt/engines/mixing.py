@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
+from rosenblatt.core.geometry import powers_of
+from rosenblatt.core.records import Visits
+from rosenblatt.core.rows import laid_out, rows_of
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
 from rosenblatt.engines.shard import Setup, Shard, reach_of
 from rosenblatt.learner import Epoch, Learner
 from rosenblatt.learner.examples import reach_of as largest_of
-from rosenblatt.passes.link import powers
-from rosenblatt.passes.records import Visits
-from rosenblatt.passes.rows import laid_out, rows_of
 
 MIXINGS = ("uniform", "mistakes")
 
@@ -222,8 +222,8 @@ def settle(learner: Learner) -> None:
     """Take anew what is told from mixed weights: their norms, and their powers under a link."""
     wide = learner.W.astype(np.float64)
     beside = wide
-    if learner.p != 2.0:
-        learner.S = beside = powers(wide, learner.p)
+    if isinstance(learner.geometry, rules.PNorm):
+        learner.S = beside = powers_of(wide, learner.geometry.p)
     sqnorm = (wide * beside).sum(axis=1)
     learner.running["sqnorm"] = sqnorm.sum() if learner.joint else sqnorm
     learner.running["scale"], learner.running["decay"] = 1.0, 1.0
@@ -246,7 +246,7 @@ def _moves(learner: PassLearner, start: Start, found: Outcome) -> NDArray[np.flo
         W *= running["scale"][:, None]
         delta = W - began
         a = found.clock * W - sum_of_all
-    keeps_variances = start.variances is not None and learner.p == 2.0
+    keeps_variances = start.variances is not None and isinstance(learner.geometry, rules.SecondOrder)
     moves = np.empty((2 + keeps_variances, *W.shape))
     np.multiply(delta, found.share, out=moves[0])
     np.subtract(a, found.clock * delta, out=moves[1])

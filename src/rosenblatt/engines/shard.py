@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.order import Shuffle, in_given_order
+from rosenblatt.core.records import Visits
+from rosenblatt.core.rows import rows_of
 from rosenblatt.data.batch import Batch, concatenate
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
 from rosenblatt.learner.examples import reach_of as largest_of
-from rosenblatt.passes.order import Shuffle, in_given_order
-from rosenblatt.passes.records import Visits
-from rosenblatt.passes.rows import rows_of
 
 
 class Setup(NamedTuple):

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
+from rosenblatt.core.order import Shuffle
+from rosenblatt.core.rows import rows_of
 from rosenblatt.lab.playground_state import MOST_EPOCHS, PlaygroundState
 from rosenblatt.lab.spaces import Space
 from rosenblatt.learner import Learner
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.passes.order import Shuffle
-from rosenblatt.passes.rows import rows_of
 
 CLASSES = np.array([-1, 1])
 

@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import rows_of
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.planes import Planes
-from rosenblatt.passes.rows import rows_of
 from rosenblatt.passes.sums import add_dense, add_sparse
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import rows_of
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight
-from rosenblatt.passes.rows import rows_of
 from rosenblatt.passes.sums import largest_sqnorm
 
 

@@ -7,17 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.core.geometry import through_link
+from rosenblatt.core.order import Shuffle, in_given_order
+from rosenblatt.core.records import NO_LEDGER, State, Visits
+from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner.examples import Checked, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.state import LearnerState
-from rosenblatt.learner.together import parts_of, sweep_together
-from rosenblatt.passes.link import sweep_through_link, through_link
-from rosenblatt.passes.order import Shuffle, in_given_order
-from rosenblatt.passes.records import NO_LEDGER, State, Visits
-from rosenblatt.passes.rows import Rows, flat, laid_out, rows_of
-from rosenblatt.passes.second_order import sweep_with_variances
+from rosenblatt.learner.together import learn_in_parts, parts_of
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_MOVES = 1  # of one call, that let others look ahead in the next
@@ -68,12 +67,9 @@ class Learner(LearnerState):
         if multi_class not in MULTI_CLASS:
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
         self.rule = rules.resolve(rule)
-        linked = rules.has_link(self.rule)
-        beside = 1.0 if rules.has_matrix(self.rule) else 0.0 if linked else None
-        unit = 1.0 if fit_intercept else 0.0
-        super().__init__(
-            multi_class, unit, keep_ledger and beside is None, beside, self.rule.p if linked else 2.0
-        )
+        geometry = rules.geometry_of(self.rule)
+        has_ledger = isinstance(geometry, rules.Euclidean)  # elsewhere a step is no multiple of its example
+        super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and has_ledger, geometry)
         self.seed = seed
         self.epochs: list[Epoch] = []
         self.converged = False  # whether the last training ended with a pass that made no update
@@ -211,14 +207,14 @@ class Learner(LearnerState):
     def _pass(self, rows: Rows, truth: NDArray[Any], visits: Visits, threads: int = 1) -> Epoch:
         """Run the rule over the visits and note what it did."""
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
-        room_for_scores = np.empty(self.W.shape[0], self.W.dtype)
-        state = State(flat(rows, self.W), flat(rows, self.A), self.running, room_for_scores, self.totals)
-        mistakes, updates, done = self.mistakes, self.updates, 0
+        scores = np.empty(
+            self.W.shape[0], np.float64 if isinstance(self.geometry, rules.PNorm) else self.W.dtype
+        )
+        state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
         if self.S is not None:
             self.S = laid_out(rows, self.S)
-            pass_of_its_own = self._pass_through_link if self.p != 2.0 else self._pass_with_variances
-            pass_of_its_own(rows, truth, visits, state, flat(rows, self.S))
-            done = visits.order.size
+            state = state._replace(beside=flat(rows, self.S))
+        mistakes, updates, done = self.mistakes, self.updates, 0
         while done < visits.order.size:
             left = Visits(visits.order[done:], visits.weight[done:])
             lines = NO_LEDGER
@@ -226,7 +222,9 @@ class Learner(LearnerState):
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
             moved, numbers = self.updates, rows.values.size // truth.size * left.order.size
             parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
-            done += sweep_together(self.rule, rows, truth, left, self.unit, state, lines, parts)
+            done += learn_in_parts(
+                self.rule, self.geometry, rows, truth, left, self.unit, state, lines, parts
+            )
             self._calm = self.updates - moved <= FEW_MOVES
             if self.ledger is not None:
                 self.ledger.written(int(self.totals["written"][0]), self.rows_seen)
@@ -239,35 +237,20 @@ class Learner(LearnerState):
         self.epochs.append(epoch)
         return epoch
 
-    def _pass_with_variances(
-        self, rows: Rows, truth: Any, visits: Visits, state: State, S: NDArray[np.float64]
-    ) -> None:
-        """Run a rule that keeps a variance per weight."""
-        sweep_with_variances(self.rule, rows, truth, visits, self.unit, state, S)
-        sqnorm = (self.W.astype(np.float64) ** 2).sum(axis=1)
-        self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
-
-    def _pass_through_link(
-        self, rows: Rows, truth: Any, visits: Visits, state: State, S: NDArray[np.float64]
-    ) -> None:
-        """Run a rule whose weights are a vector seen through the p-norm link."""
-        state = state._replace(scores=np.empty(self.W.shape[0]))
-        sweep_through_link(self.rule, rows, truth, visits, self.unit, state, S)
-
     def _run(self) -> hypotheses.Run:
         if not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")
         run = hypotheses.Run(
             self.W, self.A, self.running, self.clock, self.unit, self.joint, self.ledger, self.seed
         )
-        return run if self.p == 2.0 else self._linked(run)
+        return self._linked(run, self.geometry.p) if isinstance(self.geometry, rules.PNorm) else run
 
-    def _linked(self, run: hypotheses.Run) -> hypotheses.Run:
+    def _linked(self, run: hypotheses.Run, p: float) -> hypotheses.Run:
         """Return the run of the weights, where the run is of the vector that the link turns into them."""
         running = run.running.copy()
         running["scale"], running["shadow"] = 1.0, 0.0
-        last = through_link(hypotheses.last(run), self.p, self.joint)
-        mean = through_link(hypotheses.averaged(run), self.p, self.joint)
+        last = through_link(hypotheses.last(run), p, self.joint)
+        mean = through_link(hypotheses.averaged(run), p, self.joint)
         return run._replace(W=last, A=-run.clock * mean, running=running)
 
     def _take_stock(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> None:

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.core.loop import learn
+from rosenblatt.core.order import Shuffle, in_given_order
+from rosenblatt.core.records import NO_LEDGER, RUNNING, TOTALS, State, Visits
+from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.data.matrix import checked_matrix, checked_weight
 from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
-from rosenblatt.passes.order import Shuffle, in_given_order
-from rosenblatt.passes.records import NO_LEDGER, RUNNING, TOTALS, State, Visits
-from rosenblatt.passes.rows import flat, laid_out, rows_of
-from rosenblatt.passes.sweep import sweep
 
 HYPOTHESES = ("last", "averaged")
 
@@ -132,7 +132,7 @@ class RealLearner(LearnerState):
         self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
         scores = np.empty(1, self.W.dtype)
         state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
-        sweep(self.rule, rows, y, visits, self.unit, state, NO_LEDGER, False)
+        learn(self.rule, self.geometry, rows, y, visits, self.unit, state, NO_LEDGER, False)
         self.rows_seen += X.shape[0]
         self.passes += 1
         if not np.isfinite(self.running["sqnorm"]).all() or not np.isfinite(self.W).all():

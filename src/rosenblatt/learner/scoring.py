@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import fill_scores, flat, laid_out, rows_of
 from rosenblatt.learner.threads import parts_of_work, threads
-from rosenblatt.passes.rows import flat, laid_out, rows_of
-from rosenblatt.passes.scores import fill_scores
 
 # A pass of ours is quicker than a product for so many numbers in X; of dense ones, for so few rows of weights.
 FEW, MANY_NUMBERS = 4, 1 << 20
@@ -26,11 +25,11 @@ def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
     own, parts = flat(rows, laid_out(rows, weights)), parts_of_work(numbers)
     cuts = [X.shape[0] * k // parts for k in range(parts + 1)]
     others = [
-        threads().submit(fill_scores, *rows, X.shape[1], own, a, np.empty_like(weights[:, 0]), scores[a:b])
+        threads().submit(fill_scores, rows, X.shape[1], own, a, np.empty_like(weights[:, 0]), scores[a:b])
         for a, b in pairwise(cuts[1:])
     ]
     try:
-        fill_scores(*rows, X.shape[1], own, 0, np.empty_like(weights[:, 0]), scores[: cuts[1]])
+        fill_scores(rows, X.shape[1], own, 0, np.empty_like(weights[:, 0]), scores[: cuts[1]])
     finally:
         wait(others)  # nobody reads what may be given back
     for other in others:

@@ -6,30 +6,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import rules
+from rosenblatt.core.geometry import initial_beside, powers_of, through_link
+from rosenblatt.core.records import TOTALS, new_running
 from rosenblatt.ledger import Ledger, widened
-from rosenblatt.passes.link import powers, through_link
-from rosenblatt.passes.records import TOTALS, new_running
 
 
 class LearnerState:
     """The numbers of a learner. Classes stay sorted; classes and features may join at any time.
 
-    Some rules keep a number beside each weight: a variance, or (``p`` other than 2) the stored vector's power in the
-    p-norm link; ``beside`` is what stands there for a weight that has not been met, None where nothing stands.
+    Some geometries keep a number beside each weight: a variance, or the stored vector's power in the p-norm link.
     """
 
-    def __init__(
-        self, multi_class: str, unit: float, keep_ledger: bool, beside: float | None = None, p: float = 2.0
-    ) -> None:
+    def __init__(self, multi_class: str, unit: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
-        self.beside, self.p = beside, p
+        self.geometry = rules.Euclidean() if geometry is None else geometry
+        beside = initial_beside(self.geometry)
         self.unit = unit  # the always-one coordinate: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
         self.W: NDArray[Any] = np.zeros(
             (1, 1)
         )  # (rows, 1 + features): one row for two classes, else one each
-        self.A = np.zeros((1, 1))  # what averaging needs, see passes.records.State
-        self.S = None if beside is None else np.full((1, 1), beside)  # a number per weight, for such rules
+        self.A = np.zeros((1, 1))  # what averaging needs, see core.records.State
+        self.S = (
+            None if beside is None else np.full((1, 1), beside)
+        )  # what the geometry keeps beside the weights
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -92,13 +93,14 @@ class LearnerState:
         self.start_norm = math.sqrt(float(sqnorm.sum()))
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
-        if self.p != 2.0:
-            theta = through_link(self.W, self.p / (self.p - 1.0), self.joint)
-            norm = (np.abs(self.W) ** (self.p / (self.p - 1.0))).sum(axis=1)
-            norm = (norm.sum(keepdims=True) if self.joint else norm) ** (1.0 - 1.0 / self.p)  # ‖w‖_q = ‖θ‖_p
+        if isinstance(self.geometry, rules.PNorm):
+            p = self.geometry.p
+            theta = through_link(self.W, p / (p - 1.0), self.joint)
+            norm = (np.abs(self.W) ** (p / (p - 1.0))).sum(axis=1)
+            norm = (norm.sum(keepdims=True) if self.joint else norm) ** (1.0 - 1.0 / p)  # ‖w‖_q = ‖θ‖_p
             self.running["scale"] = np.where(norm > 0.0, norm, 1.0)
             self.W = theta / self.running["scale"][:, None]
-            self._take_powers()
+        self._refresh_powers()
 
     def meet(self, met: NDArray[Any]) -> None:
         """Take in classes not met before."""
@@ -130,8 +132,10 @@ class LearnerState:
         if n_features > self.n_features:
             more = n_features - self.n_features
             self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
-            if self.S is not None and self.beside is not None:
-                self.S = np.pad(self.S, ((0, 0), (0, more)), constant_values=self.beside)
+            if self.S is not None:
+                self.S = np.pad(
+                    self.S, ((0, 0), (0, more)), constant_values=initial_beside(self.geometry) or 0.0
+                )
             if self.ledger is not None:
                 self.ledger.widen(n_features)
 
@@ -139,15 +143,14 @@ class LearnerState:
         rows = 1 if self.classes.size <= 2 else self.classes.size
         self.W = np.zeros((rows, self.W.shape[1]), self.W.dtype)
         self.A = np.zeros((rows, self.W.shape[1]))
-        self.S = np.full_like(self.A, self.beside) if self.S is not None else None
+        self.S = self._unmoved() if self.S is not None else None
         self.running = new_running(1 if self.multi_class == "joint" else rows)
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
 
     def _negate(self) -> None:
         self.W, self.A = -self.W, -self.A
-        if self.p != 2.0:
-            self._take_powers()
+        self._refresh_powers()
         if self.ledger is not None:
             self.ledger.start = -self.ledger.start
             self.ledger.entries["tau"] *= -1.0
@@ -158,7 +161,9 @@ class LearnerState:
         In a joint contest each of the two gets half, so that every difference of scores stays as it was.
         """
         rows, two, joint = self.classes.size, self.W.shape[0] == 1, self.multi_class == "joint"
-        half = 2.0 ** (2.0 / self.p)  # whose link is half the weights
+        half = (
+            2.0 ** (2.0 / self.geometry.p) if isinstance(self.geometry, rules.PNorm) else 2.0
+        )  # its link is half
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
             new = np.zeros((rows, old.shape[1]), old.dtype)
@@ -168,7 +173,7 @@ class LearnerState:
         start = spread(self.ledger.start) if self.ledger is not None else self.W
         self.W, self.A = spread(self.W), spread(self.A)
         if self.S is not None:
-            old_S, self.S = self.S, np.full_like(self.A, self.beside)
+            old_S, self.S = self.S, self._unmoved()
             self.S[place] = old_S  # two classes shared their variances
         if joint and two:
             self.running["sqnorm"] /= 2.0
@@ -178,11 +183,15 @@ class LearnerState:
             self.running[place] = np.repeat(old, 2) if two else old
         if self.ledger is not None:
             self.ledger.spread(place, start, joint)
-        if self.p != 2.0:
-            self._take_powers()
+        self._refresh_powers()
 
-    def _take_powers(self) -> None:
-        """Take anew what the p-norm link needs to know of the stored vectors."""
-        self.S = powers(self.W, self.p)
-        power = (self.W * self.S).sum(axis=1)
-        self.running["sqnorm"] = power.sum() if self.joint else power
+    def _unmoved(self) -> NDArray[np.float64]:
+        """Return what stands beside weights that have not been moved, in the shape of the weights."""
+        return np.full_like(self.A, initial_beside(self.geometry) or 0.0)
+
+    def _refresh_powers(self) -> None:
+        """Compute anew what the p-norm link needs to know of the stored vectors; other geometries need nothing."""
+        if isinstance(self.geometry, rules.PNorm):
+            self.S = powers_of(self.W, self.geometry.p)
+            power = (self.W * self.S).sum(axis=1)
+            self.running["sqnorm"] = power.sum() if self.joint else power

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.core.loop import learn
+from rosenblatt.core.records import NO_LEDGER, State, Visits
+from rosenblatt.core.rows import Rows
 from rosenblatt.learner.threads import LEAST, threads
-from rosenblatt.passes.records import NO_LEDGER, State, Visits
-from rosenblatt.passes.rows import Rows
-from rosenblatt.passes.sweep import sweep
 
 
 def parts_of(numbers: int, visits: Visits, running: Any, clock: float, most: int) -> int:
@@ -30,22 +30,30 @@ def parts_of(numbers: int, visits: Visits, running: Any, clock: float, most: int
     return max(1, min(most, numbers // LEAST, visits.order.size)) if whole else 1
 
 
-def sweep_together(
-    rule: Any, rows: Rows, truth: Any, visits: Visits, unit: float, state: State, ledger: Any, parts: int
+def learn_in_parts(
+    rule: Any,
+    geometry: Any,
+    rows: Rows,
+    truth: Any,
+    visits: Visits,
+    unit: float,
+    state: State,
+    ledger: Any,
+    parts: int,
 ) -> int:
-    """Do what ``sweep`` does, every part of the visits in a thread of its own; return how many visits were made."""
+    """Do what ``learn`` does, every part of the visits in a thread of its own; return how many visits were made."""
     if parts == 1:
-        return int(sweep(rule, rows, truth, visits, unit, state, ledger, False))
+        return int(learn(rule, geometry, rows, truth, visits, unit, state, ledger, False))
     cuts = [visits.order.size * k // parts for k in range(parts + 1)]
     cut = [Visits(visits.order[a:b], visits.weight) for a, b in pairwise(cuts)]
     foreseen = [_after_still(state, at) for at in cuts[1:-1]]
     others = [
-        threads().submit(sweep, rule, rows, truth, part, unit, own, NO_LEDGER, True)
+        threads().submit(learn, rule, geometry, rows, truth, part, unit, own, NO_LEDGER, True)
         for part, own in zip(cut[1:], foreseen, strict=True)
     ]
     before = _after_still(state, cuts[1])
     try:
-        done = sweep(rule, rows, truth, cut[0], unit, state, ledger, False)
+        done = learn(rule, geometry, rows, truth, cut[0], unit, state, ledger, False)
     finally:
         wait(others)  # nobody reads what may be given back
     still = done == cuts[1] and _same(before, state)

@@ -7,7 +7,7 @@ import numba
 
 from rosenblatt.machine_code import MachineCode
 
-MACHINE_CODE = MachineCode("compiled", "rules", "passes")
+MACHINE_CODE = MachineCode("compiled", "rules", "passes", "core")
 # NaN and infinity must stay visible, so never "nnan" or "ninf".
 FASTMATH = {"reassoc", "nsz", "contract", "arcp"}
 
@@ -17,6 +17,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Compile a hot loop: the GIL released, sums free to be reordered, machine code kept on disk."""
     return MACHINE_CODE.compiled(function, fastmath=FASTMATH)
+
+
+def compiled_part(function: F) -> F:
+    """Compile a function that only compiled loops call: its code becomes part of theirs, on disk too.
+
+    It has no cache of its own, so that it may take a rule: the code of a rule defined elsewhere must not be stored.
+    """
+    part: F = numba.njit(nogil=True, fastmath=FASTMATH, _nrt=False)(function)
+    return part
 
 
 def exactly_compiled(function: F) -> F:

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.geometry import MAX_SCALE, MIN_SCALE
+from rosenblatt.core.loop import class_pair, decide, record
+from rosenblatt.core.records import State
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
-from rosenblatt.passes.contest import best_rival
-from rosenblatt.passes.records import State
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
-from rosenblatt.rules import Seen, step
 
 
 class Block(NamedTuple):
@@ -90,33 +89,24 @@ def visit_block(
         totals.reach = max(totals.reach, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
-            if joint:
-                up = labels[p]
-                down = best_rival(scores, up)
-                y = 1.0
-                score = own.scale * (scores[up] - scores[down])
-                x_sqnorm *= 2.0
-            else:
-                up = c
-                down = -1
-                y = float(labels[p]) if binary else (1.0 if labels[p] == c else -1.0)
-                score = own.scale * scores[c]
-            if y * score <= 0.0:
-                totals.mistakes += 1
-            shrink, tau = step(rule, Seen(score, y, x_sqnorm, own.sqnorm, own.updates, totals.clock, False))
+            pair = class_pair(labels, p, c, hypotheses, scores)
+            score, size = own.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
+            decision = decide(rule, pair, score, size, own.sqnorm, own.updates, totals.clock, False)
+            totals.mistakes += decision.mistake
+            shrink = decision.shrink
             if shrink != 1.0:
                 own.sqnorm *= shrink * shrink
                 own.decay *= shrink
                 own.scale *= shrink
                 score *= shrink
-                if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:  # before the step: it may be zero
+                if not MIN_SCALE < own.scale < MAX_SCALE:  # before the step: it may be zero
                     line = folds[counts[3]]
                     line.c, line.scale, line.shadow = -1 if joint else c, own.scale, own.shadow
                     counts[3] += 1
                     fold(line.c, own.scale, own.shadow, W, A, counts[0])
                     _fold_block(line.c, own.scale, own.shadow, ahead, moves, counts[2])
                     own.scale, own.shadow = 1.0, 0.0
-            if tau != 0.0:
+            if decision.tau != 0.0:
                 if slot < 0:
                     slot = counts[0]
                     slots[i] = slot
@@ -127,19 +117,18 @@ def visit_block(
                     place[p] = counts[2]
                     touched[counts[2]] = p
                     counts[2] += 1
-                move = weight * tau * y
-                own.sqnorm += move * (2.0 * score + move * x_sqnorm)
+                move = weight * decision.tau * pair.y
+                own.sqnorm += move * (2.0 * score + move * size)
                 own.updates += 1
                 totals.updates += 1
                 now = move / own.scale
-                _move(W, A, moves, ahead, gram, p, first_row, slot, place[p], up, now, own.shadow)
+                at = place[p]
+                _move(W, A, moves, ahead, gram, p, first_row, slot, at, pair.target, now, own.shadow)
                 if joint:
-                    _move(W, A, moves, ahead, gram, p, first_row, slot, place[p], down, -now, own.shadow)
+                    _move(W, A, moves, ahead, gram, p, first_row, slot, at, pair.rival, -now, own.shadow)
                 if keep:
                     line = ledger[totals.written]
-                    line.row, line.up, line.down = i, up + binary, down
-                    line.tau, line.decay, line.clock = move, own.decay, totals.clock
-                    line.score, line.sqnorm = y * score, own.sqnorm
+                    record(line, i, pair, binary, move, own.decay, totals.clock, score, own.sqnorm)
                     totals.written += 1
                 own.decay = 1.0
             own.shadow += weight * own.scale

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.geometry import MAX_SCALE, MIN_SCALE
+from rosenblatt.core.loop import class_pair, decide
+from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
+from rosenblatt.core.records import State
 from rosenblatt.passes.compiled import compiled, compiled_for_rules
-from rosenblatt.passes.contest import best_rival
 from rosenblatt.passes.kernel_block import Space, fold
 from rosenblatt.passes.kernel_forget import (
     DEPENDENT,
@@ -22,10 +25,6 @@ from rosenblatt.passes.kernel_forget import (
     score_of_slot,
     spread_out,
 )
-from rosenblatt.passes.order import FIRST, GOLDEN, S27, S30, S31, SECOND
-from rosenblatt.passes.records import State
-from rosenblatt.passes.sweep import LARGEST_SCALE, SMALLEST_SCALE
-from rosenblatt.rules import Seen, step
 
 OLDEST, RANDOM, PROJECT = 0, 1, 2  # how Budget says what to do when the slots are full
 
@@ -76,7 +75,6 @@ def visit_block_on_budget(
     unit, slack = space
     classes, hypotheses, room = scores.shape[0], running.shape[0], budget.holder.shape[0]
     joint = classes > hypotheses
-    binary = classes == 1
     weight = 1.0
     for t in range(visits.shape[0]):
         p = visits[t]
@@ -94,21 +92,18 @@ def visit_block_on_budget(
         moved = 0.0
         for c in range(hypotheses):
             own = running[c]
-            up = labels[p] if joint else c
-            rivals[c] = best_rival(scores, up) if joint else -1
-            y = 1.0 if joint else (float(labels[p]) if binary else (1.0 if labels[p] == c else -1.0))
-            score = own.scale * (scores[up] - scores[rivals[c]] if joint else scores[c])
-            if y * score <= 0.0:
-                totals.mistakes += 1
-            size = 2.0 * x_sqnorm if joint else x_sqnorm
-            shrink, tau = step(rule, Seen(score, y, size, own.sqnorm, own.updates, totals.clock, False))
-            if shrink != 1.0:
-                own.sqnorm *= shrink * shrink
-                own.decay *= shrink
-                own.scale *= shrink
+            pair = class_pair(labels, p, c, hypotheses, scores)
+            rivals[c] = pair.rival
+            score, size = own.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
+            decision = decide(rule, pair, score, size, own.sqnorm, own.updates, totals.clock, False)
+            totals.mistakes += decision.mistake
+            if decision.shrink != 1.0:
+                own.sqnorm *= decision.shrink * decision.shrink
+                own.decay *= decision.shrink
+                own.scale *= decision.shrink
                 _keep_in_range(own, -1 if joint else c, W, A, budget)  # before the step: it may be zero
-            moves[c] = weight * tau * y
-            moved += weight * (tau != 0.0)
+            moves[c] = weight * decision.tau * pair.y
+            moved += weight * (decision.tau != 0.0)
         projected = False
         if moved > 0.0:
             budget.counts[2] += 1
@@ -154,7 +149,7 @@ def visit_block_on_budget(
 
 @compiled
 def _keep_in_range(own: Any, c: int, W: Any, A: Any, budget: Any) -> None:
-    if not SMALLEST_SCALE < own.scale < LARGEST_SCALE:
+    if not MIN_SCALE < own.scale < MAX_SCALE:
         fold(c, own.scale, own.shadow, W, A, budget.counts[0])
         own.scale, own.shadow = 1.0, 0.0
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.core.rows import Layout, Rows, add_row, scale_class
 from rosenblatt.passes.compiled import compiled
-from rosenblatt.passes.rows import Rows, add_row, scale_rows
 
 
 @compiled
@@ -16,8 +16,7 @@ def replay(
 
     ``stops`` ascends; ``out[k]`` receives the weights as they are after ``stops[k]`` lines.
     """
-    values, indices, starts = rows
-    width = np.uint64(W.shape[0] // classes - 1)
+    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), unit)
     k = 0
     for number in range(entries.shape[0] + 1):
         while k < stops.shape[0] and stops[k] == number:
@@ -29,8 +28,8 @@ def replay(
         joint = line.down >= 0
         up = line.up if classes > 1 else 0
         if line.decay != 1.0:
-            scale_rows(indices, -1 if joint else up, classes, line.decay, W)
+            scale_class(rows, layout, -1 if joint else up, line.decay, W)
         i = np.uint64(support[number])
-        add_row(values, indices, starts, i, unit, up, classes, width, line.tau, W)
+        add_row(rows, i, layout, up, line.tau, W)
         if joint:
-            add_row(values, indices, starts, i, unit, line.down, classes, width, -line.tau, W)
+            add_row(rows, i, layout, line.down, -line.tau, W)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.core.rows import ONE, TWO
+from rosenblatt.core.simd import products
 from rosenblatt.passes.compiled import compiled
-from rosenblatt.passes.lanes import products
-from rosenblatt.passes.rows import ONE, TWO
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)

@@ -7,9 +7,21 @@ which ``w = shrink·w + tau·y·x``. The function is the reference and, compiled
 import math
 from typing import Any
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule, step, step_of
 from rosenblatt.rules.alma import ALMA
 from rosenblatt.rules.arow import AROW
+from rosenblatt.rules.base import (
+    NO_SHRINK,
+    Euclidean,
+    PNorm,
+    SecondOrder,
+    Seen,
+    geometry_of,
+    narrow,
+    narrow_of,
+    rule,
+    step,
+    step_of,
+)
 from rosenblatt.rules.logistic import Logistic
 from rosenblatt.rules.margin import Margin
 from rosenblatt.rules.passive_aggressive import PassiveAggressive
@@ -42,17 +54,21 @@ __all__ = [
     "NO_SHRINK",
     "PAUM",
     "ROMMA",
+    "Euclidean",
     "Logistic",
     "Margin",
+    "PNorm",
     "PassiveAggressive",
     "PassiveAggressiveSquared",
     "Pegasos",
     "Rosenblatt",
+    "SecondOrder",
     "Seen",
     "WidrowHoff",
     "from_dict",
-    "has_link",
-    "has_matrix",
+    "geometry_of",
+    "narrow",
+    "narrow_of",
     "resolve",
     "rule",
     "step",
@@ -77,25 +93,8 @@ def resolve(rule: Any, eta: float | None = None) -> Any:
     step_of(type(rule))
     if hasattr(rule, "check"):
         rule.check()
+    geometry_of(rule)
     return rule._make(float(value) for value in rule)
-
-
-def has_matrix(rule: Any) -> bool:
-    """Return whether a rule keeps a variance for every weight, and so has a pass of its own.
-
-    >>> has_matrix(AROW()), has_matrix(Rosenblatt())
-    (True, False)
-    """
-    return hasattr(rule, "narrowed")
-
-
-def has_link(rule: Any) -> bool:
-    """Return whether a rule's weights are a vector seen through the p-norm link, and so has a pass of its own.
-
-    >>> has_link(ALMA(p=4.0)), has_link(ALMA())
-    (True, False)
-    """
-    return isinstance(rule, ALMA) and rule.p != 2.0
 
 
 def to_dict(rule: Any) -> dict[str, Any]:

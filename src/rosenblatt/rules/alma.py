@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+from rosenblatt.rules.base import NO_SHRINK, Euclidean, PNorm, Seen, rule
 
 
 class ALMA(NamedTuple):
@@ -58,6 +58,10 @@ class ALMA(NamedTuple):
         if not 2.0 <= self.p < math.inf:
             raise ValueError(f"p must be 2 or more and finite, got {self.p!r}")
 
+    def geometry(self) -> Euclidean | PNorm:
+        """Name the geometry: with p above 2, weights seen through the link and kept inside the unit ball."""
+        return PNorm(self.p, max_norm=1.0) if self.p > 2.0 else Euclidean()
+
     def corrections_at_most(self, margin: float) -> float:
         """Bound the updates on examples whose normalised margin is ``margin``, from zero weights, ``C = √2``."""
         return 2.0 * (self.p - 1.0) / margin**2 * (2.0 / self.alpha - 1.0) ** 2 + 8.0 / self.alpha - 4.0
@@ -67,15 +71,16 @@ class ALMA(NamedTuple):
 def step(alma: ALMA, seen: Seen) -> tuple[float, float]:
     """Step ``C/√((p−1)k)`` along the normalised example, then back into the unit ball.
 
-    With p above 2 the pass shows ``(p−1)‖x‖_p²``, which takes the place of ``‖x‖²`` throughout the paper, as
-    ``x_sqnorm``; and it goes back into the ball by itself, for the score does not tell how far the step reaches, and
-    shows a ``w_sqnorm`` from which no step leaves it.
+    With p above 2 ``x_sqnorm`` is ``(p−1)‖x‖_p²``, which takes the place of ``‖x‖²`` throughout the paper, and the
+    geometry projects onto the ball: the score does not say how far the step reaches.
     """
     norm = math.sqrt(seen.x_sqnorm)
     root = math.sqrt(seen.updates + 1.0)
     if norm == 0.0 or seen.y * seen.score > norm * (1.0 - alma.alpha) * math.sqrt(8.0) / (alma.alpha * root):
         return NO_SHRINK, 0.0
     eta = alma.C / root
+    if alma.p > 2.0:
+        return NO_SHRINK, eta / norm
     reach = math.sqrt(max(seen.w_sqnorm + eta * (2.0 * seen.y * seen.score / norm + eta), 0.0))
     back = 1.0 / max(1.0, reach)
     return back, back * eta / norm

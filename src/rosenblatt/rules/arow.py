@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+from rosenblatt.rules.base import NO_SHRINK, SecondOrder, Seen, rule
 
 
 class AROW(NamedTuple):
@@ -47,7 +47,11 @@ class AROW(NamedTuple):
         if not 0.0 < self.r < math.inf:
             raise ValueError(f"r must be above 0 and finite, got {self.r!r}")
 
-    def narrowed(self, variance: float, value: float) -> float:
+    def geometry(self) -> SecondOrder:
+        """Name the geometry: a variance for every weight, one to begin with."""
+        return SecondOrder()
+
+    def narrow(self, variance: float, value: float) -> float:
         """Return the variance of a weight after an update by an example with this value: ``1/σ ← 1/σ + x²/r``."""
         return variance / (1.0 + variance * value * value / self.r)
 

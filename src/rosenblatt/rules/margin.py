@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 from rosenblatt.rules.rosenblatt import check_eta
 
 

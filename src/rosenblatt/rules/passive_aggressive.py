@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
 
 class PassiveAggressive(NamedTuple):

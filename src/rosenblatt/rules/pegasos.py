@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import Seen, rule
+from rosenblatt.rules.base import Seen, rule
 
 
 class Pegasos(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rosenblatt.rules._registry import NO_SHRINK, Seen, rule
+from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
 LONGEST = 1e200  # squared norm of weights beyond which the margin they claim is below any float's reach
 NARROWEST = 1e-12  # squared sine of the angle below which x and −w are one direction

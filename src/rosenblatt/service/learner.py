@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.named import hashed
+from rosenblatt.rules import PNorm
 from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
@@ -156,7 +157,7 @@ class ServedLearner(OnlineLearner):
     def _weights_at(self, places: NDArray[np.int64]) -> list[list[float]]:
         """Return the weights in some columns, of the hypothesis that predicts."""
         learner = self.learner
-        if learner.p != 2.0:
+        if isinstance(learner.geometry, PNorm):
             linked: list[list[float]] = learner.weights(self.hypothesis)[:, places].tolist()
             return linked
         W, A = learner.W.take(places, axis=1), learner.A.take(places, axis=1)

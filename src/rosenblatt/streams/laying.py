@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import Rows
 from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.named import Vocabulary
-from rosenblatt.passes.rows import Rows
 
 Example = Mapping[Any, Any]
 NUMBERS = frozenset((int, float))

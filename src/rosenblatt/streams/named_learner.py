@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.rows import Rows
+from rosenblatt.core.single import row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.passes.one_row import row_predictor
-from rosenblatt.passes.rows import Rows
 from rosenblatt.streams.columns import Names, check_columns, columns_of
 from rosenblatt.streams.laying import (
     NOT_NUMBERS,
@@ -106,7 +106,7 @@ class NamedLearner(RowsLearner):
         desk = self.desk(features)
         if desk is not self._known_desk:
             self._known_desk = desk
-            self._rule = self.learner.rule
+            self._rule, self._geometry = self.learner.rule, self.learner.geometry
             self._predict = row_predictor()
             self._address = desk.places.ctypes.data
             self._value_bytes, self._truth_there = memoryview(desk.values), memoryview(desk.truth)  # type: ignore[arg-type]

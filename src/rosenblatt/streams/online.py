@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.single import NOT_FINITE
 from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.learner.explain import Explanation, explain_row
-from rosenblatt.passes.one_row import NOT_FINITE
 from rosenblatt.streams.laying import Example
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_learner import NamedLearner
@@ -98,7 +98,7 @@ class OnlineLearner(NamedLearner):
         if x != self._whole:
             self._lay(x, True)
         self._truth_there[0] = truth
-        if self._learn(self._rule, self._address) == NOT_FINITE:
+        if self._learn(self._rule, self._geometry, self._address) == NOT_FINITE:
             self._refuse([x])
         if self.forget is None:
             self.rows += 1

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.passes.one_row import kind_of_truth, predict_then_learn
-from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import NO_LEDGER
-from rosenblatt.passes.rows import rows_of
+from rosenblatt.core.order import in_given_order
+from rosenblatt.core.records import NO_LEDGER, Visits
+from rosenblatt.core.rows import rows_of
+from rosenblatt.core.single import kind_of_truth, predict_then_learn
 
 if TYPE_CHECKING:
     from rosenblatt.streams.rows_learner import RowsLearner
@@ -43,12 +43,12 @@ def _swept(stream: "RowsLearner", X: Any, y: NDArray[Any], weight: NDArray[np.fl
     guesses = np.empty(y.size, np.int64)
     predict_then_learn(
         learner.rule,
-        *rows_of(X),
+        learner.geometry,
+        rows_of(X),
         truth,
-        np.arange(y.size, dtype=np.uintp),
-        weight,
+        Visits(np.arange(y.size, dtype=np.uintp), weight),
         learner.unit,
-        *state,
+        state,
         stream.hypothesis == "averaged",
         guesses,
         NO_LEDGER,

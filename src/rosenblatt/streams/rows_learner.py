@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses
-from rosenblatt.data.matrix import check_finite, checked_weight, encoded
-from rosenblatt.learner import Learner
-from rosenblatt.passes.one_row import (
+from rosenblatt.core.order import in_given_order
+from rosenblatt.core.records import RUNNING, State, Visits
+from rosenblatt.core.rows import Rows, rows_of
+from rosenblatt.core.single import (
     NOT_FINITE,
     Desk,
     kind_of_truth,
@@ -19,9 +20,9 @@ from rosenblatt.passes.one_row import (
     new_desk,
     rows_learner,
 )
-from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import RUNNING, State, Visits
-from rosenblatt.passes.rows import Rows, rows_of
+from rosenblatt.data.matrix import check_finite, checked_weight, encoded
+from rosenblatt.learner import Learner
+from rosenblatt.rules import PNorm
 from rosenblatt.streams.progress import as_wide, guesses_of
 
 ROOM = 256  # features of a row, to begin with
@@ -80,7 +81,10 @@ class RowsLearner:
     @learner.setter
     def learner(self, learner: Learner) -> None:
         self._learner = learner
-        self.simple = learner.ledger is None and learner.S is None  # the compiled loop of rows serves
+        linked = isinstance(
+            learner.geometry, PNorm
+        )  # predicts by weights that are computed from all it stores
+        self.simple = learner.ledger is None and not linked  # the compiled loop of rows serves
         self.labels: list[Any] = learner.classes.tolist()  # classes in order, as Python values
         self._learn: Any = None  # the compiled loop of rows, once it is needed
         self._desk = None
@@ -172,7 +176,7 @@ class RowsLearner:
 
     def _learn_visits(self, rows: Rows, truth: NDArray[Any], visits: Visits) -> bool:
         places = many_rows(self.desk(), rows, truth, visits)
-        return bool(self._learn(self.learner.rule, places.ctypes.data) != NOT_FINITE)
+        return bool(self._learn(self.learner.rule, self.learner.geometry, places.ctypes.data) != NOT_FINITE)
 
     def _check_growth(self) -> bool:
         if not all(isfinite(each[SQNORM]) for each in self.learner.running.tolist()):
@@ -276,9 +280,13 @@ class RowsLearner:
         if not learner.A.flags.f_contiguous:
             learner.A = np.asfortranarray(learner.A)
         scores = np.zeros(learner.W.shape[0])
-        return State(
+        state = State(
             learner.W.T.reshape(-1), learner.A.T.reshape(-1), learner.running, scores, learner.totals
         )
+        if learner.S is None:
+            return state
+        learner.S = np.asfortranarray(learner.S)
+        return state._replace(beside=learner.S.T.reshape(-1))
 
     def _clear(self) -> None:
         """Leave the desk: the learner grew, or laid its weights out anew."""
@@ -289,7 +297,7 @@ class RowsLearner:
         if self._desk is None or self._desk.values.size < features:
             room = max(ROOM, 2 * features)
             if self._learn is None:
-                self._learn = rows_learner(self.learner.rule)
+                self._learn = rows_learner(self.learner.rule, self.learner.geometry)
             self._desk = new_desk(room, self.state(), self.learner.unit, self.hypothesis == "averaged")
         return self._desk
 

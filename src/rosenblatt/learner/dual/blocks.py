@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.records import NO_LEDGER, State, Visits
 from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.errand import Errand
 from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.scorebook import Part, ScoreBook
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.passes.kernel_block import FOLD, Block, Log, Space, visit_block
-from rosenblatt.passes.records import NO_LEDGER, State, Visits
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner

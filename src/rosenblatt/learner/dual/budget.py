@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.records import State, Visits
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
 from rosenblatt.learner.standing import Bounded
@@ -19,7 +20,6 @@ from rosenblatt.passes.kernel_budget import (
     visit_block_on_budget,
 )
 from rosenblatt.passes.kernel_forget import TOLL
-from rosenblatt.passes.records import State, Visits
 from rosenblatt.rules import Rosenblatt
 from rosenblatt.storage import checked_array, checked_records
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
+from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
 from rosenblatt.learner import Epoch, Standing
 from rosenblatt.learner.dual import kernels
 from rosenblatt.learner.dual.arrays import Arrays, to_numpy
@@ -15,7 +16,6 @@ from rosenblatt.learner.dual.learner import DualLearner
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
-from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS
 from rosenblatt.storage import (
     FORMAT,
     VERSION,

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.core.order import in_given_order
+from rosenblatt.core.records import Visits
 from rosenblatt.data.matrix import checked_labels, checked_weight, encoded
 from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
@@ -23,8 +25,6 @@ from rosenblatt.learner.dual.voting import votes
 from rosenblatt.learner.learner import MULTI_CLASS, Epoch
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.standing import Standing
-from rosenblatt.passes.order import in_given_order
-from rosenblatt.passes.records import Visits
 
 __all__ = ["FORGET", "DualLearner"]
 
@@ -95,13 +95,10 @@ class DualLearner(DualState):
             raise ValueError(f"seed must be a whole number, zero or more, got {seed!r}")
         super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
         self.rule = rules.resolve(rule)
-        if hasattr(self.rule, "narrowed"):
+        geometry = rules.geometry_of(self.rule)
+        if geometry != rules.Euclidean():
             raise ValueError(
-                f"{type(self.rule).__name__} keeps a variance for every feature and has no dual form"
-            )
-        if rules.has_link(self.rule):
-            raise ValueError(
-                f"{self.rule} has no dual form: its weights are no sum of examples unless p is 2"
+                f"{self.rule} has no dual form: with {geometry} its weights are no sum of examples"
             )
         kernels.resolve(
             kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND, Shuffle
+from rosenblatt.core.records import Visits
+from rosenblatt.core.rows import rows_of
 from rosenblatt.learner.dual.arrays import cut, is_foreign, to_numpy
-from rosenblatt.passes.order import FIRST, GOLDEN, S27, S30, S31, SECOND, Shuffle
-from rosenblatt.passes.records import Visits
-from rosenblatt.passes.rows import rows_of
 
 NUMBERS_AT_ONCE = 1 << 24  # eight bytes each, several times over
 LEAST = -(1 << 63)  # added to a signed number, it compares as the unsigned one
@@ -57,7 +57,7 @@ class ShuffleThere(Shuffle):
 
 
 def _said(X: Any) -> Any:
-    """Sum what the coordinates of each row say, as ``rosenblatt.passes.order`` does; zeros say nothing."""
+    """Sum what the coordinates of each row say, as ``rosenblatt.core.order`` does; zeros say nothing."""
     import torch
 
     flat = X.view(-1)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.passes.lanes import add_scaled, products
-from rosenblatt.passes.scores import fill_scores
+from rosenblatt.core.rows import Rows, fill_scores
+from rosenblatt.core.simd import add_scaled, products
 
 
 @numba.njit
@@ -78,7 +78,7 @@ def test_a_sparse_row_meets_every_class_exactly_and_nothing_else(
     weights = np.concatenate([W[1:-1, 1:].reshape(-1), np.full(9, np.nan, wide)])
     values = x.reshape(-1)[nonzeros + 2 :]  # NaN lies behind the row, in the next one
     starts = np.array([0, nonzeros], np.uint64)
-    fill_scores(values, places, starts, width, weights, 0, own[:classes], scores[1:2, :classes])
+    fill_scores(Rows(values, places, starts), width, weights, 0, own[:classes], scores[1:2, :classes])
     expected = W[1, 1:] + x[1, 1:] @ W[2:-1, 1:][places]
     assert np.array_equal(scores[1, :classes], expected)
     assert np.isnan(own[classes:]).all()

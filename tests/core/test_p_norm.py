@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from tests.rules.plain_alma import f, norm, plain_alma
 
 from rosenblatt import rules
+from rosenblatt.core.geometry import through_link
 from rosenblatt.learner import Learner
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.passes.link import through_link
 from rosenblatt.storage import load_learner, save_learner
 
 STORED = {"dense": np.asarray, "csr": csr_array}

@@ -42,6 +42,7 @@ ENTRY = np.dtype(
 )
 
 NO_LEDGER = np.empty(0, ENTRY)  # where nothing is to be written down
+NOTHING = np.empty(0)
 
 
 class Visits(NamedTuple):
@@ -59,6 +60,7 @@ class State(NamedTuple):
     running: NDArray[Any]  # RUNNING, one per hypothesis
     scores: NDArray[Any]  # room for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
+    beside: NDArray[np.float64] = NOTHING  # what the geometry keeps beside the weights, laid out as they are
 
 
 def new_running(hypotheses: int) -> NDArray[Any]:

@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop
 from tests.strategies import integer_data
 
+from rosenblatt.core.order import FIRST, SECOND, Shuffle, _mixed, _sorted_places, in_given_order
+from rosenblatt.core.rows import rows_of
 from rosenblatt.learner import Learner
-from rosenblatt.passes.order import FIRST, SECOND, Shuffle, _mixed, _sorted_places, in_given_order
-from rosenblatt.passes.rows import rows_of
 from rosenblatt.rules import Rosenblatt
 
 

@@ -14,15 +14,17 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rosenblatt.core.loop import learn
+from rosenblatt.core.records import ENTRY, RUNNING, TOTALS, State, Visits
+from rosenblatt.core.rows import Rows
 from rosenblatt.passes.compiled import compiled, compiled_around_rules
-from rosenblatt.passes.records import ENTRY, RUNNING, TOTALS, State, Visits
-from rosenblatt.passes.rows import Rows
-from rosenblatt.passes.sweep import sweep
 
 # Where things lie on a desk: addresses, then numbers.
-VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, A, RUN, SCORES, TOTAL = range(11)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE, N_ROWS, N_VISITS, N_WEIGHED = range(11, 19)
-PLACES = 19
+VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, A, RUN, SCORES, TOTAL, BESIDE = range(12)
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE, N_ROWS, N_VISITS, N_WEIGHED, N_BESIDE = range(
+    12, 21
+)
+PLACES = 21
 LARGEST = float(np.finfo(np.float64).max)
 NOT_FINITE = -(1 << 62)  # the answer where a number on the desk is none
 
@@ -57,7 +59,8 @@ def new_desk(room: int, state: State, unit: float, averaged: bool) -> Desk:
     )
     row: list[NDArray[Any]] = [*desk[1:6]]
     desk.places[: len(row)] = [array.ctypes.data for array in row]
-    desk.places[W : TOTAL + 1] = [array.ctypes.data for array in state]
+    desk.places[W : BESIDE + 1] = [array.ctypes.data for array in state]
+    desk.places[N_BESIDE] = state.beside.size
     desk.places[N_WEIGHTS], desk.places[N_CLASSES] = state.W.size, state.scores.size
     desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, unit != 0.0
     desk.places[BY_AVERAGE], desk.places[N_ROWS], desk.places[N_VISITS] = averaged, 1, 1
@@ -175,11 +178,11 @@ def predict_row(address: int) -> int:
     return best_class(values, indices, 0, n, unit, weights, sums, running, averaged, scores)
 
 
-_sweep = sweep.compiled  # type: ignore[attr-defined]
+_learn = learn.compiled  # type: ignore[attr-defined]
 
 
 @compiled_around_rules
-def learn_rows(rule: Any, address: int) -> int:
+def learn_rows(rule: Any, geometry: Any, address: int) -> int:
     """Learn from the rows on the desk, as a pass over them does; from none where a number is not finite."""
     places = numba.carray(_pointer(address), PLACES, np.int64)
     n_rows, classes = places[N_ROWS], places[N_CLASSES]
@@ -198,6 +201,7 @@ def learn_rows(rule: Any, address: int) -> int:
         numba.carray(_pointer(places[RUN]), places[N_HYPOTHESES], RUNNING),
         numba.carray(_pointer(places[SCORES]), classes, np.float64),
         numba.carray(_pointer(places[TOTAL]), 1, TOTALS),
+        numba.carray(_pointer(places[BESIDE]), places[N_BESIDE], np.float64),
     )
     visits = Visits(
         numba.carray(_pointer(places[ORDER]), places[N_VISITS], np.uintp),
@@ -209,9 +213,9 @@ def learn_rows(rule: Any, address: int) -> int:
     state.totals[0].reach = max(state.totals[0].reach, reach)
     if classes == 1:
         signs = numba.carray(_pointer(places[TRUTH]), n_rows, np.int8)
-        return _sweep(rule, rows, signs, visits, unit, state, ledger, False)
+        return _learn(rule, geometry, rows, signs, visits, unit, state, ledger, False)
     truth = numba.carray(_pointer(places[TRUTH]), n_rows, np.int64)
-    return _sweep(rule, rows, truth, visits, unit, state, ledger, False)
+    return _learn(rule, geometry, rows, truth, visits, unit, state, ledger, False)
 
 
 @cache
@@ -221,43 +225,44 @@ def row_predictor() -> Callable[[int], int]:
     return found
 
 
-def rows_learner(rule: Any) -> Callable[[Any, int], int]:
+def rows_learner(rule: Any, geometry: Any) -> Callable[[Any, Any, int], int]:
     """Return :func:`learn_rows` for rules of this type, without numba's look at types where the rule is ours."""
     if not type(rule).__module__.startswith("rosenblatt.rules."):
         return learn_rows
-    kind = (type(rule), *map(type, rule))
+    kind = (type(geometry), type(rule), *map(type, rule))
     if kind not in _LEARNERS:
-        _LEARNERS[kind] = learn_rows.compiled.compile((numba.typeof(rule), types.int64))  # type: ignore[attr-defined]
+        _LEARNERS[kind] = learn_rows.compiled.compile(
+            (numba.typeof(rule), numba.typeof(geometry), types.int64)
+        )  # type: ignore[attr-defined]
     return _LEARNERS[kind]
 
 
-_LEARNERS: dict[tuple[type, ...], Callable[[Any, int], int]] = {}  # by the types of a rule and its parameters
+_LEARNERS: dict[
+    tuple[type, ...], Callable[[Any, Any, int], int]
+] = {}  # by the types of a rule and its parameters
 
 
 @compiled_around_rules
 def predict_then_learn(
     rule: Any,
-    values: Any,
-    indices: Any,
-    starts: Any,
+    geometry: Any,
+    rows: Rows,
     labels: Any,
-    order: Any,
-    weight: Any,
+    visits: Visits,
     unit: float,
-    W: Any,
-    A: Any,
-    running: Any,
-    scores: Any,
-    totals: Any,
+    state: State,
     averaged: bool,
     guesses: Any,
     ledger: Any,
 ) -> None:
-    """Row by row: predict its class into ``guesses``, then learn from it."""
-    rows = Rows(values, indices, starts)
-    state = State(W, A, running, scores, totals)
+    """Visit by visit: predict the class of the row into ``guesses``, then learn from it."""
+    order, weight = visits
+    values, indices, starts = rows
+    W, A, running, scores, totals, _ = state
     totals[0].reach = max(totals[0].reach, largest_visited(values, starts, order) + unit * unit)
     for t in range(order.shape[0]):
-        lo, hi = int(starts[t]), int(starts[t + 1])
+        i = order[t]
+        lo, hi = int(starts[i]), int(starts[i + 1])
         guesses[t] = best_class(values, indices, lo, hi, unit, W, A, running, averaged, scores)
-        _sweep(rule, rows, labels, Visits(order[t : t + 1], weight[t : t + 1]), unit, state, ledger, False)
+        one = Visits(order[t : t + 1], weight[t : t + 1])
+        _learn(rule, geometry, rows, labels, one, unit, state, ledger, False)

@@ -1,0 +1,432 @@
+"""Geometries: how a row meets the weights. One loop serves all; a geometry overloads score, norms and move.
+
+A rule names its geometry (:func:`rosenblatt.rules.geometry_of`); the arrays that it needs beside the weights stand in
+``state.beside``, laid out as the weights are.
+
+- **Euclidean**: ``w ← shrink·w + τ y x``. Nothing beside the weights.
+- **SecondOrder**: every weight has a variance ``Σᵢᵢ``; ``w ← shrink·w + τ y Σx`` and the rule narrows the variances
+  of the example's features. The rule reads ``x·Σx`` as ``x_sqnorm``.
+- **PNorm**: the weights are a vector ``θ`` seen through the p-norm link, ``wᵢ = sign(θᵢ)|θᵢ|^(p−1)/‖θ‖_p^(p−2)``, and
+  ``θ ← shrink·θ + τ y x``. ``θ = scale × V`` lies where other rules keep their weights. Beside it stands
+  ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are taken
+  only where an update moves ``V``. ``Σ|Vᵢ|^p = V·U`` is kept up from the moved coordinates, in the running ``sqnorm``.
+  The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from rosenblatt.core.rows import (
+    OUT_OF_LINE,
+    Layout,
+    Rows,
+    add_to_both,
+    bias_index,
+    class_index,
+    extent,
+    score_row,
+    weight_index,
+)
+from rosenblatt.passes.compiled import compiled_part
+from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow, narrow_of
+
+# Beyond these the scale is folded into the weights: the mean is a difference, scale_sum·W − offset, and loses as many
+# digits as the scale has moved away from one since the last fold.
+MIN_SCALE, MAX_SCALE = 1e-3, 1e3
+# Beyond these V is brought back to norm one and its sum of powers computed anew, which happens O(log updates) times:
+# the sum is kept up by differences, and loses as many digits as it has moved.
+MIN_POWER, MAX_POWER = 2.0**-8, 2.0**8
+ABOVE_ROUNDING = 1.0 + 1e-6  # of ‖x‖₂² in float32
+
+
+def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any) -> Any:
+    """Return the implementation for the numba type of a geometry."""
+    return {Euclidean: euclidean, SecondOrder: second_order, PNorm: p_norm}[geometry.instance_class]
+
+
+# Scores
+
+
+def score_example(
+    geometry: Any, rows: Rows, i: Any, layout: Layout, W: Any, beside: Any, scores: NDArray[Any]
+) -> float:
+    """Fill the unscaled score of every class and return ``‖xᵢ‖² + bias_input²``."""
+    raise RuntimeError("score_example runs inside compiled loops only")
+
+
+@overload(score_example, inline="always")
+def _score_example(
+    geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any
+) -> Callable[..., Any]:
+    def by_weights(geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any) -> Any:
+        return score_row(rows, i, layout, W, scores)
+
+    def by_powers(geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any) -> Any:
+        return score_row(rows, i, layout, beside, scores)
+
+    chosen: Callable[..., Any] = _choose(geometry, by_weights, by_weights, by_powers)
+    return chosen
+
+
+def scaled_score(geometry: Any, own: Any, score: float) -> float:
+    """Return ``w·x`` from the unscaled score and the running scalars of a hypothesis."""
+    raise RuntimeError("scaled_score runs inside compiled loops only")
+
+
+@overload(scaled_score, inline="always")
+def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
+    def linear(geometry: Any, own: Any, score: Any) -> Any:
+        return own.scale * score
+
+    def linked(geometry: Any, own: Any, score: Any) -> Any:
+        return (
+            score * own.scale * own.sqnorm ** ((2.0 - geometry.p) / geometry.p) if own.sqnorm > 0.0 else score
+        )
+
+    chosen: Callable[..., Any] = _choose(geometry, linear, linear, linked)
+    return chosen
+
+
+# Norms
+
+
+def w_sqnorm(geometry: Any, own: Any) -> float:
+    """Return ``‖w‖²`` of a hypothesis (``‖θ‖_p²`` under the p-norm)."""
+    raise RuntimeError("w_sqnorm runs inside compiled loops only")
+
+
+@overload(w_sqnorm, inline="always")
+def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
+    def kept(geometry: Any, own: Any) -> Any:
+        return own.sqnorm
+
+    def powered(geometry: Any, own: Any) -> Any:
+        return own.scale * own.scale * own.sqnorm ** (2.0 / geometry.p) if own.sqnorm > 0.0 else 0.0
+
+    chosen: Callable[..., Any] = _choose(geometry, kept, kept, powered)
+    return chosen
+
+
+def x_sqnorm_bound(
+    geometry: Any, rows: Rows, i: Any, layout: Layout, beside: Any, pair: Any, x_sqnorm: float
+) -> float:
+    """Return the squared norm of the example as the rule reads it, or a bound above it that costs no powers."""
+    raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
+
+
+@overload(x_sqnorm_bound, inline="always")
+def _x_sqnorm_bound(
+    geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
+) -> Callable[..., Any]:
+    def euclidean(
+        geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
+    ) -> Any:
+        return 2.0 * x_sqnorm if pair.rival >= 0 else 1.0 * x_sqnorm
+
+    def variance(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
+        total = variance_along(rows, i, layout, np.uint64(pair.target), beside)
+        if pair.rival >= 0:
+            total += variance_along(rows, i, layout, np.uint64(pair.rival), beside)
+        return total
+
+    def longer(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
+        sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction holds x twice
+        return (geometry.p - 1.0) * sides * x_sqnorm * ABOVE_ROUNDING  # ‖x‖_p ≤ ‖x‖₂
+
+    chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer)
+    return chosen
+
+
+def bound_is_loose(geometry: Any) -> bool:
+    """Return whether :func:`x_sqnorm_bound` may be above the norm; known when a loop is compiled."""
+    raise RuntimeError("bound_is_loose runs inside compiled loops only")
+
+
+@overload(bound_is_loose, strict=False, inline="always")
+def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
+    chosen: Callable[..., Any] = _choose(
+        geometry, lambda geometry: False, lambda geometry: False, lambda geometry: True
+    )
+    return chosen
+
+
+@compiled_part
+def x_sqnorm_in_p_norm(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any) -> float:
+    """Return ``(p−1)‖x‖_p²``, of both copies of ``x`` where two classes are moved."""
+    p, bias_input = geometry.p, layout.bias_input
+    start, stop = extent(rows, i, layout)
+    most = bias_input
+    for k in range(start, stop):
+        most = max(most, abs(float(rows.values[k])))
+    if most == 0.0:
+        return 0.0
+    total = (bias_input / most) ** p
+    for k in range(start, stop):
+        if rows.values[k] != 0.0:
+            total += (abs(float(rows.values[k])) / most) ** p
+    norm = most * total ** (1.0 / p)
+    sides = 2.0 if pair.rival >= 0 else 1.0
+    return (p - 1.0) * sides ** (2.0 / p) * norm * norm
+
+
+def x_sqnorm_exact(geometry: Any, rows: Rows, i: Any, layout: Layout, pair: Any, bound: float) -> float:
+    """Return the squared norm of the example as the rule reads it."""
+    raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
+
+
+@overload(x_sqnorm_exact, inline="always")
+def _x_sqnorm_exact(
+    geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any
+) -> Callable[..., Any]:
+    def same(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any) -> Any:
+        return bound
+
+    def powered(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any) -> Any:
+        return x_sqnorm_in_p_norm(geometry, rows, i, layout, pair)
+
+    chosen: Callable[..., Any] = _choose(geometry, same, same, powered)
+    return chosen
+
+
+@compiled_part
+def variance_along(rows: Any, i: Any, layout: Any, c: Any, variances: Any) -> float:
+    """Return ``x·Σx`` for the variances of class ``c``."""
+    start, stop = extent(rows, i, layout)
+    total = layout.bias_input * layout.bias_input * variances[bias_index(rows, layout, c)]
+    for k in range(start, stop):
+        total += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
+    return total
+
+
+# Updates
+
+
+def shrink_weights(
+    geometry: Any, rows: Rows, layout: Layout, c: int, shrink: float, own: Any, W: Any, average_offset: Any
+) -> None:
+    """Multiply the weights of a hypothesis: class ``c``, or all classes when negative."""
+    raise RuntimeError("shrink_weights runs inside compiled loops only")
+
+
+@overload(shrink_weights, inline="always")
+def _shrink_weights(
+    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
+) -> Callable[..., Any]:
+    def by_scale(
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
+    ) -> None:
+        own.sqnorm *= shrink * shrink
+        own.decay *= shrink
+        own.scale *= shrink
+        if not MIN_SCALE < own.scale < MAX_SCALE:
+            fold(rows, layout, c, own.scale, own.shadow, W, average_offset)
+            own.scale, own.shadow = 1.0, 0.0
+
+    def of_theta(
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
+    ) -> None:
+        own.decay *= shrink
+        own.scale *= shrink
+
+    chosen: Callable[..., Any] = _choose(geometry, by_scale, by_scale, of_theta)
+    return chosen
+
+
+@compiled_part
+def fold(rows: Any, layout: Any, c: int, scale: float, scale_sum: float, W: Any, average_offset: Any) -> None:
+    """Make the scale one for class ``c`` (all, when negative): ``offset ← offset − scale_sum·W``, ``W ← scale·W``."""
+    for at in range(np.uint64(W.shape[0])):
+        if c < 0 or class_index(rows, at, layout) == np.uint64(c):
+            average_offset[at] -= scale_sum * W[at]
+            W[at] *= scale
+
+
+def move(
+    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, c: int, pair: Any, score: float, step: float,
+    own: Any, W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    """Add ``step·x`` to the target class and subtract it from the rival, where there is one; keep up the norm.
+
+    ``c`` is the hypothesis, and ``score`` its score of the example, shrunk as the weights are.
+    """
+    raise RuntimeError("move runs inside compiled loops only")
+
+
+@overload(move, **OUT_OF_LINE)
+def _move(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    chosen: Callable[..., Any] = _choose(geometry, _move_euclidean, _move_second_order, _move_p_norm)
+    return chosen
+
+
+def _move_euclidean(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    unscaled = step if own.scale == 1.0 else step / own.scale
+    sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, own.shadow, W, average_offset)
+    if pair.rival >= 0:
+        sqnorm += add_to_both(rows, i, layout, pair.rival, -unscaled, own.shadow, W, average_offset)
+    own.sqnorm += step * (2.0 * score + step * sqnorm)
+
+
+def _move_second_order(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    unscaled = step / own.scale
+    grown = move_along_variances(
+        rule, rows, i, layout, np.uint64(pair.target), unscaled, own.shadow, W, average_offset, beside
+    )
+    if pair.rival >= 0:
+        grown += move_along_variances(
+            rule, rows, i, layout, np.uint64(pair.rival), -unscaled, own.shadow, W, average_offset, beside
+        )
+    own.sqnorm = max(own.sqnorm + own.scale * own.scale * grown, 0.0)
+
+
+@compiled_part
+def move_along_variances(
+    rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, scale_sum: float, W: Any, average_offset: Any,
+    variances: Any,
+) -> float:  # fmt: skip
+    """Add ``step·Σx`` to the weights of class ``c`` and narrow their variances; return by how much ``‖W‖²`` grew."""
+    start, stop = extent(rows, i, layout)
+    at = bias_index(rows, layout, c)
+    along = step * variances[at] * layout.bias_input
+    grown = along * (2.0 * W[at] + along)
+    W[at] += along
+    average_offset[at] += scale_sum * along
+    variances[at] = narrow(rule, variances[at], layout.bias_input)
+    for k in range(start, stop):
+        at = weight_index(rows, start, k, layout, c)
+        along = step * variances[at] * rows.values[k]
+        grown += along * (2.0 * W[at] + along)
+        W[at] += along
+        average_offset[at] += scale_sum * along
+        variances[at] = narrow(rule, variances[at], float(rows.values[k]))
+    return grown
+
+
+@overload(narrow, strict=False, inline="always")
+def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
+    """Compile the rule's own Python method as it stands."""
+    return narrow_of(rule.instance_class)
+
+
+def _move_p_norm(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    p, unscaled = geometry.p, step / own.scale
+    own.sqnorm += add_through_link(
+        p, rows, i, layout, np.uint64(pair.target), unscaled, own.shadow, W, average_offset, beside
+    )
+    if pair.rival >= 0:
+        own.sqnorm += add_through_link(
+            p, rows, i, layout, np.uint64(pair.rival), -unscaled, own.shadow, W, average_offset, beside
+        )
+    if not MIN_POWER < own.sqnorm < MAX_POWER:
+        whose = -1 if pair.rival >= 0 else c
+        norm, power = normalise(p, rows, layout, whose, own.shadow, W, average_offset, beside)
+        own.scale, own.shadow, own.sqnorm = own.scale * norm, 0.0, power
+    if geometry.max_norm < math.inf:  # project onto the ball
+        own.scale /= max(1.0, own.scale * own.sqnorm ** (1.0 / p) / geometry.max_norm)
+
+
+@compiled_part
+def add_to_one(
+    p: float, at: Any, step: float, scale_sum: float, V: Any, average_offset: Any, powers: Any
+) -> float:
+    """Add ``step`` to one coordinate and return by how much ``|Vᵢ|^p`` grew."""
+    before = V[at] * powers[at]
+    V[at] += step
+    average_offset[at] += scale_sum * step
+    powers[at] = math.copysign(abs(float(V[at])) ** (p - 1.0), float(V[at]))
+    return V[at] * powers[at] - before
+
+
+@compiled_part
+def add_through_link(
+    p: float, rows: Any, i: Any, layout: Any, c: Any, step: float, scale_sum: float, V: Any, average_offset: Any,
+    powers: Any,
+) -> float:  # fmt: skip
+    """Add ``step·(bias_input, xᵢ)`` to the vector of class ``c`` and return by how much ``Σ|Vᵢ|^p`` grew."""
+    start, stop = extent(rows, i, layout)
+    grown = 0.0
+    if layout.bias_input != 0.0:
+        at = bias_index(rows, layout, c)
+        grown += add_to_one(p, at, step * layout.bias_input, scale_sum, V, average_offset, powers)
+    for k in range(start, stop):
+        if rows.values[k] != 0.0:
+            at = weight_index(rows, start, k, layout, c)
+            grown += add_to_one(p, at, step * rows.values[k], scale_sum, V, average_offset, powers)
+    return grown
+
+
+@compiled_part
+def normalise(
+    p: float, rows: Any, layout: Any, c: int, scale_sum: float, V: Any, average_offset: Any, powers: Any
+) -> tuple[float, float]:
+    """Divide the vector of class ``c`` (all, when negative) by its norm; return that norm, and the new ``Σ|Vᵢ|^p``."""
+    most = 0.0
+    for at in range(np.uint64(V.shape[0])):
+        if c < 0 or class_index(rows, at, layout) == np.uint64(c):
+            most = max(most, abs(float(V[at])))
+    if most == 0.0:
+        return 1.0, 0.0
+    total = 0.0
+    for at in range(np.uint64(V.shape[0])):
+        if V[at] != 0.0 and (c < 0 or class_index(rows, at, layout) == np.uint64(c)):
+            total += (abs(float(V[at])) / most) ** p
+    norm = most * total ** (1.0 / p)
+    power = 0.0
+    for at in range(np.uint64(V.shape[0])):
+        if V[at] != 0.0 and (c < 0 or class_index(rows, at, layout) == np.uint64(c)):
+            average_offset[at] -= scale_sum * V[at]
+            V[at] /= norm
+            powers[at] = math.copysign(abs(float(V[at])) ** (p - 1.0), float(V[at]))
+            power += V[at] * powers[at]
+    return norm, power
+
+
+# Outside the loop
+
+
+def initial_beside(geometry: Any) -> float | None:
+    """Return what stands beside a weight that has not been moved, None where nothing stands there."""
+    if isinstance(geometry, SecondOrder):
+        return geometry.initial_variance
+    return 0.0 if isinstance(geometry, PNorm) else None
+
+
+def through_link(theta: NDArray[Any], p: float, joint: bool) -> NDArray[np.float64]:
+    """Return ``sign(θᵢ)|θᵢ|^(p−1)/‖θ‖_p^(p−2)`` of each row, or of all rows as one vector; with q it is the inverse.
+
+    >>> w = through_link(np.array([[3.0, -1.0]]), 4.0, joint=False)
+    >>> through_link(w, 4.0 / 3.0, joint=False).round(12)
+    array([[ 3., -1.]])
+    """
+    V = theta.astype(np.float64)
+    axis = None if joint else 1
+    most = np.abs(V).max(axis=axis, keepdims=True)
+    most[most == 0.0] = 1.0  # leaves a zero vector as it is
+    V /= most
+    power = np.maximum(
+        (np.abs(V) ** p).sum(axis=axis, keepdims=True), 1.0
+    )  # one coordinate is ±1, or all are 0
+    linked: NDArray[np.float64] = most * power ** ((2.0 - p) / p) * powers_of(V, p)
+    return linked
+
+
+def powers_of(V: NDArray[Any], p: float) -> NDArray[np.float64]:
+    """Return ``sign(Vᵢ)|Vᵢ|^(p−1)``, what the loop keeps beside ``V``."""
+    wide = V.astype(np.float64)
+    return np.copysign(np.abs(wide) ** (p - 1.0), wide)

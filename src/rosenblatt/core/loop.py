@@ -1,0 +1,236 @@
+"""The loop: see an example, predict, see its label, update the weights as the rule says.
+
+Written once, over any rule, geometry and kind of rows. A hypothesis is what one set of running scalars describes: two
+classes have one; several classes have one each (``ovr``), or one for all (``joint``: the true class against its best
+rival, ``W[y] += τ x`` and ``W[rival] −= τ x``, Kesler's construction).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from rosenblatt.core.geometry import (
+    bound_is_loose,
+    move,
+    scaled_score,
+    score_example,
+    shrink_weights,
+    w_sqnorm,
+    x_sqnorm_bound,
+    x_sqnorm_exact,
+)
+from rosenblatt.core.records import State, Visits
+from rosenblatt.core.rows import Layout, Rows, prefetch_ahead, prefetch_distance
+from rosenblatt.passes.compiled import compiled_for_rules, compiled_part
+from rosenblatt.rules import Seen, step, step_of
+
+
+class ClassPair(NamedTuple):
+    """Between which classes an example decides, as one hypothesis is shown it."""
+
+    target: int  # the class whose weights gain
+    rival: int  # the class whose weights lose, -1 where there is none
+    y: float  # ±1, or the number to be hit
+    score: float  # unscaled: of the target, less that of the rival
+
+
+class Decision(NamedTuple):
+    """What a rule makes of an example."""
+
+    score: float  # y is compared with it
+    mistake: bool
+    shrink: float
+    tau: float
+
+    # The weights become shrink·w + tau·y·x.
+
+
+def real_targets(labels: Any) -> bool:
+    """Return whether labels are numbers to be hit rather than classes; known when a loop is compiled."""
+    return bool(labels.dtype.kind == "f")
+
+
+@overload(real_targets, strict=False, inline="always")
+def _real_targets(labels: Any) -> Callable[..., bool]:
+    return (lambda labels: True) if isinstance(labels.dtype, numba.types.Float) else (lambda labels: False)
+
+
+def single_output(labels: Any) -> bool:
+    """Return whether labels say that there is one row of weights: numbers, or two classes as -1 and +1 in a byte.
+
+    Known when a loop is compiled, so that nothing is left in it of a choice between classes.
+    """
+    return real_targets(labels) or labels.dtype == np.int8
+
+
+@overload(single_output, strict=False, inline="always")
+def _single_output(labels: Any) -> Callable[..., bool]:
+    return (lambda labels: True) if _has_single_output(labels) else (lambda labels: False)
+
+
+def _has_single_output(labels: Any) -> bool:
+    """Return the same of the numba type of labels."""
+    return isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
+
+
+@overload(step, strict=False, inline="always")
+def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
+    """Compile a rule's Python function as it stands, found by the class of its NamedTuple."""
+    return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
+
+
+@compiled_part
+def best_rival(scores: NDArray[Any], target: int) -> int:
+    """Return the class with the highest score beside the true one, the first of equals."""
+    rival = 1 if target == 0 else 0
+    for c in range(rival + 1, scores.shape[0]):
+        if c != target and scores[c] > scores[rival]:
+            rival = c
+    return rival
+
+
+def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: NDArray[Any]) -> ClassPair:
+    """Return what hypothesis ``c`` is shown of example ``i``.
+
+    Labels are -1 and +1 (or numbers to be hit) where there is one score, class indices where there are several.
+    """
+    raise RuntimeError("class_pair runs inside compiled loops only")
+
+
+@overload(class_pair, inline="always")
+def _class_pair(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Callable[..., Any]:
+    def of_one(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
+        # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.
+        return ClassPair(np.int64(0), np.int64(-1), float(labels[i]), float(scores[0]))
+
+    def of_several(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
+        return _pair_of_several(int(labels[i]), c, hypotheses, scores)
+
+    return of_one if _has_single_output(labels) else of_several
+
+
+@compiled_part
+def _pair_of_several(label: int, c: int, hypotheses: int, scores: NDArray[Any]) -> ClassPair:
+    if scores.shape[0] > hypotheses:
+        rival = np.int64(best_rival(scores, label))
+        return ClassPair(np.int64(label), rival, 1.0, float(scores[label] - scores[rival]))
+    y = float(label) if scores.shape[0] == 1 else (1.0 if label == c else -1.0)
+    return ClassPair(np.int64(c), np.int64(-1), y, float(scores[c]))
+
+
+@compiled_part
+def decide(
+    rule: Any,
+    pair: Any,
+    score: float,
+    x_sqnorm: float,
+    w_sqnorm: float,
+    updates: int,
+    clock: float,
+    real: bool,
+) -> Decision:
+    """Ask the rule: the one place where an example is judged.
+
+    A score on the wrong side, or zero, is a mistake; a number to be hit (``real``) is never one.
+    """
+    shrink, tau = step(rule, Seen(score, pair.y, x_sqnorm, w_sqnorm, updates, clock, real))
+    return Decision(float(score), (not real) and pair.y * score <= 0.0, float(shrink), float(tau))
+
+
+@compiled_part
+def record(
+    line: Any,
+    row: Any,
+    pair: Any,
+    binary: bool,
+    move: float,
+    decay: float,
+    clock: float,
+    score: float,
+    sqnorm: float,
+) -> None:
+    """Write one line of the ledger; of two classes the one that gains is class 1."""
+    line.row, line.up, line.down = row, pair.target + binary, pair.rival
+    line.tau, line.decay, line.clock = move, decay, clock
+    line.score, line.sqnorm = pair.y * score, sqnorm
+
+
+@compiled_for_rules
+def learn(
+    rule: Any,
+    geometry: Any,
+    rows: Rows,
+    labels: NDArray[Any],
+    visits: Visits,
+    bias_input: float,
+    state: State,
+    ledger: NDArray[Any],
+    stop_before_update: bool,
+) -> int:
+    """Visit rows in order and return how many visits were made: fewer only where the ledger is full, or to stop.
+
+    With ``stop_before_update`` the loop ends before the visit that would update a weight, or is a mistake. An empty
+    ledger records nothing. Labels are class indices (-1 and +1 in a byte where there are two), or floats: numbers for
+    the only hypothesis to hit. The loop measures only rows it moves by, and those whose norm the rule looks at; the
+    caller knows the largest norm.
+    """
+    order, weights = visits
+    W, average_offset, running, scores, totals, beside = state
+    total = totals[0]
+    one = single_output(labels)
+    classes, hypotheses = (1, 1) if one else (scores.shape[0], running.shape[0])
+    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
+    joint, binary, real = classes > hypotheses, classes == 1, real_targets(labels)
+    keep, weighted = ledger.shape[0] > 0, weights.shape[0] > 0
+    last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max  # from which all lines fit
+    clock, mistakes, updates, written = total.clock, total.mistakes, total.updates, total.written
+    distance = prefetch_distance(rows, labels.shape[0])
+    weight, visited = 1.0, order.shape[0]
+    for t in range(np.uint64(order.shape[0])):
+        if written > last_line:
+            visited = np.int64(t)
+            break
+        i = order[t]
+        prefetch_ahead(rows, labels, order, t, distance, layout)
+        if weighted:
+            weight = weights[t]
+        x_sqnorm = score_example(geometry, rows, i, layout, W, beside, scores)
+        for c in range(hypotheses):
+            own = running[c]
+            pair = class_pair(labels, i, c, hypotheses, scores)
+            score, norm = scaled_score(geometry, own, pair.score), w_sqnorm(geometry, own)
+            size = x_sqnorm_bound(geometry, rows, i, layout, beside, pair, x_sqnorm)
+            decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
+            if bound_is_loose(geometry) and decision.tau != 0.0:
+                size = x_sqnorm_exact(geometry, rows, i, layout, pair, size)
+                decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
+            if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):
+                visited = np.int64(t)
+                break
+            mistakes += decision.mistake
+            if decision.shrink != 1.0:
+                shrink_weights(
+                    geometry, rows, layout, -1 if joint else c, decision.shrink, own, W, average_offset
+                )
+                score *= decision.shrink
+            if decision.tau != 0.0:
+                step_size = weight * decision.tau * (1.0 if real else pair.y)
+                own.updates += 1
+                updates += 1
+                move(
+                    geometry, rule, rows, i, layout, c, pair, score, step_size, own, W, average_offset, beside
+                )
+                if keep:
+                    record(ledger[written], i, pair, binary, step_size, own.decay, clock, score, own.sqnorm)
+                    written += 1
+                own.decay = 1.0
+            own.shadow += weight * own.scale
+        if visited == np.int64(t):
+            break
+        clock += weight
+    total.clock, total.mistakes, total.updates, total.written = clock, mistakes, updates, written
+    return visited

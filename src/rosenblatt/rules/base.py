@@ -1,0 +1,147 @@
+"""How a rule becomes part of the loop: one Python function, registered for one NamedTuple class.
+
+A rule that needs more than ``w ← shrink·w + τ y x`` names its geometry: it has a method ``geometry()`` that returns
+:class:`SecondOrder` or :class:`PNorm`. Any number of rules may share a geometry.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+NO_SHRINK = 1.0
+
+Step = Callable[[Any, "Seen"], tuple[float, float]]
+StepT = TypeVar("StepT", bound=Step)
+
+
+class Seen(NamedTuple):
+    """What a rule may read when it decides its step.
+
+    With several classes trained jointly the rule sees the true class against its best rival: ``y`` is +1, ``score``
+    the difference of the two scores, and ``x_sqnorm`` twice ``‖x‖²``, which is the squared norm of the example in
+    Kesler's construction.
+    """
+
+    score: float  # w·x before the step
+    y: float  # the label, +1 or -1
+    x_sqnorm: float  # ‖x‖², the bias input included; in other geometries see there
+    w_sqnorm: float  # ‖w‖² before the step
+    updates: float  # number of updates before this example
+    clock: float  # number of examples before this one
+    real: bool = False  # y is a number to be hit, and the step is tau·x instead of tau·y·x
+
+
+class Euclidean(NamedTuple):
+    """The geometry of most rules: ``w ← shrink·w + τ y x``."""
+
+
+class SecondOrder(NamedTuple):
+    """A variance for every weight: ``w ← shrink·w + τ y Σx``, and ``Σ`` narrows along the example.
+
+    The rule reads ``x·Σx`` as ``x_sqnorm``, and has a method ``narrow(variance, value)`` that returns the variance of
+    a weight after an update by an example with this value in its feature. The method is compiled as it stands.
+    """
+
+    initial_variance: float = 1.0
+
+
+class PNorm(NamedTuple):
+    """Weights that are a vector ``θ`` seen through the p-norm link, ``θ ← shrink·θ + τ y x``.
+
+    The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``. The loop first shows it a bound
+    above that norm: a rule that makes no step there must make none at the norm itself. After a step ``θ`` is
+    projected onto the ball ``‖θ‖_p ≤ max_norm``.
+    """
+
+    p: float
+    max_norm: float = float("inf")
+
+
+STEPS: dict[type, Step] = {}
+
+
+def rule(cls: type) -> Callable[[StepT], StepT]:
+    """Register the decorated function as the step of ``cls``, in Python here and compiled in every loop.
+
+    The function is compiled as it stands, so it is written in what numba understands: arithmetic, comparisons,
+    ``min``, ``max`` and the ``math`` module. A class has one step: registering another is an error, because loops
+    compiled for the class may be in use.
+
+    >>> from typing import NamedTuple
+    >>> class Bold(NamedTuple):
+    ...     eta: float = 2.0
+    >>> @rule(Bold)
+    ... def bold_step(bold, seen):
+    ...     return NO_SHRINK, bold.eta if seen.y * seen.score <= 0 else 0.0
+    >>> step(Bold(), Seen(score=0.0, y=1.0, x_sqnorm=1.0, w_sqnorm=0.0, updates=0.0, clock=0.0))
+    (1.0, 2.0)
+    """
+
+    def register(function: StepT) -> StepT:
+        if cls in STEPS and STEPS[cls] is not function:
+            raise ValueError(
+                f"{cls.__name__} already has a step ({STEPS[cls].__qualname__}); define another class for another rule"
+            )
+        STEPS[cls] = function
+        return function
+
+    return register
+
+
+def step(rule: Any, seen: Seen) -> tuple[float, float]:
+    """Return ``(shrink, tau)``: the example moves the weights to ``shrink·w + tau·y·x``.
+
+    >>> from rosenblatt.rules import Rosenblatt
+    >>> step(Rosenblatt(eta=0.5), Seen(score=-1.0, y=1.0, x_sqnorm=2.0, w_sqnorm=0.0, updates=0.0, clock=0.0))
+    (1.0, 0.5)
+    """
+    return step_of(type(rule))(rule, seen)
+
+
+def step_of(cls: type) -> Step:
+    """Return the step function registered for a rule's class."""
+    try:
+        return STEPS[cls]
+    except KeyError:
+        raise TypeError(
+            f"{cls.__name__} is not a rule: decorate its step function with @rule({cls.__name__})"
+        ) from None
+
+
+def geometry_of(rule: Any) -> Euclidean | SecondOrder | PNorm:
+    """Return the geometry that a rule names, the Euclidean one where it names none.
+
+    >>> from rosenblatt.rules import ALMA, AROW, Rosenblatt
+    >>> geometry_of(AROW()), geometry_of(ALMA(p=4.0)), geometry_of(ALMA()), geometry_of(Rosenblatt())
+    (SecondOrder(initial_variance=1.0), PNorm(p=4.0, max_norm=1.0), Euclidean(), Euclidean())
+    """
+    if not hasattr(rule, "geometry"):
+        return Euclidean()
+    geometry = rule.geometry()
+    if not isinstance(geometry, Euclidean | SecondOrder | PNorm):
+        raise TypeError(
+            f"{type(rule).__name__}.geometry() must return Euclidean, SecondOrder or PNorm, got {geometry!r}"
+        )
+    if isinstance(geometry, SecondOrder):
+        narrow_of(type(rule))
+        if not 0.0 < geometry.initial_variance < float("inf"):
+            raise ValueError(
+                f"initial_variance must be above 0 and finite, got {geometry.initial_variance!r}"
+            )
+    if isinstance(geometry, PNorm) and not (2.0 <= geometry.p < float("inf") and geometry.max_norm > 0.0):
+        raise ValueError(f"the p-norm geometry needs 2 ≤ p < ∞ and max_norm above 0, got {geometry!r}")
+    return geometry._make(float(value) for value in geometry)
+
+
+def narrow(rule: Any, variance: float, value: float) -> float:
+    """Return the variance of a weight after an update by an example with this value in its feature."""
+    return float(narrow_of(type(rule))(rule, variance, value))
+
+
+def narrow_of(cls: type) -> Callable[[Any, float, float], float]:
+    """Return the function that narrows the variances of a second-order rule."""
+    function = getattr(cls, "narrow", None)
+    if function is None:
+        raise TypeError(
+            f"{cls.__name__} has a second-order geometry and needs a method narrow(self, variance, value)"
+        )
+    return function  # type: ignore[no-any-return]
