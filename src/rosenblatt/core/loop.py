@@ -32,8 +32,8 @@ from rosenblatt.rules import Seen, step, step_of
 class ClassPair(NamedTuple):
     """Between which classes an example decides, as one hypothesis is shown it."""
 
-    target: int  # the class whose weights gain
-    rival: int  # the class whose weights lose, -1 where there is none
+    target: np.int64  # the class whose weights gain
+    rival: np.int64  # the class whose weights lose, -1 where there is none
     y: float  # ±1, or the number to be hit
     score: float  # unscaled: of the target, less that of the rival
 

@@ -231,9 +231,8 @@ def rows_learner(rule: Any, geometry: Any) -> Callable[[Any, Any, int], int]:
         return learn_rows
     kind = (type(geometry), type(rule), *map(type, rule))
     if kind not in _LEARNERS:
-        _LEARNERS[kind] = learn_rows.compiled.compile(
-            (numba.typeof(rule), numba.typeof(geometry), types.int64)
-        )  # type: ignore[attr-defined]
+        signature = (numba.typeof(rule), numba.typeof(geometry), types.int64)
+        _LEARNERS[kind] = learn_rows.compiled.compile(signature)  # type: ignore[attr-defined]
     return _LEARNERS[kind]
 
 
@@ -246,7 +245,7 @@ _LEARNERS: dict[
 def predict_then_learn(
     rule: Any,
     geometry: Any,
-    rows: Rows,
+    rows: Any,
     labels: Any,
     visits: Visits,
     unit: float,

@@ -170,7 +170,7 @@ def _move(
     first_row: int,
     slot: int,
     at: int,
-    c: int,
+    c: Any,
     now: float,
     shadow: float,
 ) -> None:

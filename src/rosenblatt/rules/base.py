@@ -129,7 +129,9 @@ def geometry_of(rule: Any) -> Euclidean | SecondOrder | PNorm:
             )
     if isinstance(geometry, PNorm) and not (2.0 <= geometry.p < float("inf") and geometry.max_norm > 0.0):
         raise ValueError(f"the p-norm geometry needs 2 ≤ p < ∞ and max_norm above 0, got {geometry!r}")
-    return geometry._make(float(value) for value in geometry)
+    if isinstance(geometry, SecondOrder):
+        return SecondOrder(float(geometry.initial_variance))
+    return PNorm(float(geometry.p), float(geometry.max_norm)) if isinstance(geometry, PNorm) else geometry
 
 
 def narrow(rule: Any, variance: float, value: float) -> float:
