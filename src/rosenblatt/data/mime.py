@@ -57,7 +57,7 @@ _CODECS = (
 )
 TEXT_CODECS = frozenset(_CODECS.split())
 SURROGATES = re.compile("[\ud800-\udfff]")
-HEADER_LINE = re.compile(rb"From |[\x21-\x39\x3b-\x7e]*:|[\t ]")
+HEADER_LINE = re.compile(rb"From |[\x21-\x39\x3b-\x7e]*+:|[\t ]")
 PARAMETER = re.compile(r';\s*+([^=;\s"]*+)\s*+(?:=\s*+("(?:[^"\\]|\\.)*+"?|[^;]*+))?[^;]*+', re.DOTALL)
 ENCODED_WORD = re.compile(r"=\?([^?]*)\?([qQbB])\?")
 QUOTED_BYTE = re.compile(rb"=([0-9a-fA-F]{2})")
@@ -116,7 +116,7 @@ def is_message(content: bytes) -> bool:
 def parse_headers(content: bytes) -> Headers:
     """Return the header fields at the beginning of a message."""
     content = _with_newlines(content)
-    return _read_headers(content, 0, len(content), MOST_HEADER_LINES)[0]
+    return _read_headers(content, 0, MOST_HEADER_LINES, {})[0]
 
 
 def parse_message(content: bytes) -> Message:
@@ -137,22 +137,23 @@ def parse_message(content: bytes) -> Message:
     lines_left = MOST_HEADER_LINES
     depth, start, default_type = 0, 0, "text/plain"
     digests: list[bool] = []  # whether each open multipart holds messages unless its parts say otherwise
-    while len(parts) < MOST_PARTS:
-        at = delimiters.next(start, levels)  # ends the entity that begins at ``start``
-        headers, body, lines = _read_headers(content, start, at.start, lines_left)
+    while len(parts) < MOST_PARTS and lines_left > 0:
+        # An entity begins at ``start``: its headers, then another one inside it, or a body up to the next delimiter.
+        headers, body, lines = _read_headers(content, start, lines_left, levels)
         lines_left -= lines
         kind, parameters = _content_type(headers, default_type)
-        opens = kind.partition("/")[0]
+        if kind.startswith("message/") and kind != "message/delivery-status" and depth < DEEPEST:
+            parts.append(Part(headers, kind, parameters, body, body))
+            depth, start, default_type = depth + 1, body, "text/plain"
+            continue
         boundary = parameters.get("boundary", "").rstrip().encode("utf-8", "replace")
-        if opens == "multipart" and boundary and boundary not in levels and len(boundaries) < DEEPEST:
+        is_new = bool(boundary) and boundary not in levels and len(boundaries) < DEEPEST
+        if kind.startswith("multipart/") and is_new:
             levels[boundary] = len(boundaries)
             boundaries.append(boundary)
             digests.append(kind == "multipart/digest")
-            at = delimiters.next(body, levels)
+        at = delimiters.next(body, levels)
         parts.append(Part(headers, kind, parameters, body, max(body, at.start)))
-        if opens == "message" and kind != "message/delivery-status" and depth < DEEPEST and body < at.start:
-            depth, start, default_type = depth + 1, body, "text/plain"
-            continue
         while at.boundary is not None:  # close what the delimiter ends, and skip what follows a last part
             keep = levels[at.boundary] + (not at.closes)
             for closed in boundaries[keep:]:
@@ -186,48 +187,42 @@ class _Delimiters:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._left = MOST_DELIMITERS
-        self._from, self._line = 0, -1  # the first line with two hyphens at or after ``_from``; -1: look
 
     def next(self, at: int, levels: dict[bytes, int]) -> _Delimiter:
         """Return the first delimiter of an open multipart at or after a position that begins a line."""
-        content = self._content
-        end = len(content)
-        while levels and self._left:
-            line = self._next_line(at)
-            if line < 0:
+        content, end = self._content, len(self._content)
+        while levels and self._left and at < end:
+            line = at if content.startswith(b"--", at) else content.find(b"\n--", at) + 1
+            if not line:
                 break
             self._left -= 1
-            stop = content.find(b"\n", line)
-            stop = end if stop < 0 else stop
-            # No boundary is longer than the parameters in which it is named.
-            text = content[line + 2 : min(stop, line + LONGEST_PARAMETERS + 100)].rstrip(b" \t\r")
-            at = min(stop + 1, end)
-            for boundary, closes in ((text, False), (text[:-2], True)):
-                if boundary in levels and (not closes or text.endswith(b"--")):
-                    before = line - (line > 0)
-                    before -= before > 0 and content[before - 1 : before + 1] == b"\r\n"
-                    return _Delimiter(before, at, boundary, closes)
+            at = content.find(b"\n", line) + 1 or end
+            boundary, closes = _boundary_of(content, line, at, levels)
+            if boundary is not None:
+                before = line - (line > 0)
+                before -= before > 0 and content[before - 1 : before + 1] == b"\r\n"
+                return _Delimiter(before, at, boundary, closes)
         return _Delimiter(end, end, None, True)
 
-    def _next_line(self, at: int) -> int:
-        """Return where the next line with two hyphens begins; searching again from before it costs nothing."""
-        if self._from <= at <= self._line or (self._line == len(self._content) and self._from <= at):
-            return self._line if self._line < len(self._content) else -1
-        content = self._content
-        if content.startswith(b"--", at) and (at == 0 or content[at - 1 : at] == b"\n"):
-            line = at
-        else:
-            found = content.find(b"\n--", max(at - 1, 0))
-            line = len(content) if found < 0 else found + 1
-        self._from, self._line = at, line
-        return line if line < len(content) else -1
+
+def _boundary_of(content: bytes, line: int, end: int, levels: dict[bytes, int]) -> tuple[bytes | None, bool]:
+    """Return the open boundary that a line with two hyphens names, and whether it closes its multipart."""
+    # No boundary is longer than the parameters in which it is named.
+    text = content[line + 2 : min(end, line + LONGEST_PARAMETERS + 100)].rstrip(b" \t\r\n")
+    if text in levels:
+        return text, False
+    if text.endswith(b"--") and text[:-2] in levels:
+        return text[:-2], True
+    return None, False
 
 
-def _read_headers(content: bytes, at: int, end: int, lines_left: int) -> tuple[Headers, int, int]:
-    """Return the header fields between two positions, where the body begins, and how many lines they took."""
+def _read_headers(
+    content: bytes, at: int, lines_left: int, levels: dict[bytes, int]
+) -> tuple[Headers, int, int]:
+    """Return the header fields at a position, where the body begins, and how many lines they took."""
     headers = Headers()
     name, value, size = "", [b""], 0  # of the field under way
-    start, fields, lines = at, 0, 0
+    start, end, fields, lines = at, len(content), 0, 0
 
     def finish() -> None:
         if name:
@@ -236,18 +231,21 @@ def _read_headers(content: bytes, at: int, end: int, lines_left: int) -> tuple[H
 
     while at < end:
         if lines >= lines_left or fields > MOST_HEADERS:  # the rest of them is passed over
-            blank = [
-                at
-                for at in (content.find(b"\n\n", at - 1, end), content.find(b"\n\r\n", at - 1, end))
-                if at >= 0
-            ]
-            at = content.index(b"\n", min(blank) + 1) + 1 if blank else end
+            blanks = content.find(b"\n\n", at - 1), content.find(b"\n\r\n", at - 1)
+            blank = min((place for place in blanks if place >= 0), default=end)
+            at = content.find(b"\n", blank + 1) + 1 or end
             break
         newline = content.find(b"\n", at, end)
         stop = end if newline < 0 else newline + 1
         match = HEADER_LINE.match(content, at, stop)
         if match is None:  # an empty line, which is passed over, or a line of text, which is not
-            at = at if content[at:stop].strip(b"\r\n") else stop
+            at = at if content[at : min(stop, at + 3)].strip(b"\r\n") else stop
+            break
+        if (
+            levels
+            and content.startswith(b"--", at)
+            and _boundary_of(content, at, stop, levels)[0] is not None
+        ):
             break
         lines += 1
         if content[at : at + 1] in (b" ", b"\t"):

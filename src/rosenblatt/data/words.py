@@ -14,7 +14,7 @@ from rosenblatt.data.batch import sparse_rows
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
 MOST_BUCKETS = 1 << 30
-LONGEST_RUN = 1024  # characters outside ASCII that are normalised together
+LONGEST_RUN = 256  # characters outside ASCII that are normalised together
 LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
 RUN = re.compile(rf"[\x00-\x7f]+[^\x00-\x7f]{{0,{LONGEST_RUN}}}|[^\x00-\x7f]{{1,{LONGEST_RUN}}}")
 
