@@ -5,6 +5,7 @@ cannot be read says why (:attr:`Letter.problem`), and those after it are read.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ HEAD = 1 << 16  # bytes of a message in which its date and its label are looked 
 PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
 LABEL_HEADERS = ("X-Label", "X-Gmail-Labels", "X-Keywords", "X-Spam-Flag")
 MAILDIR_PARTS = ("cur", "new")
+ESCAPED_FROM = re.compile(rb"^>(?=>*+From )", re.MULTILINE)
 TOO_LARGE = f"larger than {LARGEST_MESSAGE >> 20} MB: take it out"
 
 
@@ -129,50 +131,75 @@ def read_file(path: Path, box: str = "", follow_links: bool = False) -> Letter:
 def _mbox(path: str) -> Iterator[Letter]:
     """Split an mbox at its lines ``From ...`` that follow an empty line; no more than one message is held."""
     name = Path(path).name.split(".")[0]
-    lines: list[bytes] = []  # of the message under way
+    message: list[bytes] = []  # pieces of the one under way
     begins = size = 0  # its first line, and its bytes so far
-    after_blank = line_start = blank = True
-    number = 0
+    line = 1
+    line_start = blank = (
+        True  # whether the next block begins a line, and whether the line before it is empty so far
+    )
 
     def letter() -> Letter:
-        content = b"".join(lines)
-        return Letter(path, begins, name, content, TOO_LARGE if size > LARGEST_MESSAGE else "")
+        return Letter(path, begins, name, b"".join(message), TOO_LARGE if size > LARGEST_MESSAGE else "")
 
-    for piece in _line_pieces(path):
-        if line_start:
-            number, after_blank, blank = number + 1, blank, True
-        blank = blank and not piece.strip()
-        if line_start and after_blank and piece.startswith(b"From "):
+    for block in _line_blocks(path):
+        at = 0
+        for cut in [*_from_lines(block, line_start, blank), len(block)]:
+            piece = block[at:cut]
             if begins:
-                yield letter()
-            begins, size = number, 0
-            lines = []
-        elif begins:
-            escaped = line_start and piece.startswith(b">") and piece.lstrip(b">").startswith(b"From ")
-            size += len(piece)
-            if size <= LARGEST_MESSAGE:
-                lines.append(piece[1:] if escaped else piece)
-            elif len(lines) > 1 or len(lines[0]) > HEAD:
-                lines = [b"".join(lines)[:HEAD]]
-        elif not blank:
-            raise BadInput(path, number, "not an mbox: it must begin with a line 'From ...'", 1)
-        line_start = piece.endswith(b"\n")
+                size += len(piece)
+                if size <= LARGEST_MESSAGE:
+                    escaped = b">From " in piece and (at or line_start)
+                    message.append(ESCAPED_FROM.sub(b"", piece) if escaped else piece)
+                elif sum(map(len, message)) != HEAD:  # its beginning says which message it is
+                    message = [(b"".join(message) + piece[:HEAD])[:HEAD]]
+            elif piece.strip():
+                line += piece[: len(piece) - len(piece.lstrip())].count(b"\n")
+                raise BadInput(path, line, "not an mbox: it must begin with a line 'From ...'", 1)
+            line += piece.count(b"\n")
+            if cut < len(block):
+                if begins:
+                    yield letter()
+                message, begins, size = [], line, 0
+                at = block.find(b"\n", cut) + 1 or len(block)
+                line += block.endswith(b"\n", cut, at)
+        blank = _blank_before(block, len(block), line_start or blank)
+        line_start = block.endswith(b"\n")
     if begins:
         yield letter()
 
 
-def _line_pieces(path: str) -> Iterator[bytes]:
-    """Yield the lines of a file; one that is longer than :data:`PIECE` comes in several pieces."""
+def _line_blocks(path: str) -> Iterator[bytes]:
+    """Yield a file in blocks of whole lines; only a line that is longer than :data:`PIECE` comes in several blocks."""
     rest = b""
     for piece in pieces(path, PIECE):
-        lines = (rest + piece).split(b"\n")
-        rest = lines.pop()
-        yield from (line + b"\n" for line in lines)
-        if len(rest) > PIECE:
-            yield rest
-            rest = b""
+        whole, newline, last = piece.rpartition(b"\n")
+        if newline:
+            yield rest + whole + newline
+            rest = last
+        else:
+            rest += last
+            if len(rest) > PIECE:
+                yield rest
+                rest = b""
     if rest:
         yield rest
+
+
+def _from_lines(block: bytes, line_start: bool, blank: bool) -> Iterator[int]:
+    """Yield where lines ``From ...`` begin that follow an empty line; ``blank``: the line before the block is one."""
+    if line_start and blank and block.startswith(b"From "):
+        yield 0
+    at = block.find(b"\nFrom ") + 1
+    while at:
+        if _blank_before(block, at, line_start or blank):
+            yield at
+        at = block.find(b"\nFrom ", at) + 1
+
+
+def _blank_before(block: bytes, at: int, first_blank: bool) -> bool:
+    """Whether the line that ends at a position is empty; ``first_blank``: what the block's first line began with is."""
+    begin = block.rfind(b"\n", 0, at - 1) + 1
+    return (begin > 0 or first_blank) and not block[begin:at].strip()
 
 
 def words_of(content: bytes, words: Words) -> dict[str, float]:
