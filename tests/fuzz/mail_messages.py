@@ -56,7 +56,7 @@ TOKENS = [
     b"@", b",", b"\xe2\x80\xae", b"\xcc\x80\xcc\x96",
 ]  # fmt: skip
 REPEATS = (1, 1, 1, 2, 3, 40, 1500)
-LONGEST_MUTANT = 1 << 15
+LONGEST_MUTANT = 1 << 13
 
 
 def message_families():
