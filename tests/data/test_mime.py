@@ -93,6 +93,13 @@ def test_ordinary_messages_have_the_texts_that_python_finds():
         assert mime.text_of(mime.parse_message(content)).split() == by_email(content).split(), content
 
 
+def test_parts_are_found_across_the_windows_of_the_search(monkeypatch):
+    contents = [b"Subject: s\n" + a_message(random.Random(seed)) for seed in range(100)]
+    parts = [mime.parse_message(content).parts for content in contents]
+    monkeypatch.setattr(mime, "WINDOW", 5)
+    assert [mime.parse_message(content).parts for content in contents] == parts
+
+
 def test_html_has_the_text_that_a_quadratic_pattern_finds():
     for seed in range(3000):
         rng = random.Random(seed)

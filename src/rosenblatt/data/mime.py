@@ -39,6 +39,7 @@ DEEPEST = 50
 MOST_DELIMITERS = 100_000
 LARGEST_TEXT_PART = 1 << 22
 LONGEST_TEXT = 1 << 20
+WINDOW = 1 << 22  # bytes that one call searches: a search keeps other threads waiting
 MOST_NESTED = 30  # comments and groups in addresses; the standard library's parser recurses into each
 
 # Text encodings by the names of Python's codecs. Those that are no text encodings (zlib, rot13), decode what no mail is
@@ -192,8 +193,8 @@ class _Delimiters:
         """Return the first delimiter of an open multipart at or after a position that begins a line."""
         content, end = self._content, len(self._content)
         while levels and self._left and at < end:
-            line = at if content.startswith(b"--", at) else content.find(b"\n--", at) + 1
-            if not line:
+            line = at if content.startswith(b"--", at) else self._find(at)
+            if line < 0:
                 break
             self._left -= 1
             at = content.find(b"\n", line) + 1 or end
@@ -203,6 +204,14 @@ class _Delimiters:
                 before -= before > 0 and content[before - 1 : before + 1] == b"\r\n"
                 return _Delimiter(before, at, boundary, closes)
         return _Delimiter(end, end, None, True)
+
+    def _find(self, at: int) -> int:
+        """Return where the next line with two hyphens begins, or -1; other threads run between two windows."""
+        for start in range(at, len(self._content), WINDOW):
+            newline = self._content.find(b"\n--", start, start + WINDOW + 2)
+            if newline >= 0:
+                return newline + 1
+        return -1
 
 
 def _boundary_of(content: bytes, line: int, end: int, levels: dict[bytes, int]) -> tuple[bytes | None, bool]:

@@ -35,7 +35,7 @@ KINDS = {
 }
 # Every pattern takes linear time on any text; quote marks and spaces before a header may span lines, and are bounded.
 QUOTED_HEADERS = re.compile(
-    r"^[>\s]{0,100}+(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*+:.*$"
+    r"^[>\s]{0,60}+(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*+:.*$"
     r"|^.*\b(?:forwarded by|original message)\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
