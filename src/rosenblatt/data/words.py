@@ -14,6 +14,9 @@ from rosenblatt.data.batch import sparse_rows
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
 MOST_BUCKETS = 1 << 30
+LONGEST_RUN = 256  # characters outside ASCII that are normalised together
+LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
+RUN = re.compile(rf"[\x00-\x7f]+[^\x00-\x7f]{{0,{LONGEST_RUN}}}|[^\x00-\x7f]{{1,{LONGEST_RUN}}}")
 
 
 class Words(NamedTuple):
@@ -41,8 +44,8 @@ class Words(NamedTuple):
 
     def cut(self, text: str) -> list[str]:
         """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
-        if not text.isascii():
-            text = unicodedata.normalize("NFC", text)
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+            text = _normalized(text)
         words: list[str] = WORD.findall(text.lower() if self.lowercase else text)
         if self.ngrams == (1, 1):
             return words
@@ -56,6 +59,17 @@ class Words(NamedTuple):
     def bucket(self, word: str) -> int:
         """Return the feature of a hashed word: CRC-32 of its UTF-8 bytes, the same everywhere and for ever."""
         return zlib.crc32(word.encode("utf-8", "surrogatepass")) % self.buckets
+
+
+def _normalized(text: str) -> str:
+    """Return a text in Unicode's form NFC, in linear time.
+
+    Python sorts a run of combining marks by insertion, which takes quadratic time. No character of ASCII is part of
+    such a run, so texts are cut before them; a longer run than :data:`LONGEST_RUN` is cut anywhere.
+    """
+    if LONG_RUN.search(text) is None:
+        return unicodedata.normalize("NFC", text)
+    return "".join(unicodedata.normalize("NFC", run) for run in RUN.findall(text))
 
 
 class Counted(NamedTuple):

@@ -101,6 +101,9 @@ class Mailbox:
         A label that a message has already been given is not given again.
         """
         new, now = 0, time.time()
+        encoded = [
+            _encode(features(mail)) for mail in mails
+        ]  # nothing is written where one cannot be encoded
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             for at, mail in enumerate(mails):
@@ -109,7 +112,7 @@ class Mailbox:
                     "INSERT OR IGNORE INTO messages (digest, sent, sender, name, subject, text, features) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (mail.digest, sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
-                     _encode(features(mail))),
+                     encoded[at]),
                 )  # fmt: skip
                 new += made.rowcount
                 label = labels[at] if labels is not None else None
