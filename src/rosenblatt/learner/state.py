@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.ledger import Ledger, widened
 from rosenblatt.passes.link import powers, through_link
 from rosenblatt.passes.records import TOTALS, new_running
@@ -117,7 +118,7 @@ class LearnerState:
             return
         if self.classes.size == 1 and new.size > 1:
             self.meet(new[:1])
-        old, self.classes = self.classes, np.union1d(self.classes, new)
+        old, self.classes = self.classes, joined_classes(self.classes, new)
         place = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
             if place[0] == 1:  # the class met first turns out to be the positive one
