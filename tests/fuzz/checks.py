@@ -120,11 +120,13 @@ class _Reader(JsonExamples):
 
         self._told = NamedSchema((), 0, "label", "text", (), Words())
         self._labelled = True
+        self._written_as = {}
 
 
 def check_jsonl(text):
     reader = _Reader()
-    rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label"))
+    written_as = {}
+    rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label", written_as))
     ours, refused, columns = [], [], []
     for offset, line in enumerate(text.split(b"\n")):
         if not line.strip():

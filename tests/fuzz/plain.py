@@ -130,8 +130,11 @@ def number_cell(cell):
         return None
 
 
-def json_line(line, target):
-    """Return (label, {name: value}); text that is no prose, no label of another kind than a number or text."""
+def json_line(line, target, written_as):
+    """Return (label, {name: value}); text that is no prose, no label of another kind than a number or text.
+
+    ``written_as`` holds the type of every label so far: 1 and "1" are not one label.
+    """
     if not line.strip():
         return None
     record = json.loads(line.decode(), parse_constant=_refuse, object_pairs_hook=_each_once)
@@ -143,7 +146,14 @@ def json_line(line, target):
     features = {}
     for key, value in record.items():
         _json_value(key, value, features, 0)
-    return (label if isinstance(label, str) else json.dumps(label)), features
+    text = label if isinstance(label, str) else json.dumps(label)
+    for name in [text, *features]:
+        name.encode()  # half a surrogate pair is no character
+        if "\0" in name:
+            raise ValueError("NUL")
+    if written_as.setdefault(text, type(label)) is not type(label):
+        raise ValueError("a number and a string")
+    return text, features
 
 
 def _refuse(constant):

@@ -114,7 +114,10 @@ def exact_labels(y: Any, name: str = "y") -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.dtype.kind in "biu":
         return labels
-    written = y.tolist() if hasattr(y, "tolist") else list(y)
+    listed = next(
+        (getattr(y, way) for way in ("to_pylist", "to_list", "tolist") if hasattr(y, way)), lambda: list(y)
+    )
+    written = listed()
     if labels.dtype.kind == "O":
         _refuse_mixture(written, name)
         return labels
@@ -131,11 +134,12 @@ def exact_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def exact_if_listed(y: Any, name: str = "y") -> Any:
-    """Return a list or tuple of labels as :func:`exact_labels` does, anything else as it comes.
+    """Return a list, a tuple or a column of a frame as :func:`exact_labels` does, anything else as it comes.
 
     For what is checked elsewhere, by scikit-learn for example, which makes arrays of lists without looking.
     """
-    return exact_labels(y, name) if isinstance(y, list | tuple) else y
+    known = isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object"
+    return exact_labels(y, name) if known or hasattr(y, "to_list") or hasattr(y, "to_pylist") else y
 
 
 def _refuse_mixture(labels: list[Any], name: str) -> None:
