@@ -133,7 +133,7 @@ def _tables():
     others = pa.table(
         {
             "day": [date(2020, 1, 1)] * 4,
-            "at": [datetime(2020, 1, 1)] * 4,  # noqa: DTZ001 (a file without a zone)
+            "at": [datetime(2020, 1, 1)] * 4,
             "price": [Decimal("1.25")] * 4,
             "half": pa.array([0.5] * 4, pa.float32()),
             "long": pa.array(["x", "yy", "z", ""], pa.large_string()),
@@ -271,8 +271,8 @@ def serve() -> None:
     faulthandler.enable()
     prepare()
     with tempfile.TemporaryDirectory() as folder:
-        for kind in SEEDS:
-            for at, (name, content) in enumerate(SEEDS[kind]):
+        for seeds in SEEDS.values():
+            for at, (name, content) in enumerate(seeds):
                 path = Path(folder, f"seed-{at}-{name}")
                 path.write_bytes(content)
                 _outcome(path)
@@ -311,6 +311,9 @@ def _outcome(path):
                     return "a value that is not finite"
                 if not isinstance(X, np.ndarray):
                     X.check_format(full_check=True)
+                    row_of = np.repeat(np.arange(rows), np.diff(X.indptr))
+                    if ((np.diff(X.indices) <= 0) & (np.diff(row_of) == 0)).any():
+                        return "indices that do not ascend"
                 if batch.weight is not None and not (np.isfinite(batch.weight) & (batch.weight >= 0)).all():
                     return "a weight that is none"
                 if (

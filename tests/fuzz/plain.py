@@ -82,6 +82,29 @@ def _namespace(part):
             yield (space + b"^" if space else b"") + name, number
 
 
+def csv_rows(text, separator, width):
+    """Return what :func:`lines_of` does, and whether the last bad row never ends.
+
+    A line whose quoted value goes on makes one bad row of all the lines up to where it closes.
+    """
+    lines, rows, bad, at, never = text.split(b"\n"), [], [], 0, False
+    if not lines[-1]:
+        lines.pop()
+    while at < len(lines):
+        end = at + 1
+        if separator != "\t":
+            while end <= len(lines) and not _closes(b"\n".join(lines[at:end]).decode("latin-1"), separator):
+                end += 1
+            never = end > len(lines)
+        good, spoiled = lines_of(lines[at], lambda line: csv_line(line, separator, width))
+        if spoiled or end > at + 1:
+            bad.append(at)
+        else:
+            rows += [(at, row) for _, row in good]
+        at = end
+    return rows, bad, never
+
+
 def csv_line(line, separator, width):
     """Return the cells as text, spaces around them dropped."""
     line = line.removesuffix(b"\r")

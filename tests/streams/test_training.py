@@ -355,7 +355,7 @@ def spoiled(path, column, value):
         ("index", b"\xff\xff\xff\x7f", "an index above the 5 features"),
         ("index", b"\xff\xff\xff\xff", "an index above the 5 features"),
         ("y", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "a label that is no number"),
-        ("offsets", b"\x05\x00\x00\x00", "do not hold together"),
+        ("offsets", b"\x05\x00\x00\x00", "Offset invariant failure"),
         ("file", b"\xff\xff\xff\x7f", "index out of range"),
     ],
 )
