@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -126,21 +127,27 @@ def holds_batches(path: str) -> bool:
 class BatchFile(Examples):
     """Batches read from such a file, mapped into memory: what has been read can be dropped at once.
 
-    ``len(file)`` is the number of batches, ``file.batch(i)`` reads one.
+    ``len(file)`` is the number of batches, ``file.batch(i)`` reads one. An open ``file``, which need
+    have no name, is read instead of the path.
     """
 
     format = "arrow"
 
     def __init__(
-        self, path: str, schema: Schema | None = None, batch_rows: int | None = None, skip_bad: bool = False
+        self,
+        path: str,
+        schema: Schema | None = None,
+        batch_rows: int | None = None,
+        skip_bad: bool = False,
+        file: Any = None,
     ) -> None:
         super().__init__(path, batch_rows, skip_bad)
         import pyarrow as pa
 
         try:
-            with opened_binary(path) as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-                check_unpacked_size(file, 0)  # nothing is packed in what is written here
+            with opened_binary(path) if file is None else nullcontext(file) as content:
+                self._map = mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_COPY)
+                check_unpacked_size(content, 0)  # nothing is packed in what is written here
             self._reader = pa.ipc.open_file(pa.py_buffer(self._map))
             n = self._reader.num_record_batches
             metadata = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
