@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import wrong_with_text
 from rosenblatt.data.mime import (
     LONGEST_TEXT,
     addresses,
@@ -281,15 +282,25 @@ class MailExamples(Examples):
         return None
 
     def _blocks(self) -> Iterator[Batch]:
-        for letters in in_batches(self._texts(), self.batch_rows or ROWS_AT_ONCE):
+        for labelled in in_batches(self._labelled(), self.batch_rows or ROWS_AT_ONCE):
             records = [
-                Record(letter.line, self._label(letter), words_of(letter.content, self._told.words))
-                for letter in letters
+                Record(letter.line, label, words_of(letter.content, self._told.words))
+                for letter, label in labelled
             ]
             batch, unknown = batch_of(records, self._vocabulary, "text")
             if unknown:
                 self.unseen_in["words the model does not know"] += unknown
-            yield batch._replace(files=_files(letters))
+            yield batch._replace(files=_files([letter for letter, _ in labelled]))
+
+    def _labelled(self) -> Iterator[tuple[Letter, str]]:
+        """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
+        for letter in self._texts():
+            label = self._label(letter)
+            reason = wrong_with_text(label)
+            if reason is None:
+                yield letter, label
+            else:
+                self._pass_over([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
 
     def _texts(self) -> Iterator[Letter]:
         """Yield what is read, in order: messages, whatever is in them, and texts that are some."""

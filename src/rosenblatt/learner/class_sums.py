@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.planes import Planes
 from rosenblatt.passes.rows import rows_of
@@ -35,7 +36,7 @@ class ClassSums(Planes):
         n = X.shape[0]
         met, index = checked_labels(y, n)
         weight = checked_weight(sample_weight, n)
-        grown = np.union1d(met, encoded(classes)[0]) if classes is not None else met
+        grown = joined_classes(met, encoded(classes)[0]) if classes is not None else met
         if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
                 f"y has labels like {grown[0]!r}, but the learner knows {self.classes[:3].tolist()}"
@@ -125,7 +126,7 @@ class ClassSums(Planes):
 
     def _grow(self, met: NDArray[Any], n_features: int) -> None:
         """Take in classes and features not met before."""
-        classes = np.union1d(self.classes, met) if self.classes.size else met.copy()
+        classes = joined_classes(self.classes, met) if self.classes.size else met.copy()
         width = max(n_features, self.n_features)
         if classes.size == self.classes.size and width == self.n_features:
             return

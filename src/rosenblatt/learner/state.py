@@ -1,11 +1,13 @@
 """What a learner knows and how it grows: weights, running scalars, classes, and room for new ones."""
 
 import math
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.ledger import Ledger, widened
 from rosenblatt.passes.link import powers, through_link
 from rosenblatt.passes.records import TOTALS, new_running
@@ -117,7 +119,7 @@ class LearnerState:
             return
         if self.classes.size == 1 and new.size > 1:
             self.meet(new[:1])
-        old, self.classes = self.classes, np.union1d(self.classes, new)
+        old, self.classes = self.classes, joined_classes(self.classes, new)
         place = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
             if place[0] == 1:  # the class met first turns out to be the positive one
@@ -128,6 +130,7 @@ class LearnerState:
     def widen(self, n_features: int) -> None:
         """Take in features not met before: their weights have been zero so far."""
         if n_features > self.n_features:
+            _check_room(self.W.shape[0], n_features)
             more = n_features - self.n_features
             self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
             if self.S is not None and self.beside is not None:
@@ -186,3 +189,16 @@ class LearnerState:
         self.S = powers(self.W, self.p)
         power = (self.W * self.S).sum(axis=1)
         self.running["sqnorm"] = power.sum() if self.joint else power
+
+
+def _check_room(rows: int, n_features: int) -> None:
+    """Raise MemoryError where weights, their average and a copy of one would not fit into the machine's memory.
+
+    The system would promise the memory, and end the process when it is used.
+    """
+    needed = 3 * 8 * rows * (n_features + 1)
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(
+            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than this machine has: number "
+            "the features more densely, or hash their names (--hash-bits)"
+        )
