@@ -8,11 +8,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from rosenblatt import __version__
 from rosenblatt.service.api import router
-from rosenblatt.service.document import with_messages
+from rosenblatt.service.document import Needs, with_messages
 from rosenblatt.service.front import Front
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Problem
@@ -45,6 +46,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
+        check_scopes(app)
         opened = models or Models(
             settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages
         )
@@ -67,10 +69,12 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
         lifespan=life,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        openapi_url=None,  # the router has it, with a scope
+        routes=list(router.routes),  # as they are, so that their scopes can be checked
     )
+    app.state.pages = None  # the mounted pages, which the front protects as a whole
     app.state.settings = settings
     app.state.metrics = Metrics()
-    app.include_router(router)
     app.front = Front(super(Application, app).__call__, settings, app.state, app.state.metrics)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -85,6 +89,27 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
 
     app.openapi = documented  # type: ignore[method-assign]
     return app
+
+
+def check_scopes(app: FastAPI) -> None:
+    """Raise ValueError where a route does not say who may use it.
+
+    >>> app = create_app(Settings())
+    >>> app.add_api_route("/v1/secret", lambda: {})
+    >>> check_scopes(app)
+    Traceback (most recent call last):
+    ValueError: GET /v1/secret declares no scope: add **described(..., needs=SCOPE) to its decorator
+    """
+    for route in app.routes:
+        if route is app.state.pages:
+            continue
+        dependencies = route.dependencies if isinstance(route, APIRoute) else []
+        if not any(isinstance(each.dependency, Needs) for each in dependencies):
+            methods = ",".join(sorted(getattr(route, "methods", None) or ["any method"]))
+            path = getattr(route, "path", route)
+            raise ValueError(
+                f"{methods} {path} declares no scope: add **described(..., needs=SCOPE) to its decorator"
+            )
 
 
 def _problem(status: int, error: str, message: str, refusal: Refusal | None = None) -> Response:

@@ -1,4 +1,4 @@
-"""What stands before every request: who may come in, a number for each, limits, headers, and the two quick ways.
+"""What stands before every request: access, a number for each, limits, headers, and the two routes in a hurry.
 
 ``predict`` and ``feedback`` are answered here, from bytes to bytes; all else goes on to the application. The same
 functions answer them there, so the document and the tests speak of what runs.
@@ -15,19 +15,40 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
+from rosenblatt.service.connections import Connection
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Predictions, Problem
 from rosenblatt.service.metrics import Metrics
-from rosenblatt.service.refusals import BadMessage, Left, Refusal, TimedOut, TooLarge, WrongType
-from rosenblatt.service.security import API_HEADERS, PAGE_HEADERS, SECURITY_HEADERS, Guard, Unauthorised, need
+from rosenblatt.service.refusals import (
+    BadMessage,
+    Busy,
+    Left,
+    NotAllowed,
+    Refusal,
+    TimedOut,
+    TooLarge,
+    WrongType,
+)
+from rosenblatt.service.security import (
+    ANYBODY,
+    API_HEADERS,
+    PAGE_HEADERS,
+    SECURITY_HEADERS,
+    Guard,
+    Unauthorised,
+    header_fields,
+    need,
+)
 from rosenblatt.service.service import Service, one
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.sign_in import PATH as SIGN_IN
-from rosenblatt.service.sign_in import sign_in_page, signed_in
+from rosenblatt.service.sign_in import SIGN_OUT, sign_in_page, signed_in, signed_out
 from rosenblatt.service.wire import encode, read_feedback, read_predict
 
 log = logging.getLogger("rosenblatt.requests")
 API, MODELS = "/v1/", "/v1/models/"
+STREAMED = ("/learn", "/snapshot")  # routes whose body is worked on while it arrives
+SIGN_IN_BYTES = 4096
 JSON = (b"content-type", b"application/json")
 WAYS = ("models", "learn", "ledger", "explain", "snapshot", "predict", "feedback")  # that are counted by name
 GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
@@ -81,6 +102,7 @@ class Front:
     def __init__(self, app: Any, settings: Settings, state: Any, metrics: Metrics) -> None:
         self.app, self.settings, self.state, self.metrics = app, settings, state, metrics
         self.guard = Guard(settings)
+        self.bodies = Bodies(settings)
         self._number = itertools.count()
         self._prefix = os.urandom(4).hex()
 
@@ -96,17 +118,16 @@ class Front:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        headers = dict(scope["headers"])
-        given = headers.get(b"x-request-id")
-        number = (
-            given.decode()
-            if given is not None and GOOD_ID(given)
-            else f"{self._prefix}-{next(self._number):x}"
-        )
+        headers: dict[bytes, bytes] = {}
+        number = ""
         path, method = scope["path"], scope["method"]
         route = path if path in ("/healthz", "/readyz", "/metrics") else "other"
         try:
+            headers = header_fields(scope)
+            number = self._number_of(headers)
             allowed = self.guard.check(method, path, headers, scope["scheme"])
+            if allowed is not ANYBODY:
+                self._permit(scope, path)
             parts: list[str] = path.split("/") if path.startswith(MODELS) else []
             if len(parts) == 5 and method == "POST" and parts[4] in QUICK:
                 route = parts[4]
@@ -119,6 +140,7 @@ class Front:
                 self._note(route, method, path, status, began, number)
                 return
         except Refusal as refusal:
+            number = number or self._number_of({})
             answer = self._refused(refusal, path, headers, number)
         except Exception:
             request_id.set(number)
@@ -130,7 +152,22 @@ class Front:
         await _send(send, answer, number)
         self._note(route, method, path, answer.status, began, number)
 
-    # The two quick ways
+    def _number_of(self, headers: dict[bytes, bytes]) -> str:
+        """Return the number of a request: its own where it brought a good one."""
+        own = headers.get(b"x-request-id")
+        if own is not None and GOOD_ID(own):
+            return own.decode()
+        return f"{self._prefix}-{next(self._number):x}"
+
+    def _permit(self, scope: Scope, path: str) -> None:
+        """Tell the connection that this request is authorised, so that its body may take longer."""
+        connection: Connection | None = scope.get("state", {}).get("connection")
+        if connection is not None:
+            streamed = not path.startswith(API) or path.endswith(STREAMED)
+            seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
+            connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
+
+    # The two routes in a hurry
 
     async def _quick(
         self, name: str, what: str, allowed: str, headers: dict[bytes, bytes], receive: Receive
@@ -138,8 +175,11 @@ class Front:
         work, scope = QUICK[what]
         need(allowed, scope)
         need_json(headers)
-        body = await read_body(receive, self.settings.body_bytes, self.settings.body_seconds)
-        return Answer(200, await work(self.state.service, name, body, headers))
+        body, held = await self.bodies.read(receive, headers)
+        try:
+            return Answer(200, await work(self.state.service, name, body, headers))
+        finally:
+            self.bodies.held -= held
 
     # All else
 
@@ -154,11 +194,10 @@ class Front:
     ) -> int:
         """Let the application answer, adding headers to what it says; return its status."""
         path = scope["path"]
-        if path == SIGN_IN and scope["method"] == "POST":
-            body = await read_body(receive, 4096, self.settings.body_seconds)
-            answer = signed_in(self.guard, body, scope["scheme"])
-            await _send(send, Answer(*answer), number)
-            return answer[0]
+        if path in (SIGN_IN, SIGN_OUT):
+            answer = await self._sign(path, scope, receive, headers)
+            await _send(send, answer, number)
+            return answer.status
         api = path.startswith(API) or path in ("/healthz", "/readyz", "/metrics", "/openapi.json")
         if not api:
             need(allowed, "feedback")
@@ -174,9 +213,11 @@ class Front:
                 message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        limit = None if api else self.settings.upload_bytes
+        if not api:
+            need_size(headers, self.settings.mail_bytes)
+            receive = limited(receive, self.settings.mail_bytes)
         try:
-            await self.app(scope, _limited(receive, limit) if limit else receive, adding)
+            await self.app(scope, receive, adding)
         except Exception:
             if not told:
                 raise
@@ -184,6 +225,21 @@ class Front:
         finally:
             request_id.reset(token)
         return told[0] if told else 499
+
+    async def _sign(self, path: str, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> Answer:
+        """Answer the pages for signing in and out."""
+        method, scheme = scope["method"], scope["scheme"]
+        if path == SIGN_IN and method == "GET":
+            if not self.guard.asks_for_tokens:
+                return Answer(303, b"", ((b"location", b"/"),))
+            return Answer(*sign_in_page(200))
+        if method != "POST":
+            raise NotAllowed(f"{method} {path}: send POST")
+        if path == SIGN_OUT:
+            return Answer(*signed_out(scheme))
+        body, held = await self.bodies.read(receive, headers, SIGN_IN_BYTES)
+        self.bodies.held -= held
+        return Answer(*signed_in(self.guard, body, scheme))
 
     def _refused(self, refusal: Refusal, path: str, headers: dict[bytes, bytes], number: str) -> Answer:
         page = not path.startswith(API) and b"text/html" in headers.get(b"accept", b"")
@@ -201,13 +257,16 @@ class Front:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pages talk over websockets: the same host, origin and token as for pages."""
         try:
-            allowed = self.guard.check("GET", scope["path"], dict(scope["headers"]), scope["scheme"])
+            allowed = self.guard.check("GET", scope["path"], header_fields(scope), scope["scheme"])
             need(allowed, "feedback")
         except Refusal as refusal:
             log.warning("websocket refused", extra={"reason": str(refusal)})
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": refusal.error})
             return
+        connection: Connection | None = scope.get("state", {}).get("connection")
+        if connection is not None:
+            connection.permit(None)
         await self.app(scope, receive, send)
 
     def _note(self, route: str, method: str, path: str, status: int, began: float, number: str) -> None:
@@ -234,33 +293,87 @@ def need_json(headers: dict[bytes, bytes]) -> None:
             raise WrongType(f"the body is {kind[:80]!r}; send JSON as application/json")
 
 
-async def read_body(receive: Receive, limit: int, seconds: float) -> bytes:
-    """Return the whole body of a request, or refuse it where it is too large or too slow."""
-    message = await receive()  # the connection is closed where it does not come
-    if message["type"] == "http.disconnect":
-        raise Left("the client went away")
-    body: bytes = message.get("body", b"")
-    parts, size = [body], len(body)
-    if not message.get("more_body") and size <= limit:
-        return body
-    try:
-        async with asyncio.timeout(seconds):
-            while message.get("more_body"):
-                if size > limit:
-                    raise TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Left("the client went away")
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-    except TimeoutError:
-        raise TimedOut(f"the body did not arrive within {seconds:g} s") from None
-    if size > limit:
-        raise TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")
-    return b"".join(parts)
+def need_size(headers: dict[bytes, bytes], limit: int) -> None:
+    """Raise a refusal where a body says itself that it is too large, before any of it is read."""
+    declared = headers.get(b"content-length", b"0")
+    if not declared.isdigit() or int(declared) > limit:
+        raise too_large(limit)
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
+def too_large(limit: int) -> TooLarge:
+    """Return the refusal of a body that is too large."""
+    return TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")
+
+
+class Bodies:
+    """Bodies of requests, read whole: none too large, none too slow, not too many large ones at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.held = 0  # bytes of large bodies that are being read or worked on
+
+    async def read(
+        self, receive: Receive, headers: dict[bytes, bytes], limit: int | None = None
+    ) -> tuple[bytes, int]:
+        """Return the body of a request, and how many bytes of it to release after work: none for a small one."""
+        limit = self.settings.body_bytes if limit is None else limit
+        if b"content-length" in headers:
+            need_size(headers, limit)
+        message = await receive()  # the connection is closed where it does not come
+        if message["type"] == "http.disconnect":
+            raise Left("the client went away")
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            if len(body) > limit:
+                raise too_large(limit)
+            return body, 0
+        large = _Large(self, limit)
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                return await large.rest(receive, body)
+        except TimeoutError:
+            large.release()
+            raise TimedOut(f"the body did not arrive within {self.settings.body_seconds:g} s") from None
+        except BaseException:
+            large.release()
+            raise
+
+
+class _Large:
+    """A body of several pieces, counted among all such bodies while they come."""
+
+    def __init__(self, bodies: Bodies, limit: int) -> None:
+        self._bodies, self._limit = bodies, limit
+        self._pieces = bytearray()
+
+    async def rest(self, receive: Receive, first: bytes) -> tuple[bytes, int]:
+        """Return all of the body, and its size."""
+        self._add(first)
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Left("the client went away")
+            self._add(message.get("body", b""))
+            more = message.get("more_body", False)
+        return bytes(self._pieces), len(self._pieces)
+
+    def _add(self, piece: bytes) -> None:
+        self._pieces += piece
+        self._bodies.held += len(piece)
+        if len(self._pieces) > self._limit:
+            raise too_large(self._limit)
+        if self._bodies.held > self._bodies.settings.bodies_bytes:
+            told = f"{self._bodies.held:,} bytes of requests are being worked on"
+            raise Busy(f"{told}: try again in a moment")
+
+    def release(self) -> None:
+        """Count the body no longer."""
+        self._bodies.held -= len(self._pieces)
+
+
+def limited(receive: Receive, limit: int) -> Receive:
+    """Return ``receive`` that raises a refusal as soon as more than ``limit`` bytes of a body have come."""
     size = 0
 
     async def counted() -> dict[str, Any]:
@@ -268,7 +381,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise TooLarge(f"the body is larger than {limit:,} bytes: send less at a time")
+            raise too_large(limit)
         return message
 
     return counted
