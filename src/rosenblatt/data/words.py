@@ -13,6 +13,11 @@ from rosenblatt.data.batch import sparse_rows
 # Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
+# Pieces of a text that are normalised one by one: sorting a run of combining marks takes quadratic time.
+_PIECE = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{0,1024}")
+LONG_TEXT = (
+    1 << 16
+)  # characters; the words of a longer one are found one by one, so that other threads may run
 MOST_BUCKETS = 1 << 30
 
 
@@ -42,8 +47,10 @@ class Words(NamedTuple):
     def cut(self, text: str) -> list[str]:
         """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
         if not text.isascii():
-            text = unicodedata.normalize("NFC", text)
-        words: list[str] = WORD.findall(text.lower() if self.lowercase else text)
+            text = "".join([unicodedata.normalize("NFC", piece) for piece in _PIECE.findall(text)])
+        text = text.lower() if self.lowercase else text
+        long = len(text) > LONG_TEXT
+        words: list[str] = [word.group() for word in WORD.finditer(text)] if long else WORD.findall(text)
         if self.ngrams == (1, 1):
             return words
         shortest, longest = self.ngrams

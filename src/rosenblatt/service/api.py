@@ -87,7 +87,11 @@ async def get_model(
     fingerprint: Annotated[bool, Query(description="Also a digest of every bit of it.")] = False,
 ) -> Response:
     """Settings, classes, clock, mistakes, and how far its newest snapshot goes."""
-    return _told(_service(request).models.info(name, fingerprint))
+    service = _service(request)
+    digest = await service.fingerprint(name) if fingerprint else None
+    info = service.models.info(name)
+    info.fingerprint = digest
+    return _told(info)
 
 
 @router.delete("/v1/models/{name}", status_code=204, **described("Delete a model", None, needs="admin"))
@@ -160,11 +164,10 @@ async def explain(
     top: Annotated[int, Query(ge=1, le=1000, description="Features of each class.")] = 20,
 ) -> Response:
     """What every feature adds to a prediction's score; without one, what speaks most for each class."""
-    models = _service(request).models
+    service = _service(request)
     if prediction is not None:
-        return _told(models.explain(name, prediction=prediction))
-    model = models.model(name)
-    return _told(await asyncio.to_thread(model.portraits, top, model.learner.frozen()))
+        return _told(await service.explain(name, prediction))
+    return _told(await service.portraits(name, top))
 
 
 @router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes, needs="read"))

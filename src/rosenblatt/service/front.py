@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from rosenblatt.service.connections import Connection
+from rosenblatt.service.learner import Named
 from rosenblatt.service.logs import request_id
-from rosenblatt.service.messages import Predictions, Problem
+from rosenblatt.service.messages import Predict, Prediction, Predictions, Problem
 from rosenblatt.service.metrics import Metrics
+from rosenblatt.service.model import Model
 from rosenblatt.service.refusals import (
     BadMessage,
     Busy,
@@ -43,12 +45,17 @@ from rosenblatt.service.service import Service, one
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.sign_in import PATH as SIGN_IN
 from rosenblatt.service.sign_in import SIGN_OUT, sign_in_page, signed_in, signed_out
-from rosenblatt.service.wire import encode, read_feedback, read_predict
+from rosenblatt.service.wire import encode, read_feedback, read_large_predict, read_predict
 
 log = logging.getLogger("rosenblatt.requests")
 API, MODELS = "/v1/", "/v1/models/"
 STREAMED = ("/learn", "/snapshot")  # routes whose body is worked on while it arrives
 SIGN_IN_BYTES = 4096
+SMALL_BODY = 16 << 10  # bytes of a request that is answered on the loop at once
+SMALL_WORK = 1 << 20  # bytes × classes of one
+SLICE_SECONDS = 0.001  # that a large request has the loop at a time
+MOST_PRODUCTS = 20_000_000  # names × classes of a request to predict
+MOST_PRODUCTS_OF_ONE = 2_000_000  # of one of its examples, which is scored in one go
 JSON = (b"content-type", b"application/json")
 WAYS = ("models", "learn", "ledger", "explain", "snapshot", "predict", "feedback")  # that are counted by name
 GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
@@ -69,20 +76,74 @@ class Answer(NamedTuple):
 async def predict(service: Service, name: str, body: bytes, headers: dict[bytes, bytes]) -> bytes:
     """Answer a request to predict."""
     model = service.models.model(name)
+    if len(body) > SMALL_BODY or len(body) * len(model.learner.labels) > SMALL_WORK:
+        return await _predict_large(service, model, body)
     message = read_predict(body)
     told = service.models.answer(model, message, body)
     return encode(told[0] if message.examples is UNSET else Predictions(told))
 
 
+async def _predict_large(service: Service, model: Model, body: bytes) -> bytes:
+    """Answer a large request: decoded and cut into names beside the loop, scored on it a millisecond at a time.
+
+    Each example is predicted by the model as it is then; between two of them it may have learned.
+    """
+    async with service.turn():
+        message, named = await service.aside(_names_of_large, model, body)
+        first = service.models.recent.keep(model.number, body)
+        predictions = []
+        began = time.perf_counter()
+        for at, example in enumerate(named):
+            predictions.append(Prediction(f"{first}.{at}", *model.predict(example, message.reasons)))
+            if time.perf_counter() - began > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+        single = message.examples is UNSET
+        return await service.aside(encode, predictions[0] if single else Predictions(predictions))
+
+
+def _names_of_large(model: Model, body: bytes) -> tuple[Predict, list[Named]]:
+    """Return a request and its examples as named numbers, within the budget of names × classes."""
+    message = read_large_predict(body)
+    many: Any = message.examples
+    named, products = [], 0
+    classes = max(1, len(model.learner.labels))
+    for at, example in enumerate([message] if many is UNSET else many):
+        named.append(model.named(example))
+        own = len(named[-1]) * classes
+        products += own
+        if own > MOST_PRODUCTS_OF_ONE:
+            raise TooLarge(
+                f"example {at} has {len(named[-1]):,} names, and model {model.name!r} {classes:,} classes: "
+                f"names × classes may be {MOST_PRODUCTS_OF_ONE:,} in an example"
+            )
+        if products > MOST_PRODUCTS:
+            raise TooLarge(
+                f"names × classes may be {MOST_PRODUCTS:,} in a request, and model {model.name!r} has {classes:,} "
+                f"classes: send the examples from number {at} on in another request"
+            )
+    return message, named
+
+
 async def feedback(service: Service, name: str, body: bytes, headers: dict[bytes, bytes]) -> bytes:
     """Learn from a feedback; answer once it is on disk."""
-    message = read_feedback(body)
+    large = len(body) > SMALL_BODY
+    if large:
+        async with service.turn():
+            message = await service.aside(read_feedback, body)
+    else:
+        message = read_feedback(body)
     key = message.key if message.key is not UNSET else None
     if key is None and b"idempotency-key" in headers:
         key = _header_key(headers[b"idempotency-key"])
     prediction = message.prediction if message.prediction is not UNSET else None
     given = not (message.features is message.vector is message.text is UNSET)
-    fresh = service.models.fresh(name, message.label, message if given else None, prediction, key)
+    asked = (name, message.label, message if given else None, prediction, key)
+    if large or (prediction is not None and service.models.recent.length(prediction) > SMALL_BODY):
+        async with service.turn():
+            fresh = await service.aside(service.models.fresh, *asked)
+    else:
+        fresh = service.models.fresh(*asked)
     return encode(one(await service.submit((fresh,))))
 
 

@@ -68,7 +68,6 @@ def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, 
     tokens = tmp_path / "tokens"
     tokens.write_text("feedback let-me-in-please-now-1\nread only-to-look-around-1\n")
     tokens.chmod(0o600)
-    tokens.chmod(0o600)
     server = serve("--token-file", str(tokens))
     assert server.ask("GET", "/").status_code == 401
     assert connects(server, origin=server.address) == 403
