@@ -1,5 +1,6 @@
 """The service as an application: the API, documented by FastAPI, and the life of the store behind it."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from rosenblatt.service.messages import Problem
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.models import Models
 from rosenblatt.service.refusals import Refusal
+from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.wire import encode
@@ -53,6 +55,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
         service = Service(opened, snapshot_every=settings.snapshot_every, most_waiting=settings.most_waiting)
         for file, reason in opened.passed_over:
             log.error("a snapshot was passed over", extra={"file": file, "reason": reason})
+        await asyncio.to_thread(rehearse, [model.settings for model in opened])
         log.info("the store is open", extra={"models": opened.names, "replayed": opened.replayed})
         service.start()
         app.state.service = service

@@ -20,6 +20,7 @@ from rosenblatt.service.messages import Change, Example, Explained, Learned, Mod
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models
 from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown, Unlearned
+from rosenblatt.service.rehearsal import is_ready, prepare
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
@@ -178,6 +179,8 @@ class Service:
         settings = settings or ModelSettings()
         self.models.checked(name, settings)
         if name not in self.models:
+            if not is_ready(settings):
+                await asyncio.to_thread(prepare, settings)
             try:
                 await self.errand(
                     lambda: self.models.store.add_model(name, settings),
