@@ -263,7 +263,12 @@ class Front:
         if not api:
             need(allowed, "feedback")
         scope.setdefault("state", {})
-        scope["state"] = {**scope["state"], "allowed": allowed, "request_id": number}
+        scope["state"] = {
+            **scope["state"],
+            "allowed": allowed,
+            "request_id": number,
+            "signed_in": self.guard.asks_for_tokens,
+        }
         added = [*(API_HEADERS if api else SECURITY_HEADERS), (b"x-request-id", number.encode())]
         told: list[int] = []
         token = request_id.set(number)
