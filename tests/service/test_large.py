@@ -3,6 +3,8 @@
 import json
 import select
 import socket
+import subprocess
+import sys
 
 import httpx
 import pytest
@@ -156,3 +158,37 @@ def test_many_combining_marks_take_linear_time():
 def test_a_long_text_is_cut_as_a_short_one():
     words = ["don't", "panic", "x1"] * 10_000
     assert Words().cut(" ".join(words)) == words
+
+
+UPLOADS = """
+import re, sys, threading
+from pathlib import Path
+import httpx
+from rosenblatt.service.models import Models
+from rosenblatt.service.serving import address, listening, server
+from rosenblatt.service.settings import Settings
+
+def parts(n):
+    yield b'--XX\\r\\ncontent-disposition: form-data; name="f"; filename="a.mbox"\\r\\n\\r\\n'
+    for _ in range(n):
+        yield b"x" * 65536
+    yield b"\\r\\n--XX--\\r\\n"
+
+settings = Settings(data=Path(sys.argv[1]), port=0, mail_bytes=1 << 20)
+sock, running = listening(settings), server(settings, Models(settings.data))
+thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
+thread.start()
+with httpx.Client(base_url=address(settings, sock), timeout=None) as client:
+    path = re.search(r"/_nicegui/client/[0-9a-f-]+/upload/[0-9]+", client.get("/").text)[0]
+    kind = {"content-type": "multipart/form-data; boundary=XX"}
+    bodies = parts(1), parts(64), b"".join(parts(64))
+    print([client.post(path, content=body, headers=kind).status_code for body in bodies])
+running.should_exit = True
+thread.join()
+"""
+
+
+def test_an_upload_on_a_page_is_limited_by_the_server(tmp_path):
+    words = [sys.executable, "-c", UPLOADS, str(tmp_path / "store")]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=SECONDS)
+    assert done.stdout.split("\n")[-2] == "[200, 413, 413]"

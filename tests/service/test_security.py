@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 
@@ -615,3 +618,46 @@ def test_a_websocket_that_the_application_does_not_permit_is_closed():
         finally:
             running.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for localhost that signs itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    words = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([openssl, *words, *files], cwd=folder, check=True, capture_output=True)
+    return {"tls_certificate": str(folder / "cert.pem"), "tls_key": str(folder / "key.pem")}
+
+
+def test_an_encrypted_service_answers_and_closes_what_is_not_encrypted_in_time(tmp_path, certificate):
+    with served(tmp_path / "store", header_seconds=SECONDS, **certificate) as service:
+        context = ssl.create_default_context(cafile=certificate["tls_certificate"])
+        with httpx.Client(base_url=service.url, verify=context, timeout=SECONDS) as client:
+            assert client.get("/healthz").status_code == 200
+            assert client.put("/v1/models/m").status_code == 201
+            cookie = client.post("/sign-out").headers["set-cookie"]
+            assert "Secure" in cookie
+        with opened(service) as wire:
+            wire.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            waited(wire)  # not a handshake
+    with served(tmp_path / "store", header_seconds=0.2, **certificate) as service:
+        for part in (b"", b"\x16\x03\x01"):  # half a handshake
+            with opened(service) as wire:
+                wire.sendall(part)
+                waited(wire)

@@ -273,23 +273,30 @@ class Front:
         told: list[int] = []
         token = request_id.set(number)
 
+        limit = None if api else PageBody(receive, self.settings.mail_bytes)
+
         async def adding(message: dict[str, Any]) -> None:
+            if limit is not None and limit.exceeded and not told:
+                return  # whatever the pages make of a body that ended: the answer is 413
             if message["type"] == "http.response.start":
                 told.append(message["status"])
                 message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        if not api:
-            need_size(headers, self.settings.mail_bytes)
-            receive = limited(receive, self.settings.mail_bytes)
         try:
-            await self.app(scope, receive, adding)
+            if not api:
+                need_size(headers, self.settings.mail_bytes)
+            await self.app(scope, limit or receive, adding)
         except Exception:
+            if limit is not None and limit.exceeded and not told:
+                raise too_large(self.settings.mail_bytes) from None
             if not told:
                 raise
             log.exception("internal error", extra={"path": path})  # the application has answered
         finally:
             request_id.reset(token)
+        if limit is not None and limit.exceeded and not told:
+            raise too_large(self.settings.mail_bytes)
         return told[0] if told else 499
 
     async def _sign(self, path: str, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> Answer:
@@ -438,19 +445,24 @@ class _Large:
         self._bodies.held -= len(self._pieces)
 
 
-def limited(receive: Receive, limit: int) -> Receive:
-    """Return ``receive`` that raises a refusal as soon as more than ``limit`` bytes of a body have come."""
-    size = 0
+class PageBody:
+    """``receive`` for pages: a body that becomes too large ends there, and the pages see no more of it."""
 
-    async def counted() -> dict[str, Any]:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > limit:
-            raise too_large(limit)
-        return message
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._limit = receive, limit
+        self._size = 0
 
-    return counted
+    @property
+    def exceeded(self) -> bool:
+        """Whether more came than may come."""
+        return self._size > self._limit
+
+    async def __call__(self) -> dict[str, Any]:
+        """Return the next piece of the body."""
+        if not self.exceeded:
+            message = await self._receive()
+            self._size += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if self.exceeded else message
 
 
 async def _send(send: Send, answer: Answer, number: str) -> None:

@@ -39,7 +39,7 @@ class Scored(NamedTuple):
 
 def columns_of(matrix: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
     """Return some columns of a matrix; ``take`` is quicker, but copies all of a matrix that has spare columns."""
-    if matrix.flags.c_contiguous:
+    if matrix.flags.c_contiguous or matrix.size <= SMALL:
         return matrix.take(places, axis=1)
     return np.ascontiguousarray(matrix[:, places])
 
