@@ -13,6 +13,7 @@ from rosenblatt.data.batch import sparse_rows
 # Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
+LONG_TEXT = 1 << 16  # characters; the words of a longer text are read one by one, so that other threads may run
 MOST_BUCKETS = 1 << 30
 LONGEST_RUN = 256  # characters outside ASCII that are normalised together
 LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
@@ -46,7 +47,9 @@ class Words(NamedTuple):
         """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             text = _normalized(text)
-        words: list[str] = WORD.findall(text.lower() if self.lowercase else text)
+        text = text.lower() if self.lowercase else text
+        long = len(text) > LONG_TEXT
+        words: list[str] = [word.group() for word in WORD.finditer(text)] if long else WORD.findall(text)
         if self.ngrams == (1, 1):
             return words
         shortest, longest = self.ngrams

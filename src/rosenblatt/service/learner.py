@@ -12,6 +12,7 @@ from rosenblatt.data.named import hashed
 from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
+Matrix = list[list[float]] | NDArray[Any]
 BIAS = "(bias)"
 SMALL = 4096  # products that are made one by one sooner than an array is
 
@@ -25,25 +26,36 @@ class Scored(NamedTuple):
     margin: float  # of the best over the second; zero for a tie
     names: tuple[str, ...]  # the bias, and the features that are known
     values: list[float]
-    weights: list[
-        list[float]
-    ]  # of those names, for one class against the other where there are two, else for each
+    weights: Matrix  # of those names, for one class against the other where there are two, else for each
 
     def pushes(self) -> list[float]:
         """Return what each name adds to the lead of the best class over the second: the parts of the margin."""
         if len(self.weights) == 1:
             sign = 1.0 if self.best == 1 else -1.0
-            return [sign * w * v for w, v in zip(self.weights[0], self.values, strict=True)]
-        best, second = self.weights[self.best], self.weights[self.second]
+            return [sign * w * v for w, v in zip(row_of(self.weights, 0), self.values, strict=True)]
+        best, second = row_of(self.weights, self.best), row_of(self.weights, self.second)
         return [(w - u) * v for w, u, v in zip(best, second, self.values, strict=True)]
 
 
-def speaking_for(names: tuple[str, ...], weights: list[list[float]], code: int) -> dict[str, float]:
+def columns_of(matrix: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some columns of a matrix; ``take`` is quicker, but copies all of a matrix that has spare columns."""
+    if matrix.flags.c_contiguous or matrix.size <= SMALL:
+        return matrix.take(places, axis=1)
+    return np.ascontiguousarray(matrix[:, places])
+
+
+def row_of(weights: Matrix, row: int) -> list[float]:
+    """Return a row of weights as numbers of Python."""
+    found: Any = weights[row]
+    return found if isinstance(found, list) else found.tolist()
+
+
+def speaking_for(names: tuple[str, ...], weights: Matrix, code: int) -> dict[str, float]:
     """Return the weight of each name for a class, against the other where there are two."""
     if len(weights) == 1:
         sign = 1.0 if code == 1 else -1.0
-        return {name: sign * w for name, w in zip(names, weights[0], strict=True)}
-    return dict(zip(names, weights[code], strict=True))
+        return {name: sign * w for name, w in zip(names, row_of(weights, 0), strict=True)}
+    return dict(zip(names, row_of(weights, code), strict=True))
 
 
 class Looked(NamedTuple):
@@ -53,7 +65,7 @@ class Looked(NamedTuple):
     names: tuple[str, ...]  # the bias, and those that are known
     places: NDArray[np.int64]
     rows: int  # learned from when the weights were read
-    weights: list[list[float]]
+    weights: Matrix
 
 
 class Weights(NamedTuple):
@@ -65,8 +77,8 @@ class Weights(NamedTuple):
     running: NDArray[Any]
     clock: float
 
-    def read(self, averaged: bool) -> list[list[float]]:
-        """Return the weights of a hypothesis."""
+    def read(self, averaged: bool) -> Matrix:
+        """Return the weights of a hypothesis: as lists where they are few, which is quicker then."""
         found: NDArray[np.float64]
         if averaged and self.clock:
             found = self.running["shadow"][:, None] * self.W
@@ -74,8 +86,7 @@ class Weights(NamedTuple):
             found /= self.clock
         else:
             found = self.running["scale"][:, None] * self.W
-        weights: list[list[float]] = found.tolist()
-        return weights
+        return found if found.size > SMALL else found.tolist()
 
 
 class ServedLearner(OnlineLearner):
@@ -97,13 +108,13 @@ class ServedLearner(OnlineLearner):
             values = [self.learner.unit, *map(x.__getitem__, names[1:])]
         n = len(self.labels)
         if len(weights) == 1:
-            score = sum(map(mul, weights[0], values))
+            score = sum(map(mul, row_of(weights, 0), values))
             up = int(score > 0.0)
             return Scored(min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights)
-        if len(values) * n <= SMALL:
+        if isinstance(weights, list):
             scores = [sum(map(mul, row, values)) for row in weights]
         else:
-            scores = (np.array(weights) @ np.array(values)).tolist()
+            scores = (weights @ np.array(values)).tolist()
         best = max(range(n), key=scores.__getitem__)
         second = max((at for at in range(n) if at != best), key=scores.__getitem__)
         return Scored(best, second, scores[best], scores[best] - scores[second], names, values, weights)
@@ -125,7 +136,7 @@ class ServedLearner(OnlineLearner):
         """Return the weights of an example's names as they are now, to be read later if at all."""
         looked = self._look(tuple(x), read=False)
         learner = self.learner
-        W, A = learner.W.take(looked.places, axis=1), learner.A.take(looked.places, axis=1)
+        W, A = columns_of(learner.W, looked.places), columns_of(learner.A, looked.places)
         return Weights(looked.names, W, A, learner.running.copy(), learner.totals.item(0)[0])
 
     def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
@@ -153,13 +164,13 @@ class ServedLearner(OnlineLearner):
             self.widen(int(places.max()))
         return Looked(asked, (BIAS, *names), places, -1, [])
 
-    def _weights_at(self, places: NDArray[np.int64]) -> list[list[float]]:
+    def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
         """Return the weights in some columns, of the hypothesis that predicts."""
         learner = self.learner
         if learner.p != 2.0:
-            linked: list[list[float]] = learner.weights(self.hypothesis)[:, places].tolist()
-            return linked
-        W, A = learner.W.take(places, axis=1), learner.A.take(places, axis=1)
+            linked = learner.weights(self.hypothesis)[:, places]
+            return linked if linked.size > SMALL else linked.tolist()
+        W, A = columns_of(learner.W, places), columns_of(learner.A, places)
         now = Weights((), W, A, learner.running, learner.totals.item(0)[0])
         return now.read(self.hypothesis == "averaged")
 

@@ -176,9 +176,9 @@ class Model:
 
     # Explaining
 
-    def explain(self, x: Named) -> Explained:
-        """Say what every feature adds to an example's score; the parts sum to it exactly."""
-        learner = self.learner
+    def explain(self, x: Named, learner: ServedLearner | None = None) -> Explained:
+        """Say what every feature adds to an example's score, exactly; as it is, or was when a learner was frozen."""
+        learner = learner or self.learner
         if not learner.labels:
             return Explained(None, None, 0.0, [])
         told = learner.explain_one({name: value for name, value in x.items() if value})

@@ -36,7 +36,7 @@ LEDGER_AT_ONCE = 4096
 AT_ONCE = 1024  # feedbacks in one transaction of `learn`
 _predict = msgspec.json.Decoder(Predict).decode
 _encode = msgspec.json.Encoder().encode
-_good_name = re.compile(MODEL_NAME).match
+_good_name = re.compile(MODEL_NAME).fullmatch
 
 
 class Models:

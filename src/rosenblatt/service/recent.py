@@ -8,6 +8,7 @@ import os
 import zlib
 from pathlib import Path
 from struct import Struct
+from struct import error as StructError
 
 from rosenblatt.service.refusals import BadMessage, Gone
 
@@ -79,6 +80,14 @@ class Recent:
         self._ring[at + RECORD.size : at + need] = body
         self._head = position + need
         return f"{position:x}.{check:08x}"
+
+    def length(self, prediction: str) -> int:
+        """Return how long the request of a prediction is, zero where its id says nothing; only a hint."""
+        try:
+            at = int(prediction.split(".", maxsplit=1)[0], 16) % self._room
+            return int(RECORD.unpack_from(self._ring, at)[1])
+        except (ValueError, StructError):
+            return 0
 
     def find(self, prediction: str) -> tuple[int, bytes, int]:
         """Return the model, the request, and which of its examples a prediction's id names."""

@@ -23,6 +23,12 @@ class Unknown(Refusal):
     status, error = 404, "not_found"
 
 
+class NotAllowed(Refusal):
+    """A method that a path does not have."""
+
+    status, error = 405, "method_not_allowed"
+
+
 class Gone(Refusal):
     """A prediction that was made, but is no longer remembered."""
 

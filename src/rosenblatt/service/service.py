@@ -10,20 +10,24 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from rosenblatt.service.bulk import Bulk
 from rosenblatt.service.group_commit import GroupCommit, Waiting
-from rosenblatt.service.messages import Change, Example, Learned, ModelSettings
+from rosenblatt.service.messages import Change, Example, Explained, Learned, ModelSettings, Portraits
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models
 from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown, Unlearned
+from rosenblatt.service.rehearsal import is_ready, prepare
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
+T = TypeVar("T")
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
+MOST_LARGE = 64  # large requests that are worked on or wait for their turn
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 
 
@@ -39,6 +43,11 @@ class Service:
         self.closing = False
         self.waiting = 0  # feedbacks and errands that have not been answered
         self._journal = GroupCommit(models.store, self._learn, self._done)
+        self._large = ThreadPoolExecutor(
+            1, "large-requests"
+        )  # one: the loop has the interpreter every other time
+        self._large_waiting = 0
+        self._turn = asyncio.Semaphore(1)
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -66,12 +75,49 @@ class Service:
         self._remembering.cancel()
         while self.waiting or self._tasks:
             await asyncio.sleep(0.005)
+        self._large.shutdown(wait=False, cancel_futures=True)
         await self._journal.stop()
         self.models.ledger_due = self._journal.ledger_due() + self.models.ledger_due
         try:
             self.models.close()
         except (sqlite3.Error, OSError) as error:  # the journal has everything: the next start takes longer
             log.error("no snapshots at the end", extra={"reason": str(error)})  # noqa: TRY400 (expected)
+
+    # Large requests
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of a large request: they are worked on one after another, and copies made for one only."""
+        if self._large_waiting >= MOST_LARGE:
+            raise Busy(f"{self._large_waiting} large requests wait for their turn: try again in a moment")
+        self._large_waiting += 1
+        try:
+            async with self._turn:
+                yield
+        finally:
+            self._large_waiting -= 1
+
+    async def aside(self, work: Callable[..., T], *given: Any) -> T:
+        """Run work beside the event loop: it may read what never changes, or a frozen copy."""
+        return await self._loop.run_in_executor(self._large, work, *given)
+
+    async def explain(self, name: str, prediction: str) -> Explained:
+        """Say what every feature adds to the score of a prediction's example."""
+        async with self.turn():
+            model = self.models.model(name)
+            example = await self.aside(self.models.remembered, name, prediction)
+            return await self.aside(model.explain, example, model.learner.frozen())
+
+    async def portraits(self, name: str, top: int) -> Portraits:
+        """Return the features that speak most for each class."""
+        async with self.turn():
+            model = self.models.model(name)
+            return await self.aside(model.portraits, top, model.learner.frozen())
+
+    async def fingerprint(self, name: str) -> str:
+        """Return a digest of every bit of a model as it is when its turn comes."""
+        async with self.turn():
+            return await self.aside(self.models.model(name).learner.frozen().fingerprint)
 
     # Writing
 
@@ -133,6 +179,8 @@ class Service:
         settings = settings or ModelSettings()
         self.models.checked(name, settings)
         if name not in self.models:
+            if not is_ready(settings):
+                await asyncio.to_thread(prepare, settings)
             try:
                 await self.errand(
                     lambda: self.models.store.add_model(name, settings),
@@ -160,8 +208,9 @@ class Service:
 
     async def file_of(self, name: str) -> bytes:
         """Return a model as a file."""
-        frozen = freeze(self.models.model(name))
-        return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
+        async with self.turn():
+            frozen = freeze(self.models.model(name))
+            return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
 
     async def snapshot(self, name: str) -> None:
         """Write a snapshot without keeping predictions waiting."""

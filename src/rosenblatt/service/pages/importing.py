@@ -12,11 +12,12 @@ from rosenblatt.service.mail.folders import new_mail
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
 from rosenblatt.service.mail.teaching import MOST_MESSAGES, Imported
 from rosenblatt.service.refusals import Refusal
+from rosenblatt.service.settings import Settings
 
 if TYPE_CHECKING:
     from rosenblatt.service.pages.inbox import InboxPage
 
-LARGEST = 256 << 20
+LARGEST = Settings.mail_bytes  # what the browser is told; the server counts for itself
 LISTED = 20  # messages that could not be read
 NEW = "new"
 KINDS = {
