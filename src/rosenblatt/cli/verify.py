@@ -242,7 +242,13 @@ def _independent(
         zero_based=reading.zero_based is True,
         delimiter="\t" if form == "tsv" else ",",
     )
-    actual: dict[str, Any] = {"target": table.target, "format": form, "skip_bad": False, "text": [], "scale": False}
+    actual: dict[str, Any] = {
+        "target": table.target,
+        "format": form,
+        "skip_bad": False,
+        "text": [],
+        "scale": False,
+    }
     _compare_reading(path, recorded, actual)
     content = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     failure = checker.check(

@@ -92,7 +92,7 @@ def read_value(kind: str, value: Any) -> Any:
         return [read_value(kind[:-1], item) for item in value]
     if kind == "labels":
         require(type(value) is list, "it is not a list")
-        labels = [read_value("float", item) if type(item) is dict else item for item in value]
+        labels = [read_value("float", item) if type(item) in (dict, float) else item for item in value]
         require(len({label_kind(label) for label in labels}) <= 1, "labels are of different kinds")
         require(labels == sorted(set(labels)), "labels are not sorted, or one occurs twice")
         return labels

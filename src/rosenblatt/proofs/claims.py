@@ -156,7 +156,7 @@ FIELDS: dict[str, FieldType] = {
         _are_labels,
         lambda labels: [_pack_float(label) if type(label) is float else label for label in labels],
         lambda labels: tuple(
-            _unpack_float(label) if type(label) is dict else label for label in _items(labels)
+            _unpack_float(label) if type(label) in (dict, float) else label for label in _items(labels)
         ),
     ),
     "fit_intercept": _BOOL,
