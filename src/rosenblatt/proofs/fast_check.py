@@ -66,6 +66,8 @@ def first_failure(
     fit_intercept : whether the hyperplanes of the claim may miss the origin
     expect : what has to be proved (one of ``claims.EXPECTATIONS``); by default whatever the proof states
 
+    Examples
+    --------
     >>> from rosenblatt.proofs import separability
     >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0]
     >>> first_failure(separability(X, y), X, y, expect="inseparable") is None
