@@ -428,8 +428,8 @@ def _check_combination(rows: Any, rivals: Any, weights: Any, data: _Data) -> lis
     demands = _demands(rows, rivals, weights, data)
     _demand(all(weight > 0 for weight in weights), "a weight is not positive")
     _demand(_total(weights) == 1, "the weights do not sum to one")
-    for (_, column), value in data.sum(demands, weights).values.items():
-        _demand(value == 0, f"the weighted rows do not add up to zero in column {column}")
+    wrong = [column for (_, column), value in data.sum(demands, weights).values.items() if value]
+    _demand(not wrong, f"the weighted rows do not add up to zero in column {min(wrong, default=0)}")
     return demands
 
 
