@@ -58,6 +58,27 @@ class Words(NamedTuple):
         return zlib.crc32(word.encode("utf-8", "surrogatepass")) % self.buckets
 
 
+def words_from_dict(stored: Any) -> Words:
+    """Read back what a schema wrote of words; TypeError for anything else.
+
+    >>> words_from_dict({"ngrams": [1, 2], "lowercase": True, "binary": False, "buckets": 0}).binary
+    False
+    """
+    if not isinstance(stored, dict) or not set(stored) <= set(Words._fields):
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    words = Words(**stored)
+    ngrams = words.ngrams
+    if not isinstance(ngrams, list | tuple) or len(ngrams) != 2:
+        raise TypeError(f"ngrams is {ngrams!r}")
+    types = [type(value) for value in (*ngrams, words.buckets, words.lowercase, words.binary)]
+    if types != [int, int, int, bool, bool]:
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    try:
+        return words._replace(ngrams=(ngrams[0], ngrams[1])).check()
+    except ValueError as error:
+        raise TypeError(str(error)) from error
+
+
 class Counted(NamedTuple):
     """Texts as rows of a matrix."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.file_schema import Content
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
 from rosenblatt.learner.standing import Bounded
@@ -21,7 +22,6 @@ from rosenblatt.passes.kernel_budget import (
 from rosenblatt.passes.kernel_forget import TOLL
 from rosenblatt.passes.records import State, Visits
 from rosenblatt.rules import Rosenblatt
-from rosenblatt.storage import checked_array, checked_records
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -147,14 +147,11 @@ class BudgetPass:
         told = {f"toll.{name}": self.toll[name] for name in TOLL.names or ()}
         return {"budget.since": self.since, "budget.counts": self.counts, **told}
 
-    def restore(self, learner: "DualLearner", arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up the numbers of a file, and tell the rest from the support rows."""
+    def restore(self, learner: "DualLearner", content: Content) -> None:
+        """Take up the numbers of a checked file, and tell the rest from the support rows."""
         space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
-        self.since = checked_array(arrays, "budget.since", self.since.shape, (np.int64,))
-        self.counts = checked_array(arrays, "budget.counts", (3,), (np.int64,))
-        self.toll = checked_records(arrays, "toll", TOLL, 1)
-        if self.counts[0] != n or n > self.since.size or self.counts.min() < 0:
-            raise ValueError(f"there are {n} support rows in {self.counts[0]} of {self.since.size} slots")
+        self.since, self.counts = content.arrays["budget.since"], content.arrays["budget.counts"]
+        self.toll = content.records("toll", TOLL)
         if support is None:
             return
         among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
