@@ -492,6 +492,10 @@ def check_array(name: str, array: NDArray[Any], tensor: Tensor, symbols: dict[st
         return
     least = symbols[tensor.least] if isinstance(tensor.least, str) else tensor.least
     most = symbols[tensor.most] if isinstance(tensor.most, str) else tensor.most
+    if (least, most, tensor.above) == (-math.inf, math.inf, -math.inf):
+        with np.errstate(over="ignore", invalid="ignore"):  # one look at every number where any will do
+            if np.isfinite(array.sum()):
+                return
     low, high = array.min().item(), array.max().item()  # not a number where one is not
     if not (math.isfinite(low) and math.isfinite(high)):
         refuse_first(name, array, ~np.isfinite(array), "a finite number")
@@ -540,6 +544,14 @@ def bias_is_zero_without_intercept(content: Content) -> None:
             if name in content.arrays:
                 bias = content.arrays[name][:, 0]
                 refuse_first(f"{name}[:, 0]", bias, bias != 0.0, "0 where no intercept is learned")
+
+
+def classes_before_updates(content: Content) -> None:
+    """A learner that knows no class has learned nothing; a kernel learner is saved only after it has."""
+    if content.classes is not None and not content.classes.size:
+        learned = content.symbols["clock"] or content.symbols["updates"] or content.arrays["W"].any()
+        if learned or content.kind == "dual" or ("ledger.row" in content.arrays and content.symbols["lines"]):
+            refuse("classes.values", [], "the classes that the weights were learned from")
 
 
 def updates_add_up(content: Content) -> None:
@@ -865,6 +877,7 @@ KINDS = {
         lambda fields, classes: _ledger_symbols(fields, _rows(classes)),
         _learner_parts,
         (
+            classes_before_updates,
             bias_is_zero_without_intercept,
             updates_add_up,
             beside_the_weights,
@@ -882,7 +895,14 @@ KINDS = {
             **({} if fields["budget"] is None else {"budget": fields["budget"]}),
         },
         _dual_parts,
-        (updates_add_up, ledger_names_its_support, dual_support, dual_pocket, budget_slots),
+        (
+            classes_before_updates,
+            updates_add_up,
+            ledger_names_its_support,
+            dual_support,
+            dual_pocket,
+            budget_slots,
+        ),
     ),
     "real": Kind(
         "model",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rosenblatt.file_schema import Content
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
+from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.standing import Bounded
 from rosenblatt.passes.kernel_block import Space
 from rosenblatt.passes.kernel_budget import (
@@ -42,8 +43,7 @@ class BudgetPass:
     def __init__(self, budget: int, forget: str, tolerance: float) -> None:
         self.forget = forget
         self.tolerance = tolerance
-        self.gram = np.zeros((budget, budget))
-        self.factor = np.zeros((budget, budget) if forget == "project" else (0, 0))
+        self.gram = self.factor = np.zeros((0, 0))  # of all slots, from the first pass on
         self.since = np.zeros(budget, np.int64)
         self.counts = np.zeros(3, np.int64)
         self.toll = np.zeros(1, TOLL)
@@ -52,7 +52,9 @@ class BudgetPass:
     def run(self, learner: "DualLearner", data: Data, visits: Visits) -> None:
         """Visit every example in order."""
         space, arrays = learner.unstarted(), learner.unstarted().arrays
-        room, classes = self.gram.shape[0], learner.W.shape[0]
+        room, classes = self.since.size, learner.W.shape[0]
+        if not self.gram.size:
+            self._fill_gram(learner)
         learner.reserve(room)
         truth = data.labels if classes > 1 else 2 * data.labels - 1
         budget = self._slots(learner, data)
@@ -69,7 +71,7 @@ class BudgetPass:
             self._store(learner, data, part.shown, budget)
 
     def _slots(self, learner: "DualLearner", data: Data) -> Budget:
-        room, hypotheses, rule = self.gram.shape[0], learner.running.size, learner.rule
+        room, hypotheses, rule = self.since.size, learner.running.size, learner.rule
         self._bounded = self._bounded and isinstance(rule, Rosenblatt)
         holder = np.full(room, -1)
         holder[: learner.n_support] = learner.support_rows
@@ -147,11 +149,18 @@ class BudgetPass:
         told = {f"toll.{name}": self.toll[name] for name in TOLL.names or ()}
         return {"budget.since": self.since, "budget.counts": self.counts, **told}
 
-    def restore(self, learner: "DualLearner", content: Content) -> None:
-        """Take up the numbers of a checked file, and tell the rest from the support rows."""
-        space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
+    def restore(self, content: Content) -> None:
+        """Take up the numbers of a checked file."""
         self.since, self.counts = content.arrays["budget.since"], content.arrays["budget.counts"]
         self.toll = content.records("toll", TOLL)
+
+    def _fill_gram(self, learner: "DualLearner") -> None:
+        """Compute the products of the support rows that there are: only who learns on needs them."""
+        space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
+        if support is not None and isinstance(space.kernel, Precomputed):
+            raise ValueError("a precomputed kernel with a budget cannot go on from a file: fit it anew")
+        self.gram = np.zeros((self.since.size, self.since.size))
+        self.factor = np.zeros(self.gram.shape if self.forget == "project" else (0, 0))
         if support is None:
             return
         among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)

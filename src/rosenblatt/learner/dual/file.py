@@ -98,7 +98,7 @@ def load_dual(
     content = read_model(path, "dual")
     try:
         return _dual_from(content, kernel, device), dict(content.about)
-    except (ValueError, MemoryError) as error:
+    except ValueError as error:
         raise BadModel(f"{path}: the model does not hold together: {error}") from error
 
 
@@ -143,5 +143,5 @@ def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
         learner.pocket = arrays.get("pocket")
     if learner.budget is not None:
         learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
-        learner.on_budget.restore(learner, content)
+        learner.on_budget.restore(content)
     return learner
