@@ -156,6 +156,15 @@ HOSTILE = [
     ("learner-planes", instead("weights", lambda weights: weights[:2]), "weights has shape (2, 5)"),
     ("learner-planes", say("kind", "pickle"), "kind is 'pickle'"),
     # Kernel learners.
+    ("kernel-poly", put("running.sqnorm", 0, 1e300), "running.sqnorm[0] is 1e+300"),
+    ("kernel-budget-oldest", put("running.sqnorm", 0, -1e9), "running.sqnorm[0] is -1000000000.0"),
+    (
+        "learner-binary",
+        instead("ledger.start", lambda start: start.astype(np.float32)),
+        "ledger.start is float32",
+    ),
+    ("learner-binary", say("learner.start_norm", 1e300), "learner.start_norm is 1e+300"),
+    ("learner-binary", say("classes.values", []), "classes.values is []"),
     ("kernel-poly", put("support_rows", 0, -1), "support_rows[0] is -1"),
     ("kernel-poly", put("support", (0, 0), 1e30), "kernels of rows with themselves"),
     ("kernel-rbf-ovr", put("support", (0, 0), 1e200), "squared norms of rows"),

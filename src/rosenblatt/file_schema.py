@@ -567,29 +567,49 @@ def updates_add_up(content: Content) -> None:
             refuse(f"totals.{name}", int(content.arrays[f"totals.{name}"][0]), f"the {counted} of all epochs")
 
 
+def drift(content: Content) -> float:
+    """Return how far the rounding of all updates may have taken ``‖w‖²``, as far as steps of the rule can tell."""
+    rule_ = {name: float(value) for name, value in content.fields["rule"].items() if name != "name"}
+    steps = [1.0 / value if name == "lam" and value else value for name, value in rule_.items()]
+    step = max([1.0, *(value for value in steps if value < math.inf)])
+    start = float(content.fields.get("start_norm", 0.0))
+    reached = (1.0 + content.symbols["updates"]) * content.symbols["reach"] * step * step + start * start
+    return DRIFT[content.fields.get("dtype", content.arrays["W"].dtype.name)] * reached + 1e-9
+
+
 def sqnorm_is_of_weights(content: Content) -> None:
     """``running.sqnorm`` is ``‖w‖²``, kept up by differences, so it may be off by the rounding of every update.
 
     How far is told by the norms that the weights went through: those that steps of this rule can reach, and those that
-    the accumulator ``A`` remembers.
+    the accumulator ``A`` remembers. ROMMA lengthens weights by a quotient of differences, whose error has no bound.
     """
+    if content.fields["rule"]["name"] == "romma":
+        return
     W, A, kept = content.arrays["W"], content.arrays["A"], content.arrays["running.sqnorm"]
     one = content.arrays["running.scale"].size == 1
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         square = np.einsum("ij,ij->i", W, W, dtype=np.float64)
         past = np.einsum("ij,ij->i", A, A)
         square, past = (np.array([each.sum()]) if one else each for each in (square, past))
         square = square * content.arrays["running.scale"] ** 2
-        rule_ = {name: float(value) for name, value in content.fields["rule"].items() if name != "name"}
-        steps = [1.0 / value if name == "lam" and value else value for name, value in rule_.items()]
-        step = max([1.0, *(value for value in steps if value < math.inf)])
-        reached = (1.0 + content.symbols["updates"]) * content.symbols["reach"] * step**2
-        reached += float(content.fields.get("start_norm", 0.0)) ** 2
-        room = 1e-2 * square + DRIFT[W.dtype.name] * reached + 1e-9 * past + 1e-9
-    wrong = ~(np.abs(kept - square) <= room)
+        wrong = ~(np.abs(kept - square) <= 1e-2 * square + 1e-9 * past + drift(content))
     if wrong.any():
         place = int(wrong.argmax())
         refuse(f"running.sqnorm[{place}]", kept[place].item(), f"‖w‖² = {square[place]:.6g}")
+
+
+def sqnorm_is_within_reach(content: Content) -> None:
+    """``‖Σ αᵢ φ(xᵢ)‖ ≤ Σ |αᵢ| R``: what can be said of the norm of a kernel learner without its Gram matrix."""
+    if content.fields["rule"]["name"] == "romma":
+        return
+    kept = content.arrays["running.sqnorm"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        now, past = (np.abs(content.arrays[name]).sum(axis=1) for name in ("W", "A"))
+        now, past = (np.array([each.sum()]) if kept.size == 1 else each for each in (now, past))
+        now = now * content.arrays["running.scale"]
+        room = drift(content) + 1e-9 * past * past * content.symbols["reach"]
+        most = 1.01 * now * now * content.symbols["reach"] + room
+    refuse_first("running.sqnorm", kept, ~((kept <= most) & (kept >= -room)), "‖w‖², at most (Σ|W|)² · reach")
 
 
 def beside_the_weights(content: Content) -> None:
@@ -675,6 +695,12 @@ def learner_support(content: Content) -> None:
     holds = "ledger.row" in content.arrays and content.symbols["support"] > 0
     support_is_whole("ledger.support", content, holds)
     if holds:
+        data = content.arrays[
+            "ledger.support" if "ledger.support" in content.arrays else "ledger.support.data"
+        ]
+        start = content.arrays["ledger.start"]
+        if start.dtype.itemsize < data.dtype.itemsize:
+            raise ValueError(f"ledger.start is {start.dtype}, but ledger.support {data.dtype}")
         sqnorm = row_sqnorms("ledger.support", content)
         most = content.symbols["reach"] * (1.0 + ROUNDED) + ROUNDED
         refuse_first("ledger.support, squared norms of rows", sqnorm, ~(sqnorm <= most), f"at most {most:g}")
@@ -867,7 +893,7 @@ KINDS = {
             {
                 **RUN,
                 "multi_class": one_of(*MULTI_CLASS),
-                "start_norm": number(0.0),
+                "start_norm": number(0.0, 1e154),
                 "converged": flag,
                 "epochs": EPOCHS,
                 "standings": standings,
@@ -898,6 +924,7 @@ KINDS = {
         (
             classes_before_updates,
             updates_add_up,
+            sqnorm_is_within_reach,
             ledger_names_its_support,
             dual_support,
             dual_pocket,

@@ -289,7 +289,7 @@ def _broken_run(fields, arrays, hypotheses):
         for value in array.tolist():
             if (name == "scale" and not value > 0) or (name in ("shadow", "decay", "updates") and value < 0):
                 return f"running.{name}"
-            if name == "sqnorm" and abs(value) > 1e250:
+            if name == "sqnorm" and abs(value) > 1e250 and rule["name"] != "romma":
                 return "running.sqnorm is that of no weights"
     for name, dtype in (
         ("clock", "f8"),

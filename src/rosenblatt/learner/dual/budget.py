@@ -167,3 +167,5 @@ class BudgetPass:
         self.gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
         if self.factor.size:
             self.factor[:n, :n] = np.linalg.cholesky(self.gram[:n, :n])
+            if not (self.factor.diagonal()[:n] > 0.0).all():
+                raise ValueError("the support rows depend on each other: nothing can be projected onto them")
