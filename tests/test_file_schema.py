@@ -12,7 +12,8 @@ from tests.fuzz.model_files import OLD, parts_of
 from tests.model_files import load
 
 from rosenblatt.file_schema import parse_header
-from rosenblatt.storage import BadModel
+from rosenblatt.learner import Learner
+from rosenblatt.storage import BadModel, load_learner, save_learner
 
 
 def put(name, place, value):
@@ -282,3 +283,19 @@ def test_a_small_file_takes_little_memory(tmp_path, seed, change):
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "pegasos", "alma", "romma", "arow"])
+def test_an_honest_run_loads_however_odd_its_data(tmp_path, rule):
+    """Rounding is no damage: features of very different sizes, weights that cancel, classes that join."""
+    rng = np.random.default_rng(0)
+    for trial in range(8):
+        learner = Learner(rule, multi_class=("joint", "ovr")[trial % 2], seed=trial)
+        scale = 10.0 ** rng.uniform(-9, 9, 3)
+        for classes in (2, 4):
+            X = rng.normal(size=(40, 3)) * scale
+            learner.learn(np.concatenate([X, X]), rng.integers(0, classes, 80), rng.uniform(0, 3, 80))
+        save_learner(learner, tmp_path / "m", ledger=learner.ledger is not None)
+        back, _ = load_learner(tmp_path / "m")
+        assert np.array_equal(back.running, learner.running)

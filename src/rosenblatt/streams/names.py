@@ -81,5 +81,5 @@ def listen(examples: Examples, sketch: NameSketch) -> None:
 
 
 def stored_names(about: Mapping[str, Any]) -> dict[int, str]:
-    """Return the names that a model file keeps, by feature."""
+    """Return the names that a checked model file keeps, by feature."""
     return {int(at): name for at, name in about.get("hashed_names", {}).items()}

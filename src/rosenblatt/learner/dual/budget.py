@@ -159,13 +159,15 @@ class BudgetPass:
         space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
         if support is not None and isinstance(space.kernel, Precomputed):
             raise ValueError("a precomputed kernel with a budget cannot go on from a file: fit it anew")
-        self.gram = np.zeros((self.since.size, self.since.size))
-        self.factor = np.zeros(self.gram.shape if self.forget == "project" else (0, 0))
-        if support is None:
-            return
-        among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
-        self.gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
-        if self.factor.size:
-            self.factor[:n, :n] = np.linalg.cholesky(self.gram[:n, :n])
-            if not (self.factor.diagonal()[:n] > 0.0).all():
-                raise ValueError("the support rows depend on each other: nothing can be projected onto them")
+        gram = np.zeros((self.since.size, self.since.size))
+        factor = np.zeros(gram.shape if self.forget == "project" else (0, 0))
+        if support is not None:
+            among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
+            gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
+            if factor.size:
+                factor[:n, :n] = np.linalg.cholesky(gram[:n, :n])
+                if not (factor.diagonal()[:n] > 0.0).all():
+                    raise ValueError(
+                        "the support rows depend on each other: nothing can be projected onto them"
+                    )
+        self.gram, self.factor = gram, factor
