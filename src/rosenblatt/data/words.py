@@ -13,7 +13,9 @@ from rosenblatt.data.batch import sparse_rows
 # Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
-LONG_TEXT = 1 << 16  # characters; the words of a longer text are read one by one, so that other threads may run
+LONG_TEXT = (
+    1 << 16
+)  # characters; the words of a longer text are read one by one, so that other threads may run
 MOST_BUCKETS = 1 << 30
 LONGEST_RUN = 256  # characters outside ASCII that are normalised together
 LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
@@ -73,6 +75,27 @@ def _normalized(text: str) -> str:
     if LONG_RUN.search(text) is None:
         return unicodedata.normalize("NFC", text)
     return "".join(unicodedata.normalize("NFC", run) for run in RUN.findall(text))
+
+
+def words_from_dict(stored: Any) -> Words:
+    """Read back what a schema wrote of words; TypeError for anything else.
+
+    >>> words_from_dict({"ngrams": [1, 2], "lowercase": True, "binary": False, "buckets": 0}).binary
+    False
+    """
+    if not isinstance(stored, dict) or not set(stored) <= set(Words._fields):
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    words = Words(**stored)
+    ngrams = words.ngrams
+    if not isinstance(ngrams, list | tuple) or len(ngrams) != 2:
+        raise TypeError(f"ngrams is {ngrams!r}")
+    types = [type(value) for value in (*ngrams, words.buckets, words.lowercase, words.binary)]
+    if types != [int, int, int, bool, bool]:
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    try:
+        return words._replace(ngrams=(ngrams[0], ngrams[1])).check()
+    except ValueError as error:
+        raise TypeError(str(error)) from error
 
 
 class Counted(NamedTuple):

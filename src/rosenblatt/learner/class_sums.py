@@ -83,15 +83,9 @@ class ClassSums(Planes):
 
     @classmethod
     def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from sums and counts."""
+        """Rebuild from sums and counts, as checked by :mod:`rosenblatt.file_schema`."""
         learner = cls(**told)
-        sums, counts = arrays["sums"], arrays["counts"]
-        fits = sums.dtype == counts.dtype == np.float64 and sums.ndim == 2
-        if not fits or counts.shape != (classes.size,) or sums.shape[0] != classes.size:
-            raise ValueError("sums and counts do not fit the classes")
-        if not np.isfinite(sums).all() or not (np.isfinite(counts) & (counts >= 0.0)).all():
-            raise ValueError("sums and counts must be finite, and counts not negative")
-        learner.classes, learner.sums, learner.counts = classes, sums, counts
+        learner.classes, learner.sums, learner.counts = classes, arrays["sums"], arrays["counts"]
         return learner
 
     # Inside
