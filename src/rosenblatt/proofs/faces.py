@@ -53,7 +53,7 @@ def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) 
         touched[alive] = False
         if not left.n_rows:
             return Face(core, touched, [Fraction(0)] * cone.dim)
-        answer = _opposites_within(left) or _search(left, clock)
+        answer = _opposites_within(left, clock) or _search(left, clock)
         if answer is None:
             return None
         if not isinstance(answer, Combination):
@@ -65,7 +65,7 @@ def face(cone: Cone, start: Combination, opposite: Sequence[Ids], clock: Clock) 
     return None
 
 
-def _opposites_within(left: ProjectedCone) -> Combination | None:
+def _opposites_within(left: ProjectedCone, clock: Clock) -> Combination | None:
     """Return pairs of demands that are opposite within the subspace, as many as enlarge the span."""
     examples = Examples(
         np.ascontiguousarray(left.B), np.zeros(left.n_rows, dtype=np.intp), np.zeros(1), False
@@ -75,7 +75,7 @@ def _opposites_within(left: ProjectedCone) -> Combination | None:
         return None
     chosen, _ = pivots(left.integer_rows(np.array([pair[0] for pair in pairs])).matrix)
     ids = np.concatenate([pairs[c] for c in chosen])
-    return exact_combination(left, ids, np.ones(len(ids)))
+    return exact_combination(left, ids, np.ones(len(ids)), clock)
 
 
 def orthogonal_to(cone: Cone, ids: Ids) -> list[list[int]] | None:
@@ -99,10 +99,10 @@ def _search(left: ProjectedCone, clock: Clock) -> Combination | Sequence[Fractio
     if point.separates and left.exact_signs(point.w).min() > 0:
         return [Fraction(value) for value in point.w.tolist()]
     if point.norm < 1e-6:
-        found = exact_combination(left, point.ids, point.weights / left.norms[point.ids])
+        found = exact_combination(left, point.ids, point.weights / left.norms[point.ids], clock)
         if found is not None:
             return found
-    return exact_simplex(left, point.ids, clock.out_of_time)
+    return exact_simplex(left, point.ids, clock)
 
 
 def _joined(cone: Cone, core: Combination, more: Combination) -> Combination:

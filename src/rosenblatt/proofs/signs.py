@@ -23,24 +23,33 @@ from rosenblatt.proofs.examples import BLOCK, Matrix
 
 U = 2.0**-53
 TINY = 5e-324
+FEW = 100  # rows that are compared one by one
 Float64s = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class ExactVector:
     """Weights that are exactly rational; the last is the bias where ``bias`` says so.
 
     ``values = 2**exponent · (high + low + something below 2⁻¹⁰⁵·|high|)``, the largest ``|high|`` in [1, 2].
+    Weights that come as an array of floats stay one: no Fraction is built until ``values`` is read.
     """
 
-    values: tuple[Fraction, ...]
-    bias: bool
+    def __init__(self, values: Sequence[Any] | Float64s, bias: bool) -> None:
+        self._source = values
+        self.bias = bias
 
     @classmethod
     def of(cls, values: Sequence[Any] | Float64s, bias: bool) -> "ExactVector":
         """Take floats, integers or Fractions as they are."""
-        plain = values.tolist() if isinstance(values, np.ndarray) else values
-        return cls(tuple(value if isinstance(value, Fraction) else Fraction(value) for value in plain), bias)
+        return cls(values, bias)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    @cached_property
+    def values(self) -> tuple[Fraction, ...]:
+        """The weights as Fractions."""
+        return as_fractions(self._source)
 
     @cached_property
     def numerators(self) -> list[int]:
@@ -54,13 +63,17 @@ class ExactVector:
 
     @cached_property
     def _over_denominator(self) -> tuple[list[int], int]:
-        return over_common_denominator(self.values)
+        if not isinstance(self._source, np.ndarray):
+            return over_common_denominator(self.values)
+        m, e = mantissas(self._source)
+        lowest = min(int(e.min(initial=0)), 0)
+        return [a << b for a, b in zip(m.tolist(), (e - lowest).tolist(), strict=True)], 1 << -lowest
 
     @cached_property
     def exponent(self) -> int:
         """The power of two taken out of ``high`` and ``low``."""
-        if self._as_floats is not None:
-            return int(np.frexp(np.abs(self._as_floats).max(initial=0.0) or 1.0)[1]) - 1
+        if self.as_floats is not None:
+            return int(np.frexp(np.abs(self.as_floats).max(initial=0.0) or 1.0)[1]) - 1
         largest = max((abs(value) for value in self.values), default=Fraction(0))
         if not largest:
             return 0
@@ -70,23 +83,25 @@ class ExactVector:
     @cached_property
     def high(self) -> Float64s:
         """The scaled weights rounded to float64."""
-        if self._as_floats is not None:
-            return np.ldexp(self._as_floats, -self.exponent)
+        if self.as_floats is not None:
+            return np.ldexp(self.as_floats, -self.exponent)
         scale = _power(-self.exponent)
         return np.array([float(value * scale) for value in self.values], dtype=np.float64)
 
     @cached_property
     def low(self) -> Float64s:
         """What ``high`` leaves out of the scaled weights, rounded to float64."""
-        if self._as_floats is not None:
-            return np.zeros(len(self.values))
+        if self.as_floats is not None:
+            return np.zeros(len(self))
         scale = _power(-self.exponent)
         pairs = zip(self.values, self.high.tolist(), strict=True)
         return np.array([float(value * scale - Fraction(high)) for value, high in pairs], dtype=np.float64)
 
     @cached_property
-    def _as_floats(self) -> Float64s | None:
+    def as_floats(self) -> Float64s | None:
         """The weights where all of them are floats that can be scaled without loss, else None."""
+        if isinstance(self._source, np.ndarray):
+            return self._source if _moderate(self._source) else None
         try:
             floats = [value.numerator / value.denominator for value in self.values]
         except OverflowError:
@@ -94,10 +109,8 @@ class ExactVector:
         pairs = zip(floats, self.values, strict=True)
         if any(each.as_integer_ratio() != (value.numerator, value.denominator) for each, value in pairs):
             return None
-        sizes = np.abs(np.array(floats, dtype=np.float64))
-        sizes = sizes[sizes > 0]
-        moderate = not sizes.size or bool(sizes.max() < 1e150 and sizes.min() > 1e-150)
-        return np.array(floats, dtype=np.float64) if moderate else None
+        exact = np.array(floats, dtype=np.float64)
+        return exact if _moderate(exact) else None
 
     @cached_property
     def sqnorm(self) -> Fraction:
@@ -105,8 +118,28 @@ class ExactVector:
         return Fraction(sum(value * value for value in self.numerators), self.denominator**2)
 
 
+def as_fractions(values: Sequence[Any] | Float64s) -> tuple[Fraction, ...]:
+    """Return floats, integers or Fractions as Fractions of the same value; zeros share one object."""
+    zero = Fraction(0)
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    return tuple(
+        value if isinstance(value, Fraction) else Fraction(value) if value else zero for value in plain
+    )
+
+
+def _moderate(values: Float64s) -> bool:
+    """Say whether scaling by powers of two loses nothing: no value is near the ends of the float range."""
+    sizes = np.abs(values)
+    sizes = sizes[sizes > 0]
+    return not sizes.size or bool(sizes.max() < 1e150 and sizes.min() > 1e-150)
+
+
 def _power(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+def _sign(value: int | Fraction) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _rounded(value: Fraction) -> float:
@@ -145,6 +178,10 @@ class Scores:
             doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
         out = np.sign(np.where(np.isnan(away), 0.0, away)).astype(np.int8)
         sides = np.broadcast_to(sides, away.shape)[doubtful]
+        if len(doubtful) <= FEW:  # without writing down another vector as long as w
+            exact = zip(sides.tolist(), self.exactly(doubtful), strict=True)
+            out[doubtful] = [_sign(int(side) * value - threshold) for side, value in exact]
+            return out
         for side in (1, -1):
             if not (sides == side).any():
                 continue
@@ -235,7 +272,7 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
         out[left] = np.sign(values[left])
         return out
     if len(left):
-        out[left] = [(number > 0) - (number < 0) for number, _ in exact_numerators(X[left], w)]
+        out[left] = [_sign(number) for number, _ in exact_numerators(X[left], w)]
     return out
 
 

@@ -9,6 +9,8 @@ from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 
 ROUNDS = 200
+LARGEST = 4_000_000  # values of a dense working set of sparse rows; past it other solvers take over
+VALUE_TIME = 1e-9  # seconds for one multiplication and addition, rather too many
 ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
 
 
@@ -24,10 +26,26 @@ class MinNormPoint(NamedTuple):
 
 
 def working_rows(cone: Cone, ids: Ids) -> Float64s:
-    """Write out demands of the working copy, brought to norm one."""
+    """Write out demands of the working copy, dense, brought to norm one."""
     P = cone.rows(ids, scaled=True)
     P /= cone.norms[cone.example_and_rival(ids)[0]][:, None]
     return P
+
+
+def working_size(cone: Cone) -> int:
+    """Return the number of rows in a working set."""
+    return min(cone.n_rows, max(2 * cone.dim, 50))
+
+
+def is_small(cone: Cone) -> bool:
+    """Return whether a working set may be written out: the data are dense as they are, or it is small."""
+    return not cone.is_sparse or working_size(cone) * cone.dim <= max(LARGEST, 4 * cone.n_values)
+
+
+def least_work(cone: Cone) -> float:
+    """Predict the values visited for one point of least norm."""
+    size = working_size(cone)
+    return float(size) * cone.dim * min(size, cone.dim)
 
 
 def wolfe_search(
@@ -37,7 +55,7 @@ def wolfe_search(
 
     ``first`` stops at the first separator found; else the search goes on to the point of least norm.
     """
-    size = min(cone.n_rows, max(2 * cone.dim, 50))
+    size = working_size(cone)
     working = _worst(cone.prices(w), size)
     ids, weights = np.empty(0, dtype=np.intp), np.empty(0)
     best, idle = np.inf, 0
@@ -48,7 +66,10 @@ def wolfe_search(
         capacity = min(len(working), cone.dim + 1) + 1
         support, lambdas = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
         support[: len(ids)], lambdas[: len(ids)] = np.searchsorted(working, ids), weights
-        n, r, _, stalled = min_norm_point(P, support, lambdas, len(ids), (20 * (cone.dim + 10), tolerance))
+        iterations = min(20 * (cone.dim + 10), _affordable(clock, len(working), cone.dim, len(ids)))
+        if not iterations:
+            return point
+        n, r, _, stalled = min_norm_point(P, support, lambdas, len(ids), (iterations, tolerance))
         ids, weights = working[support[:n]], lambdas[:n].copy()
         norm = float(np.linalg.norm(r))
         w = -r[1:]
@@ -65,6 +86,13 @@ def wolfe_search(
             return point
         working = worse
     return point
+
+
+def _affordable(clock: Clock, n_rows: int, dim: int, n_used: int) -> int:
+    """Return how many iterations there is time for, once the rows in use are orthogonalised."""
+    left = min(clock.left(), 1e9)
+    per_iteration = VALUE_TIME * dim * (n_rows + 8 * min(n_rows, dim))
+    return max(0, int((left - VALUE_TIME * 2 * dim * n_used**2) / max(per_iteration, 1e-9)))
 
 
 def _worst(prices: Float64s, size: int) -> Ids:
