@@ -8,7 +8,9 @@ from rosenblatt.passes.compiled import compiled, exactly_compiled
 
 
 @exactly_compiled
-def settle_rows(rows: Any, by_column: Any, signs: Any, bias: bool, picked: Any, stops: Any, settled: Any) -> int:
+def settle_rows(
+    rows: Any, by_column: Any, signs: Any, bias: bool, picked: Any, stops: Any, settled: Any
+) -> int:
     """Settle rows by pure columns until there are none; return the number of columns picked.
 
     ``rows`` and ``by_column`` are (values, indices, starts) of the matrix by rows and by columns. Column

@@ -59,9 +59,7 @@ def combination(ids: Ids, weights: Sequence[Fraction], whole: Integers) -> Combi
     return Combination(np.asarray(ids)[used], [weight / total for weight in true])
 
 
-def _solve_for_weights(
-    rows: list[list[int]], guesses: list[float], clock: Clock
-) -> list[Fraction] | None:
+def _solve_for_weights(rows: list[list[int]], guesses: list[float], clock: Clock) -> list[Fraction] | None:
     """Solve ``Σ μᵢ rowᵢ = 0``, ``Σ μᵢ = 1`` for non-negative μ near the guesses; None where that fails."""
     equations = [[1] * len(rows), *(list(column) for column in zip(*rows, strict=True) if any(column))]
     if not clock.affords(pivots_cost(len(equations), len(rows))):

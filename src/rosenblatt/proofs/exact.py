@@ -109,12 +109,12 @@ def pivots_cost(n_rows: int, n_columns: int) -> float:
 
 def solve_cost(n: int, bits: int) -> float:
     """Predict the seconds that :func:`solve` takes on n equations with entries of ``bits`` bits, rather too many."""
-    return n * n * 4e-6 + 2e-7 * n**3 * (max(bits, 8) / 53) ** 1.4
+    return n * n * 4e-6 + 2e-7 * n**3 * float((max(bits, 8) / 53) ** 1.4)
 
 
 def longest(matrix: Sequence[Sequence[int]]) -> int:
     """Return the number of bits of the largest entry."""
-    return max((max(max(row), -min(row)).bit_length() for row in matrix if row), default=0)
+    return max((max(map(abs, row)).bit_length() for row in matrix if row), default=0)
 
 
 def _leading(reduced: Any, rank: int) -> list[int]:

@@ -12,6 +12,7 @@ from rosenblatt.proofs.cone import Cone, Float64s
 
 SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
 CYCLES = 50
+FALLING = 0.75  # mistakes of a sweep, over those of the sweep before, up to which they fall fast
 CHUNK = 10_000_000  # values visited between two looks at the clock
 PATIENCE = 6  # rounds without fewer mistakes than ever before, after which mistakes no longer fall
 
@@ -52,10 +53,12 @@ class ActivePerceptron:
 
     def run(self, clock: Clock) -> bool:
         """Return whether a sweep was clean; stop early where mistakes are many or the active rows stay wrong."""
-        stuck = 0
+        stuck, before = 0, len(self._everything)
         for sweep in range(SWEEPS):
             count = self._sweep()
-            hopeless = sweep >= 2 and count > 10 + len(self._everything) // 100
+            many = count > 10 + len(self._everything) // 100
+            hopeless = sweep >= 2 and many and count > FALLING * before
+            before = count
             if self.clean or hopeless or clock.out_of_time():
                 break
             stuck += self._cycle(count, clock) > 0

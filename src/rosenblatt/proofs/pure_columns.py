@@ -39,6 +39,7 @@ class Reduction:
         """
         examples = self.whole.examples
         d = examples.X.shape[1]
+        w = np.zeros(0) if self.core is None else w
         exponent = _exponent(w)
         small = [float(value * Fraction(2) ** -exponent) for value in as_fractions(w)]
         full = np.zeros(d + 1)
@@ -53,8 +54,8 @@ class Reduction:
         if isinstance(w, np.ndarray) and abs(exponent) < 900:
             return out  # scaled by a power of two: nothing of w was rounded away
         exact = list(as_fractions(out))
-        where = np.append(self.columns, [d] * examples.fit_intercept) if self.core is not None else self.columns
-        for j, value in zip(where.tolist(), as_fractions(w), strict=True):
+        where = [*self.columns.tolist(), *[d] * examples.fit_intercept]
+        for j, value in zip(where, as_fractions(w), strict=True):
             exact[j] = value * Fraction(2) ** -exponent
         return exact
 
@@ -66,7 +67,7 @@ def _exponent(w: Sequence[Any] | Float64s) -> int:
 
 
 def reduced(cone: Cone) -> Reduction | None:
-    """Leave out rows that pure columns settle; None where the data are dense, of many classes, or nothing is settled."""
+    """Leave out rows that pure columns settle; None where data are dense or of many classes, or nothing is settled."""
     examples = cone.examples
     if isinstance(examples.X, np.ndarray) or cone.joint or type(cone) is not Cone:
         return None

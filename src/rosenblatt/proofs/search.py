@@ -2,7 +2,8 @@
 
 The perceptron (wide margins), equal rows with different labels (many real sets), columns of one sign (text), the
 perceptron again for as long as its mistakes fall, Wolfe's point of least norm where its working set is small,
-HiGHS under magnification (thin margins), an exact simplex that cannot fail. Whoever finds it, the answer is either weights whose every sign was decided exactly, or an exact combination of rows that adds up to zero.
+HiGHS under magnification (thin margins), an exact simplex that cannot fail. Whoever finds it, the answer is
+either weights whose every sign was decided exactly, or an exact combination of rows that adds up to zero.
 """
 
 from fractions import Fraction
@@ -19,6 +20,8 @@ from rosenblatt.proofs.perceptron_search import ActivePerceptron
 from rosenblatt.proofs.pure_columns import Reduction, reduced
 from rosenblatt.proofs.wolfe_search import is_small, least_work, wolfe_search
 from rosenblatt.proofs.zoom_search import zoom_search
+
+MOST_WRITTEN = 1_000_000  # values of the rows that bound an undecided margin from above
 
 
 class Strict(NamedTuple):
@@ -57,9 +60,8 @@ def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
         return _search_core(cone, perceptron, clock)
     if reduction.core is None:
         w = reduction.lifted([])
-        if w is not None and cone.exact_signs(w).min() > 0:
-            return Strict(w, "pure columns")
-        return _search_core(cone, perceptron, clock)
+        strict = None if w is None else _short_or_whole(cone, w, "pure columns")
+        return strict or _search_core(cone, perceptron, clock)
     return _lifted(reduction, search(reduction.core, clock)) or _search_core(cone, perceptron, clock)
 
 
@@ -69,8 +71,7 @@ def _lifted(reduction: Reduction, answer: Strict | Contradiction | OutOfTime) ->
         return answer._replace(ids=reduction.rows[answer.ids])
     w = reduction.lifted(answer.w)
     if isinstance(answer, Strict):
-        strict = w is not None and reduction.whole.exact_signs(w).min() > 0
-        return answer._replace(w=w) if strict else None
+        return None if w is None else _short_or_whole(reduction.whole, w, answer.by)
     best = np.zeros(reduction.whole.dim) if w is None else np.asarray(w, dtype=np.float64)
     return OutOfTime(best, reduction.rows[answer.ids], answer.weights)
 
@@ -109,11 +110,15 @@ def _search_core(
 
 
 def _strict(cone: Cone, w: Float64s, by: str) -> Strict | None:
-    """Accept weights of the working copy if every exact sign is positive; short weights are tried first."""
-    for candidate in (shortened(w), w):
-        exact = cone.unscaled(candidate)
-        if cone.exact_signs(exact).min() > 0:
-            return Strict(exact, by)
+    """Accept weights of the working copy if every exact sign is positive."""
+    return _short_or_whole(cone, cone.unscaled(w), by)
+
+
+def _short_or_whole(cone: Cone, w: list[Fraction] | Float64s, by: str) -> Strict | None:
+    """Accept weights if every exact sign is positive; where they are floats, shorter ones are tried first."""
+    for candidate in (shortened(w), w) if isinstance(w, np.ndarray) else (w,):
+        if cone.exact_signs(candidate).min() > 0:
+            return Strict(candidate, by)
     return None
 
 
@@ -121,6 +126,13 @@ def shortened(w: Float64s) -> Float64s:
     """Round to multiples of one power of two, the largest weight to 26 bits: short numbers are quick to prove with."""
     exponent = int(np.frexp(np.abs(w).max(initial=0.0))[1])
     return np.asarray(np.ldexp(np.rint(np.ldexp(w, 26 - exponent)), exponent - 26))
+
+
+def heaviest(cone: Cone, ids: Ids, weights: Float64s) -> tuple[Ids, Float64s]:
+    """Return the demands of largest weight, few enough to be written out: any weights prove an upper bound."""
+    most = max(1, MOST_WRITTEN // max(cone.width * cone.k, 1))
+    order = np.sort(np.argsort(-weights, kind="stable")[:most])
+    return ids[order], weights[order]
 
 
 def _equal_weights(n: int) -> list[Fraction]:

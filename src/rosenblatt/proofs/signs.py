@@ -1,10 +1,10 @@
 """Exact signs of ``w·x + b``: a floating-point filter decides the easy ones, integers the rest.
 
-**Bound.** Let ``u = 2⁻⁵³``, ``n`` the number of terms and ``ŵ`` the weights scaled so that the largest is in
-[1, 2] and rounded to float64. Whatever the order of summation, the computed score differs from the true one
-by at most ``(n + 6)·u·Σ|xⱼ||ŵⱼ| + n·2⁻¹⁰⁷⁴`` (Higham 2002, section 3.1; the 6 covers the rounding of w), and
-by Cauchy and Schwarz ``Σ|xⱼ||ŵⱼ| ≤ ‖x̃‖‖ŵ‖``. A score past its bound has a certain sign. What is left is tried
-once more in twice the precision (Ogita, Rump and Oishi 2005), then as integers.
+**Bound.** Let ``u = 2⁻⁵³``, ``n`` the number of terms (stored values of the row, and the bias) and ``ŵ`` the weights
+scaled so that the largest is in [1, 2] and rounded to float64. Whatever the order of summation, the computed score
+differs from the true one by at most ``(n + 6)·u·Σ|xⱼ||ŵⱼ| + n·2⁻¹⁰⁷⁴`` (Higham 2002, section 3.1; the 6 covers the
+rounding of w), and by Cauchy and Schwarz ``Σ|xⱼ||ŵⱼ| ≤ ‖x̃‖‖ŵ‖``. A score past its bound has a certain sign. What is
+left is tried once more in twice the precision (Ogita, Rump and Oishi 2005), then as integers.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from rosenblatt.proofs.examples import BLOCK, Matrix
 
 U = 2.0**-53
 TINY = 5e-324
-FEW = 100  # rows that are compared one by one
+WORTH = 8  # values multiplied as integers in the time that it takes to shift one weight
 Float64s = npt.NDArray[np.float64]
 
 
@@ -63,9 +63,10 @@ class ExactVector:
 
     @cached_property
     def _over_denominator(self) -> tuple[list[int], int]:
-        if not isinstance(self._source, np.ndarray):
+        floats = self._source if isinstance(self._source, np.ndarray) else self.as_floats
+        if floats is None:
             return over_common_denominator(self.values)
-        m, e = mantissas(self._source)
+        m, e = mantissas(floats)
         lowest = min(int(e.min(initial=0)), 0)
         return [a << b for a, b in zip(m.tolist(), (e - lowest).tolist(), strict=True)], 1 << -lowest
 
@@ -102,6 +103,9 @@ class ExactVector:
         """The weights where all of them are floats that can be scaled without loss, else None."""
         if isinstance(self._source, np.ndarray):
             return self._source if _moderate(self._source) else None
+        short = self._short_dyadics()
+        if short is not None:
+            return short if _moderate(short) else None
         try:
             floats = [value.numerator / value.denominator for value in self.values]
         except OverflowError:
@@ -111,6 +115,17 @@ class ExactVector:
             return None
         exact = np.array(floats, dtype=np.float64)
         return exact if _moderate(exact) else None
+
+    def _short_dyadics(self) -> Float64s | None:
+        """Return the weights as floats where each is an integer up to 2⁵³ over a small power of two, else None."""
+        try:
+            numerators = np.array([value.numerator for value in self.values], dtype=np.int64)
+            denominators = np.array([value.denominator for value in self.values], dtype=np.int64)
+        except OverflowError:
+            return None
+        if (denominators & (denominators - 1)).any() or np.abs(numerators).max(initial=0) > 1 << 53:
+            return None
+        return numerators / denominators
 
     @cached_property
     def sqnorm(self) -> Fraction:
@@ -178,7 +193,7 @@ class Scores:
             doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
         out = np.sign(np.where(np.isnan(away), 0.0, away)).astype(np.int8)
         sides = np.broadcast_to(sides, away.shape)[doubtful]
-        if len(doubtful) <= FEW:  # without writing down another vector as long as w
+        if _stored(self.X, doubtful) <= WORTH * len(self.w):  # else another vector as long as w costs less
             exact = zip(sides.tolist(), self.exactly(doubtful), strict=True)
             out[doubtful] = [_sign(int(side) * value - threshold) for side, value in exact]
             return out
@@ -232,13 +247,23 @@ def scores(X: Matrix, w: ExactVector) -> Scores:
         passes.dense_scores(X, high[:d], b, values, sqnorms)
     else:
         passes.sparse_scores(passes.csr_rows(X), high[:d], b, values, sqnorms)
-    terms = d + 1
+    terms = _terms(X)
     norm = float(np.sqrt(high @ high)) * (1 + 1e-9)
     with np.errstate(over="ignore"):
         errors = np.sqrt(sqnorms + (terms * TINY + w.bias))
     errors *= (terms + 6) * U * 1.01 * norm
     errors += terms * TINY
     return Scores(X, w, values, errors, sqnorms)
+
+
+def _terms(X: Matrix) -> Any:
+    """Return the number of terms in a score, or in each: stored values and the bias."""
+    return X.shape[1] + 1 if isinstance(X, np.ndarray) else np.diff(X.indptr).astype(np.float64) + 1.0
+
+
+def _stored(X: Matrix, ids: npt.NDArray[np.intp]) -> int:
+    """Return the number of stored values of some rows."""
+    return len(ids) * X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.indptr)[ids].sum())
 
 
 def exact_signs(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
@@ -258,7 +283,7 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
         passes.dense_compensated(X, w.high, w.low, values, sizes)
     else:
         passes.sparse_compensated((*passes.csr_rows(X), w.bias), w.high, w.low, values, sizes)
-    terms = X.shape[1] + 1
+    terms = _terms(X)
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0
         errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes
