@@ -55,7 +55,9 @@ def face(cone: Cone, start: Combination, clock: Clock) -> Face | None:
     touched[reduction.rows] = known.touched
     if w is None or not np.array_equal(cone.exact_signs(w), np.where(touched, 0, 1)):
         return _grown(cone, start, clock)  # floats cannot hold the weights of settled rows
-    return Face(Combination(reduction.rows[known.core.ids], known.core.weights), touched, list(as_fractions(w)))
+    return Face(
+        Combination(reduction.rows[known.core.ids], known.core.weights), touched, list(as_fractions(w))
+    )
 
 
 def _grown(cone: Cone, start: Combination, clock: Clock) -> Face | None:

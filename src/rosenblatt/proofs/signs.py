@@ -222,15 +222,23 @@ class Scores:
 
     def _decide(self, doubtful: npt.NDArray[np.intp], w: ExactVector, out: npt.NDArray[np.int8]) -> None:
         """Write the exact signs of ``w·x + b`` on doubtful rows, a block at a time."""
-        if len(doubtful) > 100 and w is self.w and _sums_are_exact(self.X, w):
+        if len(doubtful) > 100 and w is self.w and self._is_exact:
             out[doubtful] = np.sign(self.values[doubtful])
             return
         for start in range(0, len(doubtful), BLOCK):
             ids = doubtful[start : start + BLOCK]
             out[ids] = _signs_of_few(self.X[ids], w)
 
+    @cached_property
+    def _is_exact(self) -> bool:
+        """Whether no score was rounded."""
+        return _sums_are_exact(self.X, self.w)
+
     def exactly(self, ids: Sequence[int] | npt.NDArray[np.intp]) -> list[Fraction]:
         """Return the true scores ``w·x + b`` of a few rows."""
+        if len(ids) > 100 and self._is_exact:
+            unit = _power(self.w.exponent)
+            return [Fraction(value) * unit for value in self.values[np.asarray(ids, dtype=np.intp)].tolist()]
         return [
             Fraction(number, self.w.denominator) * _power(exponent)
             for number, exponent in exact_numerators(self.X[np.asarray(ids, dtype=np.intp)], self.w)
@@ -302,20 +310,18 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
 
 
 def _sums_are_exact(X: Matrix, w: ExactVector) -> bool:
-    """Say whether every product and partial sum is an integer below 2⁵³, so that nothing was rounded."""
-    if any(w.low) or max(map(int.bit_length, w.numerators), default=0) > 50:
+    """Say whether every product and partial sum is a multiple of one power of two below 2⁵³ times it."""
+    if w.as_floats is None:
         return False
     data = X if isinstance(X, np.ndarray) else X.data
     if not data.size:
         return True
-    grain = min((number & -number for number in w.numerators if number), default=1)
-    weight = sum(abs(number) for number in w.numerators) // grain
+    m, e = mantissas(w.as_floats)
+    if not m.any():
+        return True
+    weight = float(np.abs(np.ldexp(w.as_floats, -int(e[m != 0].min()))).sum())  # inexact only past 2⁵³
     largest = max(float(np.abs(data).max()), 1.0)
-    return (
-        bool(np.all(np.rint(data) == data))
-        and largest * weight < 2**53
-        and w.denominator & (w.denominator - 1) == 0
-    )
+    return largest * weight * (1 + 1e-9) < 2**53 and bool(np.all(np.rint(data) == data))
 
 
 def exact_numerators(X: Matrix, w: ExactVector) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 
 ROUNDS = 200
-LARGEST = 4_000_000  # values of a dense working set of sparse rows; past it other solvers take over
+LARGEST = 8_000_000  # values of a dense working set of sparse rows; past it other solvers take over
 VALUE_TIME = 1e-9  # seconds for one multiplication and addition, rather too many
 ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
 
