@@ -2,6 +2,9 @@
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Clock:
@@ -18,6 +21,7 @@ class Clock:
             raise ValueError(f"time_limit must be a number of seconds >= 0 or None, got {time_limit!r}")
         self._now = now
         self._end = None if time_limit is None else now() + time_limit
+        self._slowness = 1.0  # how much longer than predicted the last long call took
 
     def out_of_time(self) -> bool:
         """Return whether the time is up."""
@@ -29,4 +33,13 @@ class Clock:
 
     def affords(self, seconds: float) -> bool:
         """Return whether an uninterruptible call that is predicted to take ``seconds`` may start."""
-        return self._end is None or seconds <= self.left()
+        return self._end is None or seconds * self._slowness <= self.left()
+
+    def run(self, seconds: float, call: Callable[[], T]) -> T:
+        """Run a call predicted to take ``seconds``; where it takes longer (a busy machine), later predictions grow."""
+        if self._end is None or seconds < 1e-3:
+            return call()
+        started = self._now()
+        answer = call()
+        self._slowness = max(1.0, (self._now() - started) / seconds)
+        return answer

@@ -85,6 +85,22 @@ def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]
     return [value.numerator * (denominator // value.denominator) for value in values], denominator
 
 
+def sqnorm_of_sum(rows: Float64s, weights: Sequence[Fraction]) -> Fraction:
+    """Return ``‖Σ λᵢ rowᵢ‖²`` exactly, over the integers.
+
+    >>> sqnorm_of_sum(np.array([[0.5, 1.0], [1.0, 0.0]]), [Fraction(2), Fraction(-1)])
+    Fraction(4, 1)
+    """
+    whole = integers(rows)
+    lowest = min(whole.rows, default=0)
+    numerators, denominator = over_common_denominator(weights)
+    scaled = [n << (row - lowest) for n, row in zip(numerators, whole.rows, strict=True)]
+    total = Fraction(0)
+    for column, exponent in zip(zip(*whole.matrix, strict=True), whole.columns, strict=True):
+        total += sum(map(int.__mul__, scaled, column)) ** 2 * Fraction(4) ** (exponent + lowest)
+    return total / denominator**2
+
+
 def pivots(matrix: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """Return row and column indices of a square submatrix that is certainly regular.
 

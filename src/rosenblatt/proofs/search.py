@@ -21,7 +21,7 @@ from rosenblatt.proofs.pure_columns import Reduction, reduced
 from rosenblatt.proofs.wolfe_search import is_small, least_work, wolfe_search
 from rosenblatt.proofs.zoom_search import zoom_search
 
-MOST_WRITTEN = 1_000_000  # values of the rows that bound an undecided margin from above
+MOST_WRITTEN = 500_000  # values of the rows that bound an undecided margin from above
 
 
 class Strict(NamedTuple):

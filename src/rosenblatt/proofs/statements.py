@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas
+from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas, sqnorm_of_sum
 from rosenblatt.proofs.examples import Examples
 from rosenblatt.proofs.separable import MOST_ROWS
 from rosenblatt.proofs.signs import ExactVector, Scores
@@ -102,12 +102,7 @@ def two_sided_statement(cone: Cone, planes: Planes, ids: Ids, weights: Float64s)
     sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
     lower = floor_sqrt(least**2 / sqnorm) if least >= 0 else -ceil_sqrt(least**2 / sqnorm)
     lambdas = [Fraction(weight) for weight in weights.tolist()]
-    rows = _full_rows(cone, ids)
-    point = [
-        sum((weight * Fraction(value) for weight, value in zip(lambdas, column, strict=True)), Fraction(0))
-        for column in rows.T.tolist()
-    ]
-    reach = sum((value * value for value in point), Fraction(0)) / sum(lambdas, Fraction(0)) ** 2
+    reach = sqnorm_of_sum(_full_rows(cone, ids), lambdas) / sum(lambdas, Fraction(0)) ** 2
     return {
         "hyperplanes": planes,
         "least": least,

@@ -66,10 +66,15 @@ def wolfe_search(
         capacity = min(len(working), cone.dim + 1) + 1
         support, lambdas = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
         support[: len(ids)], lambdas[: len(ids)] = np.searchsorted(working, ids), weights
-        iterations = min(20 * (cone.dim + 10), _affordable(clock, len(working), cone.dim, len(ids)))
+        most = 20 * (cone.dim + 10)
+        iterations, seconds = _affordable(clock, most, P.shape, len(ids))
         if not iterations:
             return point
-        n, r, _, stalled = min_norm_point(P, support, lambdas, len(ids), (iterations, tolerance))
+        start, limits = len(ids), (iterations, tolerance)
+        n, r, done, stalled = clock.run(
+            seconds,
+            lambda: min_norm_point(P, support, lambdas, start, limits),  # noqa: B023 (runs at once)
+        )
         ids, weights = working[support[:n]], lambdas[:n].copy()
         norm = float(np.linalg.norm(r))
         w = -r[1:]
@@ -82,17 +87,25 @@ def wolfe_search(
         point = MinNormPoint(w, ids, weights, norm, separates, optimal)
         idle = 0 if norm < best * (1 - 1e-6) else idle + 1
         best = min(best, norm)
-        if norm < ZERO or (separates and first) or not len(worse) or idle > 5 or clock.out_of_time():
+        if norm < ZERO or (separates and first) or clock.out_of_time():
+            return point
+        if iterations <= done < most:
+            continue  # cut short for a look at the clock
+        if not len(worse) or idle > 5:
             return point
         working = worse
     return point
 
 
-def _affordable(clock: Clock, n_rows: int, dim: int, n_used: int) -> int:
-    """Return how many iterations there is time for, once the rows in use are orthogonalised."""
-    left = min(clock.left(), 1e9)
-    per_iteration = VALUE_TIME * dim * (n_rows + 8 * min(n_rows, dim))
-    return max(0, int((left - VALUE_TIME * 2 * dim * n_used**2) / max(per_iteration, 1e-9)))
+def _affordable(clock: Clock, most: int, shape: tuple[int, ...], n_used: int) -> tuple[int, float]:
+    """Return a number of iterations that takes at most a quarter of the time left, and their predicted seconds."""
+    n_rows, dim = shape
+    start = VALUE_TIME * 2 * dim * n_used**2  # to orthogonalise the rows in use
+    each = VALUE_TIME * dim * (n_rows + 8 * min(n_rows, dim))
+    iterations = most
+    while iterations and not clock.affords(start + (4 if iterations > 1 else 1) * iterations * each):
+        iterations //= 2
+    return iterations, start + iterations * each
 
 
 def _worst(prices: Float64s, size: int) -> Ids:
