@@ -12,7 +12,9 @@ from rosenblatt.proofs.cone import Cone, Float64s
 
 SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
 CYCLES = 50
-FALLING = 0.75  # mistakes of a sweep, over those of the sweep before, up to which they fall fast
+FALLING = (
+    0.75  # mistakes of a sweep, over those of the sweep before, up to which they fall fast (sparse rows)
+)
 CHUNK = 10_000_000  # values visited between two looks at the clock
 PATIENCE = 6  # rounds without fewer mistakes than ever before, after which mistakes no longer fall
 
@@ -57,7 +59,8 @@ class ActivePerceptron:
         for sweep in range(SWEEPS):
             count = self._sweep()
             many = count > 10 + len(self._everything) // 100
-            hopeless = sweep >= 2 and many and count > FALLING * before
+            falling = self._cone.is_sparse and count <= FALLING * before
+            hopeless = sweep >= 2 and many and not falling
             before = count
             if self.clean or hopeless or clock.out_of_time():
                 break

@@ -115,8 +115,8 @@ def _strict(cone: Cone, w: Float64s, by: str) -> Strict | None:
 
 
 def _short_or_whole(cone: Cone, w: list[Fraction] | Float64s, by: str) -> Strict | None:
-    """Accept weights if every exact sign is positive; where they are floats, shorter ones are tried first."""
-    for candidate in (shortened(w), w) if isinstance(w, np.ndarray) else (w,):
+    """Accept weights if every exact sign is positive; floats of sparse rows, often many, are tried shortened first."""
+    for candidate in (shortened(w), w) if isinstance(w, np.ndarray) and cone.is_sparse else (w,):
         if cone.exact_signs(candidate).min() > 0:
             return Strict(candidate, by)
     return None
