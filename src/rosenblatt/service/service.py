@@ -18,12 +18,13 @@ from rosenblatt.service.group_commit import GroupCommit, Waiting
 from rosenblatt.service.messages import Change, Example, Learned, ModelSettings
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models
-from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown, Unlearned
+from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
+PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be written to
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 
 
@@ -90,6 +91,9 @@ class Service:
 
     def submit(self, fresh: Sequence[Fresh], brief: bool = False) -> "asyncio.Future[list[Change | Refusal]]":
         """Put feedbacks into the queue; the future holds their changes."""
+        if self.closing or self.waiting + len(fresh) > self.most_waiting:
+            for each in fresh:
+                self.models.release(each)
         if self.closing:
             raise Closing("the service is shutting down: try again in a moment")
         if self.waiting + len(fresh) > self.most_waiting:
@@ -146,11 +150,18 @@ class Service:
         return False
 
     async def delete(self, name: str) -> None:
-        """Forget a model and all that it was told."""
-        model = self.models.model(name)
-        await self.errand(
-            lambda: self.models.store.drop_model(model.number), lambda _: self.models.forget(model)
-        )
+        """Delete a model and all that it was told: after what is in the queue; what comes later finds no model."""
+        number = self.models.number_of(name)
+
+        def drop() -> None:
+            self._journal.discard_ledger(number)
+            self.models.store.drop_model(number)
+
+        def forget(_: None) -> None:
+            if name in self.models.offline or (name in self.models and self.models.number_of(name) == number):
+                self.models.forget_name(name)
+
+        await self.errand(drop, forget)
 
     async def adopt(self, name: str, model: Model) -> None:
         """Put a model that came in a file in the place of the one of this name, or make it."""
@@ -190,7 +201,7 @@ class Service:
         if waiting.answer.done():
             return
         if isinstance(error, sqlite3.Error | OSError):
-            self.failing = str(error)
+            self._fail(str(error))
             error = StoreDown(f"the store cannot be written to: {error}")
         if error is not None:
             waiting.answer.set_exception(error)
@@ -220,20 +231,21 @@ class Service:
             try:
                 changes.append(self.models.learned(fresh, where, waiting.brief))
             except Refusal as refusal:
+                if isinstance(refusal.__cause__, Exception):
+                    log.exception("a model went offline", extra={"seq": where.seq})
                 changes.append(refusal)
-            except Exception as error:
-                log.exception("a feedback could not be learned from", extra={"seq": where.seq})
-                changes.append(Unlearned(f"it is in the journal, but could not be learned from: {error}"))
         return changes
 
     def _refuse(self, batch: list[Waiting], error: Exception) -> None:
         """Say that nothing was learned; where the journal has it nevertheless, learn it, so that both agree."""
-        self.failing = str(error)
+        self._fail(str(error))
         feedbacks = sum(len(each.fresh) for each in batch)
         log.error("the journal cannot be written", extra={"reason": str(error), "feedbacks": feedbacks})
         self._agree_with_the_journal()
         for waiting in batch:
             self.waiting -= len(waiting.fresh)
+            for fresh in waiting.fresh:
+                self.models.release(fresh)
             if not waiting.answer.done():
                 waiting.answer.set_exception(
                     StoreDown(f"the feedback could not be made durable and was not learned from: {error}")
@@ -245,6 +257,37 @@ class Service:
             self.models.catch_up()
         except Exception as error:
             log.error("the store cannot be opened again", extra={"reason": str(error)})  # noqa: TRY400 (expected)
+
+    # Whether it is ready
+
+    def problem(self) -> str | None:
+        """Return why feedback cannot be made durable now, or None."""
+        if self.closing:
+            return "closing"
+        if not self._journal.alive:
+            return "the thread that writes the journal has stopped: restart the service"
+        return self.failing
+
+    def _fail(self, reason: str) -> None:
+        """Note that the store cannot be written to, and try again until it can be."""
+        if self.failing is None:
+            self._loop.call_later(PROBE_SECONDS, self._start_probe)
+        self.failing = reason
+
+    def _start_probe(self) -> None:
+        if self.failing is not None and not self.closing:
+            task = self._loop.create_task(self._probe())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _probe(self) -> None:
+        try:
+            await self.errand(self.models.store.probe)
+        except Exception:  # written down by _done; the next attempt may succeed
+            self._loop.call_later(PROBE_SECONDS, self._start_probe)
+        else:
+            self.failing = None
+            log.info("the store can be written to again")
 
     def _remember(self) -> None:
         """Have what was predicted of late written where a successor finds it."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rosenblatt.service.messages import LedgerLine
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Gone
+from rosenblatt.service.refusals import Gone, Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.snapshots import restore
 from rosenblatt.service.store import Store
@@ -62,6 +62,8 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
             "say the opposite instead"
         )
     with store.transaction() as db:
+        if old.number not in store.live:
+            raise Unknown(f"model {old.name!r} was deleted meanwhile")
         store.mark(db)
         removed = db.execute("DELETE FROM journal WHERE model = ? AND seq = ?", (old.number, seq)).rowcount
         stale = [row[0] for row in db.execute(
