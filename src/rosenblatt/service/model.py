@@ -120,7 +120,7 @@ class Model:
                 if isinstance(value, str):
                     named[_joined(name, value)] = 1.0
                 elif value is not None and value is not False:
-                    named[name] = float(value)
+                    named[name] = _number(name, value)
         if example.vector is UNSET and example.text is UNSET:
             return named
         named = dict(named)
@@ -286,6 +286,13 @@ class Model:
 
 def _weight(pair: tuple[float, str]) -> float:
     return abs(pair[0])
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadMessage(f"feature {name!r:.80} has the value {value!r:.80}: {error}") from None
 
 
 def _joined(name: str, value: str) -> str:

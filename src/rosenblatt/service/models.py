@@ -260,6 +260,8 @@ class Models:
             stored = _decode_settings(_encode(settings))
         except (ValueError, UnicodeError, TypeError, OverflowError) as error:
             raise BadMessage(f"the settings cannot be stored: {error}") from error
+        for label in settings.classes:
+            journal_row({}, label)
         if stored != settings:
             raise BadMessage("the settings are not the same after they were written and read back")
         for parameter, value in settings.parameters.items():
