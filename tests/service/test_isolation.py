@@ -120,7 +120,9 @@ def test_settings_that_could_not_be_replayed_make_no_model(tmp_path, settings):
     models.close()
 
 
-@pytest.mark.parametrize("rule", ["widrow-hoff", "rosenblatt", "passive-aggressive", "arow", "alma", "logistic"])
+@pytest.mark.parametrize(
+    "rule", ["widrow-hoff", "rosenblatt", "passive-aggressive", "arow", "alma", "logistic"]
+)
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 def test_numbers_that_would_overflow_the_weights_stop_nothing(tmp_path, rule, multi_class):
     """Widrow and Hoff's rule diverges on features of 1e30: the model stays finite, replayable and compactable."""
@@ -131,9 +133,10 @@ def test_numbers_that_would_overflow_the_weights_stop_nothing(tmp_path, rule, mu
     refused = 0
     for at in range(40):
         try:
-            models.feedback("m", "abc"[at % 3], features(x=1e30, y=-1e30 if at % 2 else 1e-30, **{f"n{at}": 1}))
-        except Refusal as refusal:
-            assert refusal.status == 422
+            models.feedback(
+                "m", "abc"[at % 3], features(x=1e30, y=-1e30 if at % 2 else 1e-30, **{f"n{at}": 1})
+            )
+        except BadMessage:
             refused += 1
     assert refused or rule != "widrow-hoff"
     models.feedback("other", "a", features(x=1))
@@ -157,13 +160,14 @@ def test_overflow_is_the_same_for_those_that_wait_together(tmp_path):
     models = opened(tmp_path)
     models.create("m", ModelSettings(rule="widrow-hoff"))
     waiting = [models.fresh("m", "ab"[at % 2], features(x=1e30)) for at in range(30)]
-    outcomes = []
+    outcomes, reasons = [], set()
     for fresh, kept in zip(waiting, models.store.append(waiting), strict=True):
         try:
             outcomes.append(models.learned(fresh, kept).seq)
         except BadMessage as refusal:
-            assert "grown beyond 1e75" in str(refusal)
+            reasons.add(str(refusal))
     assert 0 < len(outcomes) < 30
+    assert all("grown beyond 1e75" in reason for reason in reasons)
     before = fingerprints(models)
     models.close(snapshot=False)
     again = opened(tmp_path)
@@ -271,7 +275,9 @@ def test_settings_that_cannot_be_read_take_one_model_offline(tmp_path):
     models.close()
 
 
-def test_a_model_that_fails_while_it_learns_goes_offline_and_is_rebuilt_at_the_next_start(tmp_path, monkeypatch):
+def test_a_model_that_fails_while_it_learns_goes_offline_and_is_rebuilt_at_the_next_start(
+    tmp_path, monkeypatch
+):
     models = opened(tmp_path)
     for name in ("one", "two"):
         models.create(name)
@@ -290,7 +296,9 @@ def test_a_model_that_fails_while_it_learns_goes_offline_and_is_rebuilt_at_the_n
     models.feedback("two", "b", features(x=2))
     models.close()
     again = opened(tmp_path)
-    assert again.info("one").clock == again.info("two").clock == 2  # it is in the journal, and learned from now
+    assert (
+        again.info("one").clock == again.info("two").clock == 2
+    )  # it is in the journal, and learned from now
     again.close()
 
 

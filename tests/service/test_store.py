@@ -125,7 +125,7 @@ def test_a_truncated_log_is_served_only_where_nothing_was_lost_that_a_snapshot_h
         try:
             models = opened(folder)
         except StoreBroken as error:  # cut before the model was made
-            assert "holds feedback up to 50" in str(error)
+            reasons.add(str(error))
             continue
         if "m" in models.offline:
             reasons.add(models.offline["m"].reason)
@@ -149,7 +149,7 @@ def test_a_damaged_feedback_is_named_not_learned(tmp_path):
         db.execute("UPDATE journal SET features = ? WHERE seq = 140", (features.replace(b"0.", b"1.", 1),))
     db.close()
     models = opened(tmp_path)
-    with pytest.raises(Offline, match="feedback 140 is damaged.*rosenblatt store repair --model m"):
+    with pytest.raises(Offline, match=r"feedback 140 is damaged.*rosenblatt store repair --model m"):
         models.model("m")
     models.close()
     _, [verdict] = verify(tmp_path)

@@ -94,6 +94,7 @@ class Model:
         self.snapshot_seq = 0
         self.reserved = Reserved()
         self.memory = 0  # bytes that are counted for it
+        self.generation = 0  # how often feedback had been taken out of its journal when it was built
         self.learner = ServedLearner(
             settings.hypothesis,
             rule=rule_of(settings),

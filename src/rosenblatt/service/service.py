@@ -9,8 +9,7 @@ waits for the disk.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from rosenblatt.service.bulk import Bulk
@@ -112,17 +111,6 @@ class Service:
         for example, label in pairs:
             await bulk.add(self.models.fresh(name, label, example))
         return await bulk.finish()
-
-    @asynccontextmanager
-    async def without_snapshots(self, number: int) -> AsyncIterator[None]:
-        """Hold back the snapshots of a model, after one that is being taken."""
-        while number in self._snapping:
-            await asyncio.sleep(0.005)
-        self._snapping.add(number)
-        try:
-            yield
-        finally:
-            self._snapping.discard(number)
 
     async def errand(self, work: Callable[[], Any], then: Callable[[Any], Any] | None = None) -> Any:
         """Have the journal's thread do something after all that is in the queue."""

@@ -36,10 +36,10 @@ def freeze(model: Model) -> Frozen:
 def write_snapshot(store: Store, frozen: Frozen) -> None:
     """Write a snapshot, enter it, and drop those that are too many.
 
-    One that a base has overtaken, or whose model was deleted since it was frozen, is left out.
+    One that a base has overtaken, or whose model was deleted since it was frozen or lost a feedback, is left out.
     """
     number, seq = frozen.model.number, frozen.counts.seq
-    if number not in store.live or store.base_seq(number) >= seq:
+    if not _current(store, frozen):
         return
     folder = store.folder / "snapshots"
     name = f"{number}-{seq}.safetensors"
@@ -53,7 +53,7 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
         beside.unlink(missing_ok=True)
     _flush_folder(folder)
     with store.transaction() as db:
-        current = number in store.live and store.base_seq(number) < seq
+        current = _current(store, frozen)
         if current:
             db.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
@@ -71,6 +71,16 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
             file.unlink(missing_ok=True)
     if current:
         frozen.model.snapshot_seq = max(seq, frozen.model.snapshot_seq)
+
+
+def _current(store: Store, frozen: Frozen) -> bool:
+    """Whether a model, as it was frozen, is still what its base and a beginning of its journal make it."""
+    number = frozen.model.number
+    return (
+        number in store.live
+        and store.base_seq(number) < frozen.counts.seq
+        and store.generations.get(number, 0) == frozen.model.generation
+    )
 
 
 def content_of(folder: Path, frozen: Frozen) -> bytes:

@@ -154,6 +154,7 @@ class Store(Tables):
         self._writing = threading.RLock()
         self._lock: FolderLock | None = None
         self.live: set[int] = set()  # numbers of the models that exist; changed only while writing
+        self.generations: dict[int, int] = {}  # how often feedback was taken out of a model's journal
         if reading:  # beside whoever has it open
             self._db = self.reader()
             return

@@ -47,9 +47,8 @@ async def undo_served(service: Service, name: str, seq: int) -> bool:
         service.models.add(rebuilt.model)
         return rebuilt
 
-    async with service.without_snapshots(number):  # one of what it was must not be written after this
-        await service.write_ledger()
-        rebuilt: Rebuilt = await service.errand(rebuild, put)
+    await service.write_ledger()
+    rebuilt: Rebuilt = await service.errand(rebuild, put)
     return rebuilt.removed
 
 
@@ -71,9 +70,11 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
         )]  # fmt: skip
         db.execute("DELETE FROM snapshots WHERE model = ? AND seq >= ?", (old.number, seq))
         db.execute("DELETE FROM ledger WHERE model = ? AND seq >= ?", (old.number, seq))
+        store.generations[old.number] = generation = store.generations.get(old.number, 0) + 1
     for file in stale:
         (store.folder / "snapshots" / file).unlink(missing_ok=True)
     model = Model(old.number, old.name, old.settings)
+    model.generation = generation
     restore(store, model)
     lines = []
     for entry in store.entries(model.number, model.counts.seq):
