@@ -53,10 +53,10 @@ def serve(
     ] = 20_000,
     model_memory: Annotated[
         int, typer.Option("--model-memory", metavar="MB", min=1, help="Memory one model may take.")
-    ] = 512,
+    ] = 256,
     memory: Annotated[
         int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
-    ] = 2048,
+    ] = 1024,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Say whether it could be served like this, and stop.")

@@ -189,6 +189,15 @@ class Models:
         if model.number in self._by_number:
             self.memory = total
 
+    def check_room(self, model: Model) -> None:
+        """Raise a refusal where there is no room for a model that comes from a file."""
+        before = self._by_name.get(model.name)
+        self.memory -= before.memory if before is not None else 0
+        try:
+            self._count_memory(model, 0, 0)
+        finally:
+            self.memory += before.memory if before is not None else 0
+
     def _reserve(self, model: Model, features: Named, label: Any) -> tuple[str, ...]:
         """Check that there is room for what a feedback adds to a model; return the names that it does not know."""
         learner = model.learner

@@ -23,6 +23,7 @@ from rosenblatt.service.store import Fresh, Kept
 
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
+WRITER_STOPPED = "the thread that writes the journal has stopped: restart the service"
 PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be written to
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 
@@ -90,16 +91,24 @@ class Service:
 
     def submit(self, fresh: Sequence[Fresh], brief: bool = False) -> "asyncio.Future[list[Change | Refusal]]":
         """Put feedbacks into the queue; the future holds their changes."""
-        if self.closing or self.waiting + len(fresh) > self.most_waiting:
+        refusal = self._refusal(len(fresh))
+        if refusal is not None:
             for each in fresh:
                 self.models.release(each)
-        if self.closing:
-            raise Closing("the service is shutting down: try again in a moment")
-        if self.waiting + len(fresh) > self.most_waiting:
-            raise Busy(f"{self.waiting:,} feedbacks wait to be written: try again in a moment")
+            raise refusal
         answer: asyncio.Future[list[Change | Refusal]] = self._loop.create_future()
         self._put(Waiting(fresh, answer, brief))
         return answer
+
+    def _refusal(self, n: int) -> Refusal | None:
+        """Return why so many feedbacks cannot be taken now, or None."""
+        if self.closing:
+            return Closing("the service is shutting down: try again in a moment")
+        if not self._journal.alive:
+            return StoreDown(WRITER_STOPPED)
+        if self.waiting + n > self.most_waiting:
+            return Busy(f"{self.waiting:,} feedbacks wait to be written: try again in a moment")
+        return None
 
     def _put(self, waiting: Waiting) -> None:
         self.waiting += len(waiting.fresh) or 1
@@ -153,6 +162,7 @@ class Service:
 
     async def adopt(self, name: str, model: Model) -> None:
         """Put a model that came in a file in the place of the one of this name, or make it."""
+        self.models.check_room(model)
         await self.create(name, model.settings)
         model.number = self.models.model(name).number
         await self.errand(lambda: self.models.write_base(model), lambda _: self.models.add(model))
@@ -253,7 +263,7 @@ class Service:
         if self.closing:
             return "closing"
         if not self._journal.alive:
-            return "the thread that writes the journal has stopped: restart the service"
+            return WRITER_STOPPED
         return self.failing
 
     def _fail(self, reason: str) -> None:

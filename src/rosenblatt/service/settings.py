@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MODEL_BYTES = 512 << 20  # of memory that the weights and names of one model may take
-MEMORY_BYTES = 2048 << 20  # of all models together
+MODEL_BYTES = 256 << 20  # of memory that the weights and names of one model may take
+MEMORY_BYTES = 1024 << 20  # of all models together
 
 
 def usual_folder() -> Path:
