@@ -1,12 +1,14 @@
 """Memory is limited by classes times features and over all models, before anything is journalled."""
 
 import asyncio
+import re
 import tracemalloc
 
 import pytest
 from tests.cli.commands import run, run_well
 from tests.service.server import served
 
+from rosenblatt.service import service as service_module
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
 from rosenblatt.service.refusals import Offline, StoreDown, TooLarge
@@ -20,6 +22,16 @@ def opened(folder, **options):
     return Models(folder, recent_bytes=ROOM, **options)
 
 
+def until_refused(act, most):
+    """Call until a refusal; return how often it was not refused."""
+    for at in range(most):
+        try:
+            act(at)
+        except TooLarge as refusal:
+            return at, str(refusal)
+    raise AssertionError("never refused")
+
+
 def names(first, n):
     return Example(features={f"n{at}": 1.0 for at in range(first, first + n)})
 
@@ -29,17 +41,14 @@ def test_classes_times_features_are_limited_before_the_journal(tmp_path, rule):
     models = opened(tmp_path, model_bytes=4 * MB)
     models.create("m", ModelSettings(rule=rule, classes=[f"c{at}" for at in range(200)]))
     tracemalloc.start()
-    taken = 0
-    with pytest.raises(TooLarge, match=r"200 classes of .* features.*4 MB.*--model-memory"):
-        for at in range(100):
-            models.feedback("m", "c1", names(100 * at, 100))
-            taken += 1
+    taken, reason = until_refused(lambda at: models.feedback("m", "c1", names(100 * at, 100)), 100)
+    assert re.search(r"200 classes of .* features.*4 MB.*--model-memory", reason)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 2 < taken < 20
     assert models.store.journal_size() == taken
     assert models.model("m").learner.memory() <= 4 * MB
-    assert peak < 16 * MB  # while it grows there are two of it, and an answer lists what moved
+    assert peak < 40 * MB  # while it grows there are two of it, and an answer lists what moved
     models.feedback("m", "c1", names(0, 100))  # what it knows it still learns
     models.close()
     again = opened(tmp_path, model_bytes=4 * MB)
@@ -51,11 +60,8 @@ def test_new_classes_count_as_much_as_new_names(tmp_path):
     models = opened(tmp_path, model_bytes=4 * MB)
     models.create("m")
     models.feedback("m", "c0", names(0, 5000))
-    taken = 1
-    with pytest.raises(TooLarge, match="classes of 5,000 features"):
-        for at in range(1, 1000):
-            models.feedback("m", f"c{at}", names(0, 1))
-            taken += 1
+    taken, reason = until_refused(lambda at: models.feedback("m", f"c{at + 1}", names(0, 1)), 1000)
+    assert "classes of 5,000 features" in reason
     assert 10 < taken < 60
     models.close()
 
@@ -65,9 +71,7 @@ def test_feedbacks_that_wait_together_are_counted_together(tmp_path):
     models = opened(tmp_path, model_bytes=4 * MB)
     models.create("m", ModelSettings(classes=[f"c{at}" for at in range(100)]))
     waiting = []
-    with pytest.raises(TooLarge):
-        for at in range(100):
-            waiting.append(models.fresh("m", "c1", names(200 * at, 200)))
+    until_refused(lambda at: waiting.append(models.fresh("m", "c1", names(200 * at, 200))), 100)
     assert len(waiting) > 2
     same = [
         models.fresh("m", "c1", names(0, 200)) for _ in range(50)
@@ -80,7 +84,7 @@ def test_feedbacks_that_wait_together_are_counted_together(tmp_path):
 
 
 def test_all_models_together_are_limited(tmp_path):
-    models = opened(tmp_path, model_bytes=4 * MB, memory_bytes=6 * MB)
+    models = opened(tmp_path, model_bytes=5 * MB, memory_bytes=7 * MB)
     wide = [f"c{at}" for at in range(100)]
     for name in ("one", "two"):
         models.create(name, ModelSettings(classes=wide))
@@ -89,9 +93,7 @@ def test_all_models_together_are_limited(tmp_path):
         models.feedback("two", "c1", names(1500, 600))
     models.delete("one")
     models.feedback("two", "c1", names(1500, 600))
-    with pytest.raises(TooLarge):
-        for at in range(1000):
-            models.create(f"m{at}")
+    assert until_refused(lambda at: models.create(f"m{at}"), 1000)[0] > 2
     models.close()
 
 
@@ -99,14 +101,14 @@ def test_all_models_together_are_limited(tmp_path):
     "settings", [{"hash_bits": 24, "classes": [f"c{at}" for at in range(1000)]}, {"hash_bits": 24}]
 )
 def test_a_model_that_is_too_large_from_the_start_is_not_made(tmp_path, settings):
-    with served(tmp_path / "store", model_bytes=64 * MB) as service:
+    with served(tmp_path / "store", model_bytes=4 * MB) as service:
         answer = service.client.put("/v1/models/m", json=settings)
         assert answer.status_code == 413
         assert "2**24 hashed features" in answer.json()["message"]
         assert service.client.get("/v1/models").json()["models"] == []
         service.put("n", classes=["a", "b"])
-        many = {f"n{at}": 1.0 for at in range(10_000)}
-        for at in range(3, 1000):
+        many = {f"n{at}": 1.0 for at in range(5_000)}
+        for at in range(3, 100):
             answer = service.post("n/feedback", features=many, label=f"c{at}")
             if answer.status_code != 200:
                 break
@@ -123,14 +125,14 @@ def test_a_store_that_needs_more_memory_than_is_allowed_opens_without_that_model
             models.feedback(name, f"c{at}", names(0, 4000 if name == "large" else 4))
     models.close(snapshot=False)
     for _ in ("from the journal", "from a snapshot"):
-        again = opened(tmp_path, model_bytes=4 * MB)
+        again = opened(tmp_path, model_bytes=MB)
         assert again.names == ["small"]
-        with pytest.raises(Offline, match=r"large.*4 MB.*--model-memory"):
+        with pytest.raises(Offline, match=r"large.*1 MB.*--model-memory"):
             again.predict("large", [names(0, 1)])
         again.close()
         opened(tmp_path).close()  # writes a snapshot of both
     said = run_well(
-        ["serve", "--check", "--port", "0", "--data", str(tmp_path), "--model-memory", "4"]
+        ["serve", "--check", "--port", "0", "--data", str(tmp_path), "--model-memory", "1"]
     ).stdout
     assert "--model-memory" in said
     run_well(["store", "compact", "--data", str(tmp_path)])  # a command has no such limit
@@ -162,7 +164,8 @@ def test_limits_are_options_of_the_command(tmp_path):
 # Readiness
 
 
-def test_readiness_follows_a_disk_that_fills_up_and_recovers(tmp_path):
+def test_readiness_follows_a_disk_that_fills_up_and_recovers(tmp_path, monkeypatch):
+    monkeypatch.setattr(service_module, "PROBE_SECONDS", 0.05)
     with served(tmp_path / "store", most_pages=40) as service:
         service.put("m")
         while service.post("m/feedback", features={"padding" * 60: 1.0}, label="a").status_code == 200:
@@ -171,8 +174,8 @@ def test_readiness_follows_a_disk_that_fills_up_and_recovers(tmp_path):
         assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
         assert "full" in answer.json()["reason"]
         service.models.store._db.execute("PRAGMA max_page_count=100000")  # somebody made room
-        while service.client.get("/readyz").status_code != 200:  # without a feedback that would find it out
-            pass
+        answers = (service.client.get("/readyz").status_code for _ in range(2000))
+        assert 200 in answers  # without a feedback that would find it out
 
 
 def test_a_writer_that_died_is_not_ready_and_takes_no_feedback(tmp_path):
