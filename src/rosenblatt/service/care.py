@@ -34,10 +34,9 @@ def verify(folder: Path) -> tuple[list[str], list[Verdict]]:
         integrity = [row[0] for row in reader.execute("PRAGMA integrity_check").fetchall()]
         reader.close()
         general = [] if integrity == ["ok"] else integrity
-        for path, _, seq in store.newer_snapshots():
-            general.append(
-                f"{path.name} holds feedback up to {seq}, but the journal ends at {store.last_seq}"
-            )
+        lost = [(path.name, seq) for path, _, seq in store.newer_snapshots()]
+        lost += [(file, seq) for _, file, seq in store.lost_rows()]
+        general += [f"snapshot {file} holds feedback up to {seq} that the journal lost" for file, seq in lost]
         general += [
             f"{count:,} {what}: remove them with rosenblatt store compact"
             for what, count in (*store.orphans(), *_mail_orphans(store))
@@ -141,10 +140,9 @@ def repair(folder: Path, name: str) -> Repaired:
     try:
         number, settings = _find(store, folder, name)
         model = Model(number, name, settings_from(settings))
-        for path, owner, seq in store.newer_snapshots():
-            store.last_seq = max(store.last_seq, seq)
+        for owner, file, seq in store.note_lost_rows():
             if owner == number:
-                _enter(store, path, number, seq)
+                _enter(store, store.folder / "snapshots" / file, number, seq)
         entries, remarks = _salvaged(store, model)
         unreadable = tuple(entry.seq for entry in entries if isinstance(entry, Damaged))
         readable = [entry for entry in entries if isinstance(entry, Entry)]
@@ -157,7 +155,7 @@ def repair(folder: Path, name: str) -> Repaired:
 
 
 def _enter(store: Store, path: Path, number: int, seq: int) -> None:
-    """Enter a snapshot that the journal has lost, if it is a good one."""
+    """Enter a snapshot that holds more than the journal as one to begin with."""
     with store.transaction() as db:
         db.execute(
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, 0)",

@@ -113,15 +113,14 @@ class Models:
         """Take models offline whose snapshots hold feedback that the journal has lost."""
         names = {number: name for number, name, _ in self.store.models()}
         for path, number, seq in self.store.newer_snapshots():
-            reason = (
-                f"{path} holds feedback up to {seq}, but the journal ends at {self.store.last_seq}: "
-                "it was damaged and lost what came after"
-            )
             if number not in names:
-                raise StoreBroken(f"{reason}. Restore the folder from a copy, or move that file elsewhere")
+                raise StoreBroken(
+                    f"{path} holds feedback up to {seq}, but the journal ends at {self.store.last_seq} and knows no "
+                    "such model: it was damaged. Restore the folder from a copy, or move that file elsewhere"
+                )
+        for number, file, seq in self.store.note_lost_rows():
+            reason = f"snapshot {file} holds feedback up to {seq}, of which the journal lost a part: it was damaged"
             self.offline[names[number]] = OfflineModel(number, names[number], reason)
-        if self.offline:
-            self.store.last_seq = max(seq for _, _, seq in self.store.newer_snapshots())
 
     def _recover(self, number: int, name: str, settings: bytes) -> None:
         """Rebuild a model from its newest good snapshot and the journal after it; where that fails, it is offline."""

@@ -31,6 +31,7 @@ VERSION = 1
 PARTS = 6  # columns of the journal
 ROWS_AT_ONCE = 128  # in one statement: SQLite's smallest limit is 999 parameters
 CHECKPOINT_PAGES = 4000
+LOST_ROWS = "holds rows that the journal lost"  # in place of a snapshot's digest
 
 _encode = msgspec.json.Encoder().encode
 _features = msgspec.json.Decoder(dict[str, float]).decode
@@ -215,6 +216,7 @@ class Store(Tables):
 
     def reopen(self) -> None:
         """Begin anew after the disk refused something: only what is on disk counts."""
+        self.check_file()
         with self._writing:
             with contextlib.suppress(sqlite3.Error):
                 self._db.close()
@@ -396,6 +398,28 @@ class Store(Tables):
             *(path for path in folder.iterdir() if path.name not in entered and path not in newer),
         ]
 
+    def note_lost_rows(self) -> list[tuple[int, str, int]]:
+        """Return model, file and seq of snapshots that hold rows which the journal has lost.
+
+        They are entered as such, because later feedback makes the journal as long as they are again.
+        """
+        newer = self.newer_snapshots()
+        if newer:
+            self.last_seq = max(self.last_seq, newer[-1][2])
+            with self.transaction() as db:
+                self.mark(db)
+                db.executemany(
+                    "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+                    [(number, seq, path.name, LOST_ROWS, time.time()) for path, number, seq in newer],
+                )
+        return self.lost_rows()
+
+    def lost_rows(self) -> list[tuple[int, str, int]]:
+        """Return model, file and seq of snapshots that were entered as holding rows which the journal has lost."""
+        return self._db.execute(
+            "SELECT model, file, seq FROM snapshots WHERE digest = ? ORDER BY seq", (LOST_ROWS,)
+        ).fetchall()
+
     def newer_snapshots(self) -> list[tuple[Path, int, int]]:
         """Return file, model and seq of snapshots that hold more than the journal has: it lost acknowledged rows."""
         found = []
@@ -422,8 +446,11 @@ def make_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
     return status.st_dev, status.st_ino
 
 
