@@ -154,10 +154,13 @@ class ServedLearner(OnlineLearner):
         if learner.p != 2.0:
             linked = learner.weights(self.hypothesis)[row : row + 1, looked.places]
             return ClassWeights(looked.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
+        W, A, running = learner.W, learner.A, learner.running
+        if many:
+            W, A, running = W[row : row + 1], A[row : row + 1], running[own : own + 1]
         weights = Weights(
-            learner.W[row : row + 1].take(looked.places, axis=1),
-            learner.A[row : row + 1].take(looked.places, axis=1),
-            learner.running[own : own + 1].copy(),
+            W.take(looked.places, axis=1),
+            A.take(looked.places, axis=1),
+            running.copy(),
             learner.totals.item(0)[0],
         )
         return ClassWeights(looked.names, sign, weights)

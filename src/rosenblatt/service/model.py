@@ -103,6 +103,7 @@ class Model:
             hash_bits=settings.hash_bits,
             forget=settings.forget,
         )
+        self._sqnorm = 0.0  # the largest of its weights' squared norms, after the last update
         if settings.classes:
             self.learner.meet([self.label_of(label) for label in settings.classes])
 
@@ -181,7 +182,7 @@ class Model:
 
         The answer depends on the weights alone, so a replay of the journal leaves out the same feedbacks.
         """
-        if not self._largest_sqnorm() <= LARGEST_SQNORM:
+        if not self._sqnorm <= LARGEST_SQNORM:
             raise BadMessage(
                 f"the weights of model {self.name!r} have grown beyond 1e75, so it learns no more: its features "
                 "are too large for its rule; make another model and scale them, or clip them"
@@ -189,7 +190,8 @@ class Model:
 
     def _largest_sqnorm(self) -> float:
         norms = self.learner.learner.running["sqnorm"]
-        return float(norms.item(0) if norms.size == 1 else norms.max())
+        largest: float = norms.item(0) if norms.size == 1 else float(norms.max())
+        return largest
 
     def learn(self, seq: int, x: Named, label: Any, brief: bool = False) -> tuple[Change, LedgerLine | None]:
         """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due.
@@ -212,7 +214,8 @@ class Model:
             if not brief and label in learner.labels:
                 before = learner.weights_for(x, learner.labels.index(label))
         learner.learn_one(x, label)
-        if not isfinite(self._largest_sqnorm()):
+        self._sqnorm = self._largest_sqnorm()
+        if not isfinite(self._sqnorm):
             raise OverflowError("the weights grew beyond what a float can hold")
         counts.seq = seq
         counts.mistakes += not right
@@ -232,7 +235,7 @@ class Model:
                 learner.hypothesis == "averaged",
                 learner.weights_for(x, learner.labels.index(label)),
             )
-            change.label = learner.guess(x)[0]
+            change.label = learner.predict_one(x) if learner.simple else learner.guess(x)[0]
             change.changed = _moved({} if before is None else before.read(averaged), after.read(averaged))
         if right and not moved:
             return change, None
@@ -283,6 +286,7 @@ class Model:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Take over the weights and counts of a file that was made with the same settings."""
         self.learner, self.counts = read_model(path, self.settings)
+        self._sqnorm = self._largest_sqnorm()
 
 
 def _weight(pair: tuple[float, str]) -> float:

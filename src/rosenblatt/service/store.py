@@ -16,6 +16,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ import msgspec
 
 from rosenblatt.service.learner import Named
 from rosenblatt.service.lock import FolderLock
-from rosenblatt.service.messages import LONGEST_NAME, Label, LedgerLine, Name, Number
+from rosenblatt.service.messages import LARGEST, LONGEST_NAME, Label, LedgerLine, Name, Number
 from rosenblatt.service.refusals import BadMessage
 from rosenblatt.service.tables import OWNED, SCHEMA, Tables
 
@@ -38,6 +39,7 @@ _features = msgspec.json.Decoder(dict[str, float]).decode
 _label = msgspec.json.Decoder(str | int).decode
 _checked_features = msgspec.json.Decoder(dict[Name, Number]).decode  # what may be written; more may be read
 _checked_label = msgspec.json.Decoder(Label).decode
+ONLY_FLOATS, ONLY_TEXT = {float}, {str}
 NUL = b"\\u0000"  # as JSON writes it
 
 
@@ -94,16 +96,33 @@ def journal_row(features: Named, label: Any) -> tuple[Content, Named, Any]:
     """
     try:
         content = Content(_encode(label), _encode(features))
-        row = content, _checked_features(content.features), _checked_label(content.label)
+        if not _reads_back_as_it_is(features, label):
+            features, label = _checked_features(content.features), _checked_label(content.label)
     except (msgspec.DecodeError, UnicodeError, OverflowError, RecursionError, TypeError) as error:
         raise BadMessage(_reason(features, label, error)) from None
-    if NUL in content.label or NUL in content.features:
+    if NUL in content.features or NUL in content.label:
         for text in (label, *features):
             if isinstance(text, str) and "\0" in text:
                 raise BadMessage(
                     f"{text[:80]!r} contains NUL (U+0000), which no label or name may: remove it"
                 )
-    return row
+    return content, features, label
+
+
+def _reads_back_as_it_is(features: Named, label: Any) -> bool:
+    """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
+    values = features.values()
+    return (
+        type(label) is str
+        and 0 < len(label) <= LONGEST_NAME
+        and set(map(type, values)) == ONLY_FLOATS
+        and set(map(type, features)) == ONLY_TEXT
+        and isfinite(sum(values))
+        and max(values) <= LARGEST
+        and min(values) >= -LARGEST
+        and len(max(features, key=len)) <= LONGEST_NAME
+        and "" not in features
+    )
 
 
 def _reason(features: Named, label: Any, error: Exception) -> str:
