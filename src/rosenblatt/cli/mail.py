@@ -171,15 +171,17 @@ def _model(folder: Path) -> "tuple[Model, _Known]":
     from rosenblatt.service.model import Model
     from rosenblatt.service.snapshots import restore
     from rosenblatt.service.store import Store
+    from rosenblatt.service.tables import settings_from
 
     if not (folder / "journal.sqlite3").is_file():
         refuse(f"{folder}: there is no store; make one with rosenblatt mail import, or name it with --data")
     store = Store(folder, reading=True)
     try:
-        found = {name: Model(number, name, settings) for number, name, settings in store.models()}
-        if MODEL not in found:
+        stored = {name: (number, settings) for number, name, settings in store.models()}
+        if MODEL not in stored:
             refuse(f"{folder}: nothing was learned about mail yet; begin with rosenblatt mail import")
-        model = found[MODEL]
+        number, settings = stored[MODEL]
+        model = Model(number, MODEL, settings_from(settings))
         restore(store, model)
         for entry in store.entries(model.number, model.counts.seq):
             model.replay(*entry)

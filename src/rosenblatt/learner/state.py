@@ -148,11 +148,11 @@ class LearnerState:
             self.ledger.start = self.W.copy()
 
     def _negate(self) -> None:
-        self.W, self.A = -self.W, -self.A
+        self.W, self.A = 0.0 - self.W, 0.0 - self.A  # never −0.0: columns not used yet stay as new ones are
         if self.p != 2.0:
             self._take_powers()
         if self.ledger is not None:
-            self.ledger.start = -self.ledger.start
+            self.ledger.start = 0.0 - self.ledger.start
             self.ledger.entries["tau"] *= -1.0
 
     def _spread(self, place: NDArray[np.int64]) -> None:
@@ -165,7 +165,7 @@ class LearnerState:
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
             new = np.zeros((rows, old.shape[1]), old.dtype)
-            new[place] = np.concatenate([-old, old]) / (half if joint else 1) if two else old
+            new[place] = np.concatenate([0.0 - old, old]) / (half if joint else 1) if two else old
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W

@@ -21,6 +21,7 @@ from rosenblatt.service.messages import (
     Ledger,
     ModelInfo,
     ModelList,
+    ModelOffline,
     ModelSettings,
     Portraits,
     Predict,
@@ -66,7 +67,8 @@ async def _body(request: Request) -> bytes:
 async def list_models(request: Request) -> Response:
     """Every model and how it stands."""
     models = _service(request).models
-    return _told(ModelList([models.info(name) for name in models.names]))
+    offline = [ModelOffline(each.name, each.reason) for each in models.offline.values()]
+    return _told(ModelList([models.info(name) for name in models.names], offline))
 
 
 @router.put(
@@ -226,12 +228,13 @@ async def healthz() -> Response:
     "/readyz", **described("Is it ready?", dict[str, str], also={503: dict[str, str]}, needs="anybody")
 )
 async def readyz(request: Request) -> Response:
-    """Answers 200 while feedback can be made durable, 503 while it cannot."""
+    """Answers 200 while feedback can be made durable, 503 while it cannot; ``offline`` counts models not served."""
     service = _service(request)
-    if service.closing or service.failing is not None:
-        reason = "closing" if service.closing else str(service.failing)
-        return _told({"status": "not ready", "reason": reason}, 503)
-    return _told({"status": "ready"})
+    problem = service.problem()
+    state = {"status": "ready"} if problem is None else {"status": "not ready", "reason": problem}
+    if service.models.offline:
+        state["offline"] = f"{len(service.models.offline)} of the models: see GET /v1/models"
+    return _told(state, 200 if problem is None else 503)
 
 
 @router.get("/openapi.json", include_in_schema=False, **described("This document", dict, needs="read"))

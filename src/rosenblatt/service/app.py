@@ -19,7 +19,7 @@ from rosenblatt.service.front import Front
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Problem
 from rosenblatt.service.metrics import Metrics
-from rosenblatt.service.models import Models
+from rosenblatt.service.models import Models, open_models
 from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.service import Service
@@ -49,12 +49,12 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         check_scopes(app)
-        opened = models or Models(
-            settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages
-        )
+        opened = models or open_models(settings)
         service = Service(opened, snapshot_every=settings.snapshot_every, most_waiting=settings.most_waiting)
         for file, reason in opened.passed_over:
             log.error("a snapshot was passed over", extra={"file": file, "reason": reason})
+        for offline in opened.offline.values():
+            log.error("a model is offline", extra={"model": offline.name, "reason": offline.reason})
         await asyncio.to_thread(rehearse, [model.settings for model in opened])
         log.info("the store is open", extra={"models": opened.names, "replayed": opened.replayed})
         service.start()

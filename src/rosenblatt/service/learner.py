@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.named import hashed
+from rosenblatt.passes.records import RUNNING
 from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
 Matrix = list[list[float]] | NDArray[Any]
 BIAS = "(bias)"
 SMALL = 4096  # products that are made one by one sooner than an array is
+NAME_BYTES = 200  # about what a name of a feature takes beside its weights
+OWN_BYTES = 64 << 10  # about what a model takes that has learned nothing
 
 
 class Scored(NamedTuple):
@@ -50,14 +53,6 @@ def row_of(weights: Matrix, row: int) -> list[float]:
     return found if isinstance(found, list) else found.tolist()
 
 
-def speaking_for(names: tuple[str, ...], weights: Matrix, code: int) -> dict[str, float]:
-    """Return the weight of each name for a class, against the other where there are two."""
-    if len(weights) == 1:
-        sign = 1.0 if code == 1 else -1.0
-        return {name: sign * w for name, w in zip(names, row_of(weights, 0), strict=True)}
-    return dict(zip(names, row_of(weights, code), strict=True))
-
-
 class Looked(NamedTuple):
     """What was found when some names were looked up: mostly they come again before anything is learned."""
 
@@ -69,24 +64,49 @@ class Looked(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The weights of some names at some time, as a learner keeps them."""
+    """The weights of some names at some time, as a learner stores them."""
 
-    names: tuple[str, ...]
-    W: NDArray[Any]
+    W: NDArray[Any]  # (rows, names)
     A: NDArray[Any]
     running: NDArray[Any]
     clock: float
 
-    def read(self, averaged: bool) -> Matrix:
-        """Return the weights of a hypothesis: as lists where they are few, which is quicker then."""
-        found: NDArray[np.float64]
+    def read(self, averaged: bool) -> NDArray[np.float64]:
+        """Return the weights of a hypothesis."""
+        weights: NDArray[np.float64]
         if averaged and self.clock:
-            found = self.running["shadow"][:, None] * self.W
-            found -= self.A
-            found /= self.clock
+            weights = self.running["shadow"][:, None] * self.W
+            weights -= self.A
+            weights /= self.clock
         else:
-            found = self.running["scale"][:, None] * self.W
-        return found if found.size > SMALL else found.tolist()
+            weights = self.running["scale"][:, None] * self.W
+        return weights
+
+
+class ClassWeights(NamedTuple):
+    """The weights of some names for one class, against the other where there are two."""
+
+    names: tuple[str, ...]
+    sign: float
+    weights: Weights  # one row
+
+    def read(self, averaged: bool) -> dict[str, float]:
+        """Return the weight of each name."""
+        row = self.weights.read(averaged)[0] * self.sign
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+
+def room_for(n_features: int) -> int:
+    """Return for how many features room is made where so many are needed."""
+    return n_features + n_features // 8 + 64
+
+
+def _digestible(array: NDArray[Any], width: int, beyond: float) -> bytes:
+    """Return the bytes of the first columns, zeros without a sign; columns that do not exist yet hold ``beyond``."""
+    columns = np.full((array.shape[0], width), beyond)
+    exists = min(width, array.shape[1])
+    np.add(array[:, :exists], 0.0, out=columns[:, :exists])  # −0.0 + 0.0 is 0.0
+    return columns.tobytes()
 
 
 class ServedLearner(OnlineLearner):
@@ -132,12 +152,26 @@ class ServedLearner(OnlineLearner):
         clock = self.learner.totals.item(0)[0]
         return label, score / clock if self.hypothesis == "averaged" and clock else score, ahead
 
-    def weights_before(self, x: Named) -> "Weights":
-        """Return the weights of an example's names as they are now, to be read later if at all."""
+    def weights_for(self, x: Named, code: int) -> "ClassWeights":
+        """Return the weights of an example's known names for a class as they are now, to be read later if at all."""
         looked = self._look(tuple(x), read=False)
         learner = self.learner
-        W, A = columns_of(learner.W, looked.places), columns_of(learner.A, looked.places)
-        return Weights(looked.names, W, A, learner.running.copy(), learner.totals.item(0)[0])
+        many = learner.W.shape[0] > 1
+        row, own = (code, min(code, learner.running.size - 1)) if many else (0, 0)
+        sign = 1.0 if many or code == 1 else -1.0
+        if learner.p != 2.0:
+            linked = learner.weights(self.hypothesis)[row : row + 1, looked.places]
+            return ClassWeights(looked.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
+        W, A, running = learner.W, learner.A, learner.running
+        if many:
+            W, A, running = W[row : row + 1], A[row : row + 1], running[own : own + 1]
+        weights = Weights(
+            columns_of(W, looked.places),
+            columns_of(A, looked.places),
+            running.copy(),
+            learner.totals.item(0)[0],
+        )
+        return ClassWeights(looked.names, sign, weights)
 
     def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
         """Return the weights of names, those that are known; only where they are unless they are to be read."""
@@ -165,14 +199,34 @@ class ServedLearner(OnlineLearner):
         return Looked(asked, (BIAS, *names), places, -1, [])
 
     def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
-        """Return the weights in some columns, of the hypothesis that predicts."""
+        """Return the weights in some columns, of the hypothesis that predicts: lists where small, else an array."""
         learner = self.learner
         if learner.p != 2.0:
-            linked = learner.weights(self.hypothesis)[:, places]
-            return linked if linked.size > SMALL else linked.tolist()
-        W, A = columns_of(learner.W, places), columns_of(learner.A, places)
-        now = Weights((), W, A, learner.running, learner.totals.item(0)[0])
-        return now.read(self.hypothesis == "averaged")
+            weights = learner.weights(self.hypothesis)[:, places]
+        else:
+            W, A = columns_of(learner.W, places), columns_of(learner.A, places)
+            now = Weights(W, A, learner.running, learner.totals.item(0)[0])
+            weights = now.read(self.hypothesis == "averaged")
+        return weights.tolist() if weights.size <= SMALL else np.ascontiguousarray(weights)
+
+    # Memory
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many features and an eighth more, so that growing stays cheap and memory near the need."""
+        if n_features > self.learner.n_features:
+            self.learner.widen(room_for(n_features) if self.simple and not self.hash_bits else n_features)
+            self._clear()
+
+    def memory(self, new_names: int = 0, new_classes: int = 0) -> int:
+        """Return about how many bytes it takes once it has met so many more names and classes."""
+        classes = len(self.labels) + new_classes
+        if self.hash_bits:
+            columns, names = 1 + (1 << self.hash_bits), 0
+        else:
+            names = len(self._vocabulary) + new_names
+            columns = 1 + (room_for(names) if self.simple else names)
+        arrays = 2 if self.learner.S is None else 3
+        return (1 if classes <= 2 else classes) * columns * 8 * arrays + names * NAME_BYTES + OWN_BYTES
 
     def frozen(self) -> "ServedLearner":
         """Return a twin that stays as this one is now, to be written to a file by another thread."""
@@ -192,12 +246,18 @@ class ServedLearner(OnlineLearner):
         return twin
 
     def fingerprint(self) -> str:
-        """Return a digest of every bit that later predictions and updates depend on."""
-        twin = self.frozen()
-        own: Any = twin.learner
-        told = hashlib.blake2b(digest_size=16)
-        told.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
-        told.update("\0".join(twin.names).encode("utf-8", "surrogatepass"))
-        for array in (own.W, own.A, own.running, own.totals, *([] if own.S is None else [own.S])):
-            told.update(np.ascontiguousarray(array).tobytes())
-        return told.hexdigest()
+        """Return a digest of every bit that later predictions and updates depend on.
+
+        Columns that no name uses yet do not count, and −0.0 counts as 0.0: no score or update can tell them apart.
+        """
+        own: Any = self.learner
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
+        digest.update("\0".join(self.names).encode("utf-8", "surrogatepass"))
+        for weights in (own.W, own.A):
+            digest.update(_digestible(weights, 1 + len(self._vocabulary), 0.0))
+        for record in (own.running, own.totals):
+            digest.update(record.tobytes())
+        if own.S is not None:
+            digest.update(_digestible(own.S, 1 + len(self._vocabulary), own.beside))
+        return digest.hexdigest()

@@ -59,6 +59,14 @@ class Recent:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, START + self._room)  # a full disk is met here, not later
 
+    def clear(self) -> None:
+        """Forget every request, in the file too."""
+        self._ring[:] = bytes(self._room)
+        self._file.truncate(0)
+        self._head = self._salt = 0
+        self._read()
+        self._flushed = self._head
+
     @property
     def dirty(self) -> bool:
         """Whether something is remembered that the file does not have."""

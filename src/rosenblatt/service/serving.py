@@ -139,11 +139,11 @@ def server(settings: Settings, models: Any = None) -> Any:
 
 def serve(settings: Settings) -> None:
     """Serve until told to stop; then answer what was asked, write snapshots, and return."""
-    from rosenblatt.service.models import Models
+    from rosenblatt.service.models import open_models
     from rosenblatt.service.rehearsal import rehearse
 
     remarks = check(settings)
-    models = Models(settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
+    models = open_models(settings)
     try:
         rehearse(model.settings for model in models)
         settings, told = within_file_limit(settings)

@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+MODEL_BYTES = 256 << 20  # of memory that the weights and names of one model may take
+MEMORY_BYTES = 1024 << 20  # of all models together
+
 
 def usual_folder() -> Path:
     """Return where a user's data are kept, unless told otherwise."""
@@ -38,6 +41,8 @@ class Settings:
     most_connections: int = 1000
     most_connections_per_address: int = 512
     most_waiting: int = 2048
+    model_bytes: int = MODEL_BYTES
+    memory_bytes: int = MEMORY_BYTES
     snapshot_every: int = 20_000
     recent_bytes: int = 16 << 20
     log_requests: bool = False
