@@ -116,7 +116,7 @@ def test_commands_beside_a_running_server(taught, tmp_path):
 
 
 def test_a_broken_box_is_said_and_the_api_goes_on(serve, visit, tmp_path):
-    (tmp_path / "store").mkdir()
+    (tmp_path / "store").mkdir(mode=0o700)
     (tmp_path / "store" / "mail.sqlite3").write_bytes(
         b"this is no database, and longer than a header of one is"
     )
