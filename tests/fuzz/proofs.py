@@ -1,0 +1,916 @@
+"""Proofs with anything in them changed, on claims that may be others: nothing false is accepted, nothing true refused.
+
+Every number is one trial: a problem, a proof of it as JSON text, and changes to the proof, to the claim of the caller,
+or to neither. The verdict of the fast verifier and of the standalone checker must be that of ``proof_oracle``: the proof
+holds, it does not, or it is malformed (a ValueError, and no other exception).
+"""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+from tests.fuzz import proof_oracle as oracle
+from tests.fuzz.proof_oracle import Claim
+
+FULL = 150_000
+
+
+class Problem(NamedTuple):
+    """Data as a caller has them."""
+
+    name: str
+    rows: list[list[Any]]  # int, float or Fraction
+    labels: list[Any] | None  # None: constraints
+    intercept: bool = True
+    form: str = "list"  # how the rows are passed, of FORMS
+    width: int = 2
+
+    def claim(self) -> Claim:
+        rows = [[Fraction(value) for value in row] for row in self.rows]
+        return Claim(rows, self.labels, self.intercept, self.width)
+
+
+def problem(
+    name: str, rows: list[list[Any]], labels: Any, intercept: bool = True, form: str = "list"
+) -> Problem:
+    return Problem(name, rows, None if labels is None else list(labels), intercept, form, len(rows[0]))
+
+
+XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]
+CORNERS = [[0, 0], [4, 0], [0, 4], [0.5, 0.25], [4, 1], [1, 5]]
+BIG = 2**53
+
+
+def problems() -> Iterator[Problem]:
+    """Yield small problems of every kind of data, labels and answer."""
+    yield problem("xor", XOR, [0, 1, 1, 0])
+    yield problem("xor of words", XOR, ["no", "yes", "yes", "no"], form="float64")
+    yield problem("xor, sparse", XOR, [-1, 1, 1, -1], form="csr")
+    yield problem("xor through the origin", [[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0], False)
+    yield problem("and", XOR, [0, 0, 0, 1], form="int64")
+    yield problem("and of truth values", XOR, [False, False, False, True])
+    yield problem("or, sparse", XOR, ["a", "b", "b", "b"], form="csr float32")
+    yield problem("through the origin", [[1, 2], [2, 1], [-1, -3], [-3, 0.5]], [1.5, 1.5, -0.5, -0.5], False)
+    yield problem("a row of zeros through the origin", [[1, 2], [0, 0], [-1, -3]], [1, 1, 0], False)
+    yield problem("decimals", [[0.1, 0.7], [0.3, 0.2], [0.9, 0.4], [0.6, 0.6]], ["x", "x", "y", "y"])
+    yield problem("float32", [[0.5, 1.25], [3, 0.125], [7, 8.5]], [0, 1, 1], form="float32")
+    yield problem("three classes", CORNERS, [0, 1, 2, 0, 1, 2], form="float64")
+    yield problem("three classes of words", CORNERS, ["a", "b", "c", "a", "b", "c"], False, "csr")
+    yield problem("three classes that contradict", [*CORNERS, CORNERS[1]], [0, 1, 2, 0, 1, 2, 2])
+    yield problem("three classes that touch", [[0], [1], [1], [2], [3]], ["a", "a", "b", "b", "c"])
+    yield problem("four classes", [[1, 0], [0, 1], [-1, 0], [0, -1]], [3, 1, 2, 0], False)
+    yield problem("touching", [[0], [1], [1], [2]], [0, 0, 1, 1])
+    yield problem(
+        "touching in the plane", [[0, 0], [1, 0], [2, 0], [0, 1], [3, -1]], [0, 1, 0, 1, 0], form="csr"
+    )
+    yield problem("one row", [[3, -2]], ["only"])
+    yield problem("one row of zeros through the origin", [[0, 0]], [7], False)
+    yield problem("one class", [[1, 2], [3, 4], [5, 6]], [1, 1, 1])
+    yield problem("one class through the origin", [[1, 2], [3, 4], [-1, -2]], ["a", "a", "a"], False)
+    yield problem("the same rows again", [[1, 1], [1, 1], [0, 0], [0, 0]], [1, 1, 0, 0])
+    yield problem("the same row in two classes", [[1, 1], [1, 1], [0, 0]], ["s", "t", "s"])
+    yield problem(
+        "subnormal", [[5e-324, 0.0], [1e-320, 5e-324], [-5e-324, 1e-320]], [1, 1, 0], False, "float64"
+    )
+    yield problem("subnormal that contradicts", [[5e-324], [1e-320], [0.0]], [1, 0, 0], form="float64")
+    yield problem("huge", [[1e308, -1e308], [-1e308, 1.7e308], [1.2e308, 0.0]], [1, 0, 1], form="float64")
+    yield problem("huge that contradicts", [[1e308], [-1e308], [5e307]], [1, 1, 0], form="csr")
+    yield problem(
+        "huge and tiny", [[1e300, 1e-300], [-1e300, 1e-300], [1e-300, 1.0]], [1, 1, 0], form="float64"
+    )
+    yield problem("one ulp apart", [[1.0, 1.0], [1.0, math.nextafter(1.0, 2.0)]], [0, 1], form="float64")
+    yield problem("labels past 2**53", XOR, [BIG, BIG + 1, BIG + 1, BIG + 1])
+    yield problem("labels that differ in digits", XOR, ["1", "01", "01", "01"])
+    yield problem("labels with accents", XOR, ["e\u0301", "\u00e9", "\u00e9", "e\u0301"])
+    yield problem("integers past 2**53", [[BIG + 1, 1], [BIG, 1], [BIG + 3, 2]], [1, 0, 1], form="int64")
+    yield problem(
+        "fractions", [[Fraction(1, 3), 1], [Fraction(2, 3), 1], [Fraction(1, 7), 2]], [0, 1, 0], form="object"
+    )
+    yield problem("integers as objects", [[10**20, 1], [10**20 + 1, 1], [3, 2]], [0, 1, 0], form="object")
+    yield problem(
+        "many on the margin", [[i % 2] for i in range(30)], [i % 2 for i in range(30)], form="float64"
+    )
+    yield problem("feasible", [[1, 0], [1, 1], [0.5, -0.25]], None, False)
+    yield problem("feasible, sparse", [[1, 0, 0], [0, 2, 0], [1, 1, -1]], None, False, "csr")
+    yield problem("infeasible", [[1, 0], [-1, 1], [0, -2]], None, False, "float64")
+    yield problem("infeasible, one column", [[1], [-2]], None, False)
+    rng = random.Random(17)
+    for n in range(12):
+        rows = [[rng.randint(-2, 2) for _ in range(1 + n % 3)] for _ in range(rng.randint(2, 7))]
+        labels: list[Any] | None = [rng.randint(0, 1 + n % 2) for _ in rows]
+        form = rng.choice(["list", "float64", "float32", "int64", "csr", "object"])
+        yield problem(f"lattice {n}", rows, labels if n % 4 else None, bool(n % 4 and n % 5), form)
+
+
+# Evidence, from the oracle alone
+
+
+def root_down(value: Fraction) -> float:
+    """Return a float whose square is at most ``value``, and nearly as large."""
+    shift = max(0, value.denominator.bit_length() - value.numerator.bit_length()) // 2 + 64
+    scaled = Fraction(math.isqrt(int(value * 4**shift)), 2**shift)
+    return down(scaled)
+
+
+def down(value: Fraction) -> float:
+    """Return the largest float not above ``value``."""
+    try:
+        guess = float(value)
+    except OverflowError:
+        return math.nextafter(math.inf, 0) if value > 0 else -math.inf
+    return guess if Fraction(guess) <= value else math.nextafter(guess, -math.inf)
+
+
+def up(value: Fraction) -> float:
+    return -down(-value)
+
+
+def root_up(value: Fraction) -> float:
+    guess = root_down(value)
+    return guess if guess == math.inf or Fraction(guess) ** 2 == value else math.nextafter(guess, math.inf)
+
+
+def classes_of(claim: Claim) -> list[Any]:
+    classes = oracle.classes_of(claim)
+    assert classes is not None
+    return classes
+
+
+def about(claim: Claim, answer: str) -> dict[str, Any]:
+    return {
+        "answer": answer,
+        "classes": classes_of(claim),
+        "fit_intercept": claim.intercept,
+        "n_rows": len(claim.rows),
+        "n_features": claim.width,
+    }
+
+
+def demands_of(claim: Claim) -> oracle.Demands:
+    return oracle.demands_of(claim, classes_of(claim))
+
+
+def planes(claim: Claim, w: list[Fraction]) -> list[list[Fraction]]:
+    width = claim.width + claim.intercept
+    return [w[at : at + width] for at in range(0, len(w), width)] or [[]]
+
+
+def separable(claim: Claim, w: list[Fraction]) -> dict[str, Any]:
+    """State that ``w`` separates, which must be so."""
+    scores = {name: oracle.dot(vector, w) for name, vector in demands_of(claim).items()}
+    least = min(scores.values())
+    assert least > 0
+    largest = max(oracle.dot(x, x) for x in (oracle.extended(claim, i) for i in range(len(claim.rows))))
+    margin = root_down(least**2 / oracle.dot(w, w))
+    radius = root_up(largest * (2 if len(classes_of(claim)) > 2 else 1))
+    bound = math.inf
+    if margin > 0 and radius < math.inf:
+        bound = up((Fraction(radius) / Fraction(margin)) ** 2)
+    near = sorted({row for (row, _), score in scores.items() if score <= least * oracle.ON_MARGIN})
+    return about(claim, "Separable") | {
+        "hyperplanes": planes(claim, w),
+        "margin": margin,
+        "radius": radius,
+        "bound": bound,
+        "rows": near[: oracle.MOST_ROWS],
+        "least": least,
+    }
+
+
+def named(names: list[oracle.Demand]) -> tuple[list[int], list[int]]:
+    return [row for row, _ in names], [rival for _, rival in names if rival is not None]
+
+
+def combination(claim: Claim, touched: list[oracle.Demand]) -> dict[oracle.Demand, Fraction]:
+    """Return positive weights that sum to one over a contradiction whose support holds the demands named."""
+    demands = demands_of(claim)
+    names = list(demands)
+    total: dict[oracle.Demand, Fraction] = {}
+    for name in touched:
+        weights = oracle.contradiction([demands[each] for each in names], names.index(name))
+        assert weights is not None
+        for at, weight in weights.items():
+            total[names[at]] = total.get(names[at], Fraction(0)) + weight
+    return {name: weight / sum(total.values()) for name, weight in sorted(total.items(), key=str)}
+
+
+def inseparable(claim: Claim, start: oracle.Demand, core: list[oracle.Demand] | None) -> dict[str, Any]:
+    """State a contradiction through one demand, and where a core is named, that all demands overlap."""
+    culprits = combination(claim, [start])
+    rows, rivals = named(list(culprits))
+    span = combination(claim, core) if core is not None else {}
+    core_rows, core_rivals = named(list(span))
+    return about(claim, "Inseparable") | {
+        "culprits": rows,
+        "rivals": rivals,
+        "weights": list(culprits.values()),
+        "overlap": None if core is None else True,
+        "core_rows": core_rows,
+        "core_rivals": core_rivals,
+        "core_weights": list(span.values()),
+    }
+
+
+def quasi_separable(claim: Claim, touched: list[oracle.Demand], w: list[Fraction]) -> dict[str, Any]:
+    rows, rivals = named(touched)
+    return inseparable(claim, touched[0], touched) | {
+        "answer": "QuasiSeparable",
+        "overlap": False,
+        "hyperplanes": planes(claim, w),
+        "touched": rows,
+        "touched_rivals": rivals,
+    }
+
+
+def undecided(
+    claim: Claim, w: list[Fraction], weights: dict[oracle.Demand, Fraction], slack: Fraction
+) -> dict[str, Any]:
+    """State bounds on the largest margin that any ``w ≠ 0`` and any ``λ ≥ 0`` prove."""
+    demands = demands_of(claim)
+    least = min(oracle.dot(vector, w) for vector in demands.values()) - slack
+    reach = oracle.signed_square(least) / oracle.dot(w, w)
+    point = oracle.combined([demands[name] for name in weights], list(weights.values()))
+    rows, rivals = named(list(weights))
+    return about(claim, "Undecided") | {
+        "hyperplanes": planes(claim, w),
+        "lower": root_down(reach) if reach >= 0 else -root_up(-reach),
+        "upper": root_up(oracle.dot(point, point) / sum(weights.values()) ** 2),
+        "least": least,
+        "rows": rows,
+        "rivals": rivals,
+        "weights": list(weights.values()),
+    }
+
+
+def hard_margin(
+    claim: Claim, w: list[Fraction], weights: dict[oracle.Demand, Fraction], slack: Fraction, penalised: bool
+) -> dict[str, Any]:
+    """State that ``w`` separates by a margin, and what no margin exceeds."""
+    demands, width = demands_of(claim), claim.width + claim.intercept
+    least = min(oracle.dot(vector, w) for vector in demands.values()) / (1 + slack)
+    counted = [
+        value for at, value in enumerate(w) if penalised or not claim.intercept or at % width < width - 1
+    ]
+    point = oracle.combined([demands[name] for name in weights], list(weights.values()))
+    rows, rivals = named(list(weights))
+    norm = oracle.dot(counted, counted)
+    return about(claim, "HardMargin") | {
+        "hyperplanes": planes(claim, w),
+        "penalise_intercept": penalised,
+        "least": least,
+        "margin": root_down(least**2 / norm) if norm else 1e300,
+        "upper": root_up(oracle.dot(point, point) / sum(weights.values()) ** 2),
+        "dual_rows": rows,
+        "dual_rivals": rivals,
+        "dual_weights": list(weights.values()),
+    }
+
+
+def soft_margin(
+    claim: Claim, w: list[Fraction], C: float, alphas: dict[oracle.Demand, Fraction]
+) -> dict[str, Any]:
+    """State bounds on the soft-margin objective that any ``w`` and any ``0 ≤ α ≤ C`` prove."""
+    demands = demands_of(claim)
+    hinge = Fraction(0)
+    for i in range(len(claim.rows)):
+        scores = [oracle.dot(vector, w) for (row, _), vector in demands.items() if row == i]
+        hinge += max(Fraction(0), 1 - min(scores))
+    point = oracle.combined([demands[name] for name in alphas], list(alphas.values())) if alphas else []
+    rows, rivals = named(list(alphas))
+    return about(claim, "SoftMargin") | {
+        "hyperplanes": planes(claim, w),
+        "C": C,
+        "objective": up(oracle.dot(w, w) / 2 + Fraction(C) * hinge),
+        "lower": down(sum(alphas.values()) - oracle.dot(point, point) / 2),
+        "n_iter": 3,
+        "dual_rows": rows,
+        "dual_rivals": rivals,
+        "dual_weights": list(alphas.values()),
+    }
+
+
+def feasible(claim: Claim, w: list[Fraction]) -> dict[str, Any]:
+    least = min(oracle.dot(vector, w) for vector in demands_of(claim).values())
+    return about(claim, "Feasible") | {"hyperplanes": [[value / min(least, 1) for value in w]]}
+
+
+def infeasible(claim: Claim, start: oracle.Demand) -> dict[str, Any]:
+    weights = combination(claim, [start])
+    return about(claim, "Infeasible") | {
+        "rows": [row for row, _ in weights],
+        "weights": list(weights.values()),
+    }
+
+
+class Case(NamedTuple):
+    """A problem with what is true of it."""
+
+    problem: Problem
+    claim: Claim
+    demands: oracle.Demands
+    truth: oracle.Truth
+    w: (
+        list[Fraction] | None
+    )  # zero on the touched demands, positive on all others; None where all are touched
+    kernel: tuple[int, int] | None = None  # degree and coef0, where the claim is about the Gram matrix
+
+
+def case_of(problem: Problem, claim: Claim, kernel: tuple[int, int] | None = None) -> Case:
+    demands = demands_of(claim)
+    truth = oracle.truth_of(demands)
+    w = None if truth.overlap else oracle.weak_separator(demands, truth.touched)
+    assert w is not None or truth.overlap  # Tucker's theorem
+    return Case(problem, claim, demands, truth, w, kernel)
+
+
+@cache
+def cases() -> list[Case]:
+    out = [case_of(each, each.claim()) for each in problems()]
+    for case in out[::3]:
+        whole = all(value.denominator == 1 and abs(value) < 100 for row in case.claim.rows for value in row)
+        if whole and case.claim.labels is not None and len(case.claim.rows) < 6:
+            for degree, coef0 in ((1, 0), (2, 1)):
+                claim = oracle.gram_claim({"degree": degree, "coef0": coef0}, case.claim)
+                out.append(case_of(case.problem._replace(intercept=False), claim, (degree, coef0)))
+    return out
+
+
+def evidence(case: Case, rng: random.Random) -> dict[str, Any]:
+    """Return a true statement with its evidence; another one for another ``rng``."""
+    statement = _evidence(case, rng)
+    if case.kernel is None:
+        return statement
+    return {"answer": "KernelProof", "degree": case.kernel[0], "coef0": case.kernel[1], "proof": statement}
+
+
+def _evidence(case: Case, rng: random.Random) -> dict[str, Any]:
+    claim, truth = case.claim, case.truth
+    kinds = ["Undecided"]
+    if claim.labels is None:
+        kinds += ["Feasible" if truth.separable else "Infeasible"] * 3
+    else:
+        kinds += ["Separable" if truth.separable else "Inseparable"] * 3
+        kinds += ["QuasiSeparable"] * 4 * bool(truth.touched and not truth.overlap)
+        if case.kernel is None:
+            kinds += ["SoftMargin"] + ["HardMargin"] * 2 * truth.separable
+    kind = rng.choice(kinds)
+    touched = sorted(truth.touched, key=str)
+    if kind == "Infeasible":
+        return infeasible(claim, rng.choice(touched))
+    if kind == "Inseparable":
+        core = touched if truth.overlap and rng.random() < 0.7 else None
+        return inseparable(claim, rng.choice(touched), core)
+    w = another(case, rng)
+    if kind == "QuasiSeparable":
+        return quasi_separable(claim, touched, w)
+    if kind == "Separable":
+        return separable(claim, w)
+    if kind == "Feasible":
+        return feasible(claim, w)
+    names = sorted(case.demands, key=str)
+    names = rng.sample(names, rng.randint(1, min(len(names), 5)))
+    weights = {name: Fraction(rng.randint(0, 9), rng.randint(1, 9)) for name in names}
+    if kind == "SoftMargin":
+        C = rng.choice([1.0, 0.5, 10.0, 0.1])
+        share = Fraction(C) / (9 * len(weights))
+        return soft_margin(claim, w, C, {name: weight * share for name, weight in weights.items()})
+    weights[names[0]] += 1
+    slack = Fraction(rng.choice([0, 0, 1, Fraction(1, 7)]))
+    if kind == "HardMargin":
+        penalised = rng.random() < 0.6 or len(classes_of(claim)) != 2 or not claim.intercept
+        return hard_margin(claim, w, weights if penalised else _balanced(case, weights), slack, penalised)
+    if not any(w):
+        w = [*(Fraction(rng.randint(-3, 3)) for _ in w[1:]), Fraction(1)]
+    return undecided(claim, w, weights, slack)
+
+
+def forged(case: Case, rng: random.Random) -> dict[str, Any]:
+    """Return a well-formed statement of any kind with evidence that is nearly right, and mostly is not."""
+    claim = case.claim
+    k, width = len(classes_of(claim)), claim.width + claim.intercept
+    true = _evidence(case, rng)
+    if case.kernel is None and rng.random() < 0.5:
+        true = _evidence(rng.choice(cases()), rng) | about(claim, true["answer"])
+    names = sorted(case.demands, key=str)
+    chosen = rng.sample(names, rng.randint(1, min(len(names), width * max(k - 1, 1) + 1)))
+    shares = [Fraction(rng.randint(1, 4)) for _ in chosen]
+    shares = [share / sum(shares) for share in shares]
+    w = [Fraction(rng.randint(-2, 2)) for _ in range(width * (k if k > 2 else 1))]
+    if any(w) and rng.random() < 0.3:
+        w = [a + b for a, b in zip(w, another(case, rng), strict=True)]
+    scores = {name: oracle.dot(vector, w) for name, vector in case.demands.items()}
+    least = min(scores.values())
+    zero = [name for name in names if not scores[name]]
+    kind = rng.choice(list(oracle.INNER if case.kernel else oracle.KINDS)[: None if case.kernel else -1])
+    statement = about(claim, kind)
+    rows, rivals = named(chosen)
+    if kind in ("Inseparable", "QuasiSeparable"):
+        overlap = rng.choice([None, True, False])
+        statement |= {"culprits": rows, "rivals": rivals, "weights": shares, "overlap": overlap}
+        statement |= {"core_rows": rows, "core_rivals": rivals, "core_weights": shares}
+        touched, touched_rivals = named(zero)
+        if kind == "QuasiSeparable":
+            statement |= {
+                "hyperplanes": planes(claim, w),
+                "touched": touched,
+                "touched_rivals": touched_rivals,
+            }
+        if case.truth.touched and rng.random() < 0.7:
+            right = quasi_separable(claim, sorted(case.truth.touched, key=str), w)
+            keys = rng.sample([key for key in right if key in statement and key != "answer"], 4)
+            statement |= {key: right[key] for key in keys}
+    elif kind == "Infeasible":
+        statement |= {"rows": rows, "weights": shares}
+    else:
+        statement["hyperplanes"] = planes(claim, w)
+        norm = max(oracle.dot(w, w), Fraction(1))
+        point = oracle.combined([case.demands[name] for name in chosen], shares)
+        size = root_down(least**2 / norm)
+        bounds = {"lower": size if least > 0 else -size, "upper": root_up(oracle.dot(point, point))}
+        if kind == "Separable":
+            near = sorted({row for (row, _), score in scores.items() if score <= least * oracle.ON_MARGIN})
+            stated = {"margin": size, "radius": 1e300, "bound": math.inf, "rows": near, "least": abs(least)}
+            statement |= stated
+        elif kind == "Undecided":
+            statement |= bounds | {"least": least, "rows": rows, "rivals": rivals, "weights": shares}
+        elif kind in ("HardMargin", "SoftMargin"):
+            statement |= {"dual_rows": rows, "dual_rivals": rivals, "dual_weights": shares}
+            if kind == "HardMargin":
+                statement |= {"penalise_intercept": rng.random() < 0.5, "least": abs(least), "margin": size}
+                statement |= {"upper": bounds["upper"]}
+            else:
+                right = soft_margin(claim, w, rng.choice([1.0, 0.25]), dict(zip(chosen, shares, strict=True)))
+                statement |= {key: right[key] for key in ("C", "objective", "lower", "n_iter")}
+    for key in statement:  # some of it from true evidence
+        if key in true and key != "answer" and rng.random() < 0.15:
+            statement[key] = true[key]
+    if case.kernel is None:
+        return statement
+    return {"answer": "KernelProof", "degree": case.kernel[0], "coef0": case.kernel[1], "proof": statement}
+
+
+def _balanced(case: Case, weights: dict[oracle.Demand, Fraction]) -> dict[oracle.Demand, Fraction]:
+    """Return positive weights with the same sum in both classes: ``Σ λ y = 0``."""
+    sides = {side: [name for name, a in case.demands.items() if a[-1] == side] for side in (-1, 1)}
+    out = {}
+    for names in sides.values():
+        chosen = {name: weights.get(name, Fraction(0)) for name in names}
+        chosen[names[0]] += 1
+        total = sum(chosen.values())
+        out |= {name: weight / total for name, weight in chosen.items() if weight}
+    return out
+
+
+def another(case: Case, rng: random.Random) -> list[Fraction]:
+    """Return a weak separator as good as the case's own: scaled, moved, or with one vector added to every class."""
+    if case.w is None:
+        return [Fraction(0)] * len(next(iter(case.demands.values())))
+    scale = rng.choice(
+        [1, 1, Fraction(1, 3), 2, 10**20, Fraction(1, 2**70), Fraction(rng.getrandbits(40) + 1, 977)]
+    )
+    w = [value * scale for value in case.w]
+    k = len(classes_of(case.claim))
+    if k > 2 and rng.random() < 0.5:
+        shift = [Fraction(rng.randint(-5, 5)) * scale for _ in range(len(w) // k)]
+        w = [value + shift[at % len(shift)] for at, value in enumerate(w)]
+    for size in (Fraction(1, 10), Fraction(1, 10**4)):
+        moved = [value * (1 + size * rng.randint(-9, 9)) for value in w]
+        signs = {name: oracle.dot(vector, moved) for name, vector in case.demands.items()}
+        if all((score == 0) if name in case.truth.touched else score > 0 for name, score in signs.items()):
+            return moved
+    return w
+
+
+# Changes to a proof
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value inside a tree of lists and dicts."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+def value_at(tree: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def replace_at(tree: Any, path: tuple[Any, ...], value: Any) -> None:
+    value_at(tree, path[:-1])[path[-1]] = value
+
+
+NONSENSE: list[Any] = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        10**30,
+        -(2**63),
+        2**64,
+        0.0,
+        -0.0,
+        1.0,
+        0.5,
+        1e308,
+        math.nan,
+        math.inf,
+    ),
+    *(
+        "",
+        "0",
+        "1",
+        "-1",
+        "1/1",
+        "2/2",
+        "1/2",
+        "-0",
+        "0/1",
+        "+1",
+        " 1",
+        "1 ",
+        "1\n",
+        "01",
+        "1/0",
+        "1/-2",
+        "-1/-2",
+        "1/02",
+    ),
+    *(
+        "1_000",
+        "\uff11",
+        "\u0661/2",
+        "0x10",
+        "1e5",
+        "1.5",
+        "nan",
+        "inf",
+        "-inf",
+        "Infinity",
+        "true",
+        "a",
+        "\x00",
+        "1\x00",
+    ),
+    *("9" * 5000, "1/" + "9" * 5000, "-" + "9" * 5000, "\ud800", "1/2/3", "/", "1/", "/2", "--1", "1//2"),
+    *(
+        [],
+        [[]],
+        {},
+        [0],
+        [1, 2],
+        ["1"],
+        [["1"]],
+        [None],
+        {"float": "0x0p+0"},
+        {"float": "nan"},
+        {"float": "inf"},
+    ),
+    *(
+        {"float": "-inf"},
+        {"float": "0x1p+99999"},
+        {"float": "0x1p-99999"},
+        {"float": "0x1.8p+1"},
+        {"float": "1.5"},
+    ),
+    *(
+        {"float": " 0x1p+0 "},
+        {"float": 1.0},
+        {"float": None},
+        {"float": []},
+        {"float": "0X1P+0"},
+        {"float": "1_0"},
+    ),
+    *({"float": "0x1p+0", "int": 1}, {"hex": "0x1p+0"}, {"float": {"float": "0x1p+0"}}, {"float": "-0x0p+0"}),
+    *({"float": "0x" + "f" * 5000}, {"float": "0x.8p1"}, {"float": "\uff11"}, {"1": 1}, {"__class__": "x"}),
+]
+KINDS = [
+    *(
+        "Separable",
+        "Inseparable",
+        "QuasiSeparable",
+        "Undecided",
+        "Feasible",
+        "Infeasible",
+        "HardMargin",
+        "SoftMargin",
+    ),
+    *("KernelProof", "Proof", "WithHyperplane", "separable", "Separable ", "", "object", "__class__"),
+]
+
+
+def change(content: dict[str, Any], rng: random.Random, donor: dict[str, Any]) -> None:
+    """Change one value somewhere, in place."""
+    paths = list(places(content))
+    evidence_paths = [path for path in paths if path[0] not in ("format", "version", "answer")]
+    path = rng.choice(evidence_paths if evidence_paths and rng.random() < 0.95 else paths)
+    value = value_at(content, path)
+    match rng.choice("nnmmmmmmmmmrrrddsska"):
+        case "n":
+            replace_at(content, path, rng.choice(NONSENSE))
+        case "m":
+            replace_at(content, path, near(value, rng))
+        case "r":
+            _reshape(content, path, rng)
+        case "d":  # of another proof, at the same place where there is one
+            try:
+                replace_at(content, path, json_copy(value_at(donor, path)))
+            except (KeyError, IndexError, TypeError):
+                replace_at(content, path, json_copy(rng.choice(list(donor.values()))))
+        case "s":
+            other = rng.choice(list(places(content)))
+            replace_at(content, path, json_copy(value_at(content, other)))
+        case "k":
+            key = rng.choice(list(content))
+            match rng.randrange(4):
+                case 0:
+                    del content[key]
+                case 1:
+                    content[key + rng.choice([" ", "s", "\x00"])] = content.pop(key)
+                case 2:
+                    content[rng.choice(["extra", "", "weights ", "reading", "penalise_intercept"])] = (
+                        rng.choice(NONSENSE)
+                    )
+                case 3:
+                    content[key] = json_copy(rng.choice(list(content.values())))
+        case "a":
+            content["answer"] = rng.choice(KINDS)
+
+
+def json_copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: json_copy(each) for key, each in value.items()}
+    return [json_copy(each) for each in value] if isinstance(value, list) else value
+
+
+def near(value: Any, rng: random.Random) -> Any:
+    """Return a value of the same kind that is close to this one, or written in another way."""
+    if isinstance(value, bool) or value is None:
+        return rng.choice([True, False, None, int(bool(value)), "true", float(bool(value))])
+    if isinstance(value, int):
+        if rng.random() < 0.8:
+            return rng.choice([value + 1, max(value - 1, 0), value * 2, 0, 1])
+        return rng.choice(
+            [-value, value + 2**32, value + 2**64, value % 2**53 + 0.0, str(value), bool(value), [value]]
+        )
+    if isinstance(value, float):
+        return rng.choice(
+            [math.nextafter(value, math.inf), math.nextafter(value, -math.inf), -value, value * 2]
+        )
+    if isinstance(value, str):
+        return _near_text(value, rng)
+    if isinstance(value, list):
+        return [near(each, rng) for each in value] if rng.random() < 0.3 else value[::-1]
+    if set(value) == {"float"} and isinstance(value["float"], str):
+        try:
+            number = float.fromhex(value["float"])
+        except (ValueError, OverflowError):
+            return rng.choice(NONSENSE)
+        moved = [
+            math.nextafter(number, math.inf),
+            math.nextafter(number, -math.inf),
+            -number,
+            number * 2,
+            number / 2,
+        ]
+        moved += [number * (1 + 1e-9), number * (1 - 1e-9), 0.0, math.inf]
+        if rng.random() < 0.8:
+            return {"float": rng.choice(moved).hex()}
+        return rng.choice(
+            [{"float": repr(number)}, number, {"float": value["float"].upper()}, {"float": number}]
+        )
+    return dict(reversed(value.items()))
+
+
+def _near_text(text: str, rng: random.Random) -> Any:
+    try:
+        number = oracle.rational(text)
+    except ValueError:
+        return rng.choice(
+            [text + "\x00", text + " ", text.upper(), text[:-1], [text], text[::-1], "\ufeff" + text]
+        )
+    p, q = number.numerator, number.denominator
+    if len(text) > 1000:
+        return text[: rng.randrange(1000)]
+    factor = rng.choice([2, 3, 10**9])
+    numbers = [(p + 1, q), (p - 1, q), (p, q + 1), (p, max(q - 1, 1)), (-p, q), (q, abs(p) or 1), (0, 1)]
+    numbers += [(p * factor + 1, q * factor), (p * factor - 1, q * factor), (p * 2**60 + 1, q * 2**60)]
+    if rng.random() < 0.9:
+        moved = Fraction(*rng.choice(numbers))
+        return written(moved)
+    ways = [
+        f"{p * factor}/{q * factor}",
+        f"{-p}/{-q}",
+        f"{p}/{q}",
+        f"+{p}",
+        f"{p}/{q}.0",
+        f" {p}/{q}",
+        f"{p}/ {q}",
+    ]
+    return rng.choice(
+        [*ways, f"0{p}/{q}", f"{p}", p, down(number), [text], {"float": down(number).hex()}, f"{p}/0{q}"]
+    )
+
+
+def _reshape(content: dict[str, Any], path: tuple[Any, ...], rng: random.Random) -> None:
+    """Drop, repeat, swap or wrap entries of the list at or above a place."""
+    while path and not isinstance(value_at(content, path), list):
+        path = path[:-1]
+    if not path:
+        content["n_rows"] = rng.choice(NONSENSE)
+        return
+    items = value_at(content, path)
+    at = rng.randrange(len(items) + 1)
+    match rng.randrange(8):
+        case 0:
+            del items[at : at + 1]
+        case 1:
+            items[at:at] = json_copy(items[at : at + 1])
+        case 2:
+            rng.shuffle(items)
+        case 3:
+            items.append(json_copy(rng.choice([*items, 0, "1", "0", rng.choice(NONSENSE)])))
+        case 4:
+            items[:] = [json_copy(items)]
+        case 5:
+            items.clear()
+        case 6:
+            replace_at(content, path, {str(n): each for n, each in enumerate(items)})
+        case 7:
+            items *= 2
+
+
+def written(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+TEXTS: list[Callable[[str, random.Random], str]] = [
+    lambda text, rng: text[: rng.randrange(len(text))],
+    lambda text, rng: "\ufeff" + text,
+    lambda text, rng: text + rng.choice([" ", "\n", "x", "{}", "\x00", "]", text]),
+    lambda text, rng: "[" * rng.choice([1, 100, 100_000]) + text,
+    lambda text, rng: text[:-1] + ', "deep": ' + "[" * 50_000 + "]" * 50_000 + "}",
+    lambda text, rng: text[:-1] + ', "deep": ' + '{"a":' * 20_000 + "1" + "}" * 20_000 + "}",
+    lambda text, rng: text.replace("{", '{"n_rows": 1, ', 1),
+    lambda text, rng: (
+        text[:-1]
+        + rng.choice(
+            [', "n_rows": 4}', ', "version": 1}', ', "answer": "Separable"}', ', "fit_intercept": true}']
+        )
+    ),
+    lambda text, rng: text.replace('"n_rows": ', '"n_rows": 1' + "0" * rng.choice([1, 400, 5000]), 1),
+    lambda text, rng: text.replace(
+        '"n_rows": ', '"n_rows": ' + rng.choice(["NaN", "Infinity", "1e999999", "-", "+", "0", "0x"]), 1
+    ),
+    lambda text, rng: text.replace('"', "'"),
+    lambda text, rng: _spoiled(text, rng),
+]
+
+
+def _spoiled(text: str, rng: random.Random) -> str:
+    at = rng.randrange(len(text))
+    return (
+        text[:at]
+        + rng.choice(
+            ["", "0", "1", "9", '"', ",", "[", "]", "{", "}", "/", "-", ".", "e", "\\", "\\ud800", "\x00"]
+        )
+        + text[at + rng.randrange(3) :]
+    )
+
+
+# Changes to the claim of the caller
+
+
+def other_problem(problem: Problem, rng: random.Random) -> Problem:
+    """Return a claim that differs in one thing: a value, a row, a label, the intercept, or what is asked."""
+    rows, labels = [list(row) for row in problem.rows], problem.labels
+    match rng.randrange(9):
+        case 0:
+            row = rng.choice(rows)
+            at = rng.randrange(len(row))
+            row[at] = _moved(row[at], problem.form, rng)
+        case 1:
+            i, j = rng.randrange(len(rows)), rng.randrange(len(rows))
+            rows[i], rows[j] = rows[j], rows[i]
+        case 2:
+            return problem._replace(intercept=not problem.intercept)
+        case 3:
+            if labels is None:
+                return problem._replace(labels=[rng.choice([0, 1]) for _ in rows])
+            return (
+                problem._replace(labels=None)
+                if rng.random() < 0.5
+                else problem._replace(labels=None, intercept=False)
+            )
+        case 4:
+            if labels is not None:
+                i = rng.randrange(len(labels))
+                others = [*labels, _relabelled(labels[i], rng)]
+                return problem._replace(labels=[*labels[:i], rng.choice(others), *labels[i + 1 :]])
+        case 5:
+            if labels is not None:
+                return problem._replace(labels=[_relabelled(label, random.Random(1)) for label in labels])
+        case 6:
+            if len(rows) > 1:
+                i = rng.randrange(len(rows))
+                del rows[i]
+                if labels is not None:
+                    labels = labels[:i] + labels[i + 1 :]
+        case 7:
+            rows = [[*row, 0] for row in rows]
+            return problem._replace(rows=rows, width=problem.width + 1)
+        case 8:
+            order = rng.sample(range(problem.width), problem.width)
+            rows = [[row[at] for at in order] for row in rows]
+    return problem._replace(rows=rows, labels=labels)
+
+
+def _moved(value: Any, form: str, rng: random.Random) -> Any:
+    if isinstance(value, float) and form not in ("float32", "csr float32") and rng.random() < 0.7:
+        return math.nextafter(value, rng.choice([-math.inf, math.inf]))
+    return rng.choice([value + 1, -value, 0, value - 1])
+
+
+def _relabelled(label: Any, rng: random.Random) -> Any:
+    """Return a label that is nearly this one."""
+    if isinstance(label, bool):
+        return not label
+    if isinstance(label, str):
+        return rng.choice([label + " ", label + "x", label.upper(), label[:-1]])
+    return rng.choice([label + 1, -label, label * 2 + 1])
+
+
+# Writing
+
+
+def encoded(value: Any) -> Any:
+    """Write a statement as JSON holds it."""
+    if isinstance(value, Fraction):
+        return written(value)
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, list):
+        return [encoded(each) for each in value]
+    return {key: encoded(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def content_of(statement: dict[str, Any]) -> dict[str, Any]:
+    return {"format": "rosenblatt-proof", "version": 2} | encoded(statement)
+
+
+# Trials
+
+
+class Trial(NamedTuple):
+    problem: Problem
+    text: str  # the proof
+    honest: bool  # nothing was changed
+
+
+def trial(number: int) -> Trial:
+    """Build a trial from its number."""
+    rng = random.Random(number)
+    case = rng.choice(cases())
+    way = rng.random()
+    problem, content = case.problem, content_of((forged if way > 0.9 else evidence)(case, rng))
+    donor = content_of(evidence(rng.choice(cases()), rng))
+    if way < 0.08 or way > 0.9:
+        return Trial(problem, json.dumps(content), way < 0.08)
+    if way < 0.78:
+        for _ in range(rng.choice([1, 1, 1, 2, 3])):
+            change(inner(content, rng), rng, inner(donor, rng))
+    if way > 0.72:
+        problem = other_problem(problem, rng)
+    text = json.dumps(content)
+    if 0.55 < way < 0.6:
+        text = rng.choice(TEXTS)(text, rng)
+    return Trial(problem, text, False)
+
+
+def inner(content: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Return the proof inside a kernel proof most of the time, else the proof itself."""
+    within = content.get("proof")
+    return within if isinstance(within, dict) and within and rng.random() < 0.8 else content
+
+
+def judged(trial: Trial) -> str:
+    """Return the oracle's verdict: "holds", "fails" or "malformed"."""
+    try:
+        statement = oracle.read(trial.text)
+    except ValueError:
+        return "malformed"
+    claim = trial.problem.claim()
+    verdict = "holds" if oracle.holds(statement, claim) else "fails"
+    if verdict == "holds":
+        assert oracle.is_true(statement, claim), "the oracle contradicts itself"
+    return verdict
