@@ -252,6 +252,8 @@ def holds(statement: dict[str, Any], claim: Claim) -> bool:
     if classes is None or statement["fit_intercept"] != claim.intercept:
         return False
     stated = statement["classes"]
+    if not classes and statement["answer"] not in ("Feasible", "Infeasible", "Undecided"):
+        return False
     if [family(label) for label in stated] != [family(label) for label in classes] or stated != classes:
         return False
     return _DECIDE[statement["answer"]](statement, claim, demands_of(claim, classes), len(classes))
@@ -374,34 +376,37 @@ def signed_square(value: Fraction) -> Fraction:
 def _hard_margin(statement: dict[str, Any], claim: Claim, demands: Demands, k: int) -> bool:
     """``margin ≤ least/‖w‖`` with ``0 < least ≤ a·w`` for all a; ``upper ≥ ‖Σ λ a‖/Σλ`` (weak duality).
 
-    Where the intercept is not penalised the norm is that of w without b, and ``Σ λ a`` must vanish in the column of b:
-    else no λ bounds anything, for b is free.
+    Where the intercept is not penalised there are two classes, the norm is that of w without b, and the weights of
+    each class are scaled to sum to one half: then ``Σ λ a`` has no b, and is half the way between two averages.
     """
     w = _flat(statement, claim, k)
     if w is None or claim.labels is None:
         return False
     free = claim.intercept and not statement["penalise_intercept"]
-    width = claim.width + claim.intercept
-    normed = [value for at, value in enumerate(w) if not (free and at % width == width - 1)]
+    normed = w[:-1] if free else w
     least, margin, upper = statement["least"], statement["margin"], statement["upper"]
     if not (least > 0 and all(dot(vector, w) >= least for vector in demands.values())):
         return False
-    if not (isfinite(margin) and margin >= 0 and Fraction(margin) ** 2 * dot(normed, normed) <= least**2):
+    if not (any(normed) and Fraction(margin) ** 2 * dot(normed, normed) <= least**2):
         return False
-    names, weights = (
-        _names(statement["dual_rows"], statement["dual_rivals"], k, demands),
-        statement["dual_weights"],
-    )
+    names = _names(statement["dual_rows"], statement["dual_rivals"], k, demands)
+    weights = statement["dual_weights"]
     if not names or len(weights) != len(names) or any(weight < 0 for weight in weights) or not any(weights):
         return False
-    point = combined([demands[name] for name in names], weights)
-    if free and any(value for at, value in enumerate(point) if at % width == width - 1):
-        return False
-    return upper == inf or (upper >= 0 and dot(point, point) <= Fraction(upper) ** 2 * sum(weights) ** 2)
+    vectors = [demands[name] for name in names]
+    if free:
+        pairs = list(zip(weights, vectors, strict=True))
+        totals = {side: sum(weight for weight, a in pairs if a[-1] == side) for side in (-1, 1)}
+        if k != 2 or not all(totals.values()):
+            return False
+        weights = [weight / (2 * totals[a[-1]]) for weight, a in pairs]
+        vectors = [a[:-1] for a in vectors]
+    point = combined(vectors, weights)
+    return upper == inf or dot(point, point) <= Fraction(upper) ** 2 * sum(weights) ** 2
 
 
 def _soft_margin(statement: dict[str, Any], claim: Claim, demands: Demands, k: int) -> bool:
-    """``objective ≥ ½‖w‖² + C Σᵢ max(0, 1 − min a·w)``; ``lower ≤ Σα − ½‖Σ α a‖²`` for ``α ≥ 0``, at most C in each row."""
+    """``objective ≥ ½‖w‖² + C Σᵢ max(0, 1 − min a·w)``; ``lower ≤ Σα − ½‖Σ α a‖²`` for ``α ≥ 0``, at most C a row."""
     w = _flat(statement, claim, k)
     names, alphas = (
         _names(statement["dual_rows"], statement["dual_rivals"], k, demands),
@@ -569,11 +574,13 @@ def read(text: str) -> dict[str, Any]:
         raise ValueError("nested too deeply") from None
     if not isinstance(content, dict) or content.get("format") != "rosenblatt-proof":
         raise ValueError("not a proof")
-    if type(content.get("version")) is not int or content["version"] != 2:
+    version, reading = content.get("version"), content.get("reading", {})
+    if type(version) is not int or version not in (1, 2) or not isinstance(reading, dict):
         raise ValueError("another version")
-    if not isinstance(content.get("reading", {}), dict):
-        raise ValueError("the reading is no object")
     statement = {key: value for key, value in content.items() if key not in ("format", "version", "reading")}
+    if version == 1 and statement.get("classes") == [1]:  # version 1 wrote constraints so
+        cone = reading.get("as") == "constraints" and statement.get("answer") == "Undecided"
+        statement["classes"] = [] if cone or statement.get("answer") in ("Feasible", "Infeasible") else [1]
     return _statement(statement, KINDS)
 
 

@@ -5,16 +5,23 @@ or to neither. The verdict of the fast verifier and of the standalone checker mu
 holds, it does not, or it is malformed (a ValueError, and no other exception).
 """
 
+import atexit
 import json
 import math
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
 from tests.fuzz import proof_oracle as oracle
 from tests.fuzz.proof_oracle import Claim
+
+from rosenblatt.proofs import checker, first_failure, from_json
 
 FULL = 150_000
 
@@ -31,7 +38,7 @@ class Problem(NamedTuple):
 
     def claim(self) -> Claim:
         rows = [[Fraction(value) for value in row] for row in self.rows]
-        return Claim(rows, self.labels, self.intercept, self.width)
+        return Claim(rows, self.labels, self.intercept and self.labels is not None, self.width)
 
 
 def problem(
@@ -754,6 +761,17 @@ def written(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
+def _spoiled(text: str, rng: random.Random) -> str:
+    at = rng.randrange(len(text))
+    return (
+        text[:at]
+        + rng.choice(
+            ["", "0", "1", "9", '"', ",", "[", "]", "{", "}", "/", "-", ".", "e", "\\", "\\ud800", "\x00"]
+        )
+        + text[at + rng.randrange(3) :]
+    )
+
+
 TEXTS: list[Callable[[str, random.Random], str]] = [
     lambda text, rng: text[: rng.randrange(len(text))],
     lambda text, rng: "\ufeff" + text,
@@ -773,19 +791,8 @@ TEXTS: list[Callable[[str, random.Random], str]] = [
         '"n_rows": ', '"n_rows": ' + rng.choice(["NaN", "Infinity", "1e999999", "-", "+", "0", "0x"]), 1
     ),
     lambda text, rng: text.replace('"', "'"),
-    lambda text, rng: _spoiled(text, rng),
+    _spoiled,
 ]
-
-
-def _spoiled(text: str, rng: random.Random) -> str:
-    at = rng.randrange(len(text))
-    return (
-        text[:at]
-        + rng.choice(
-            ["", "0", "1", "9", '"', ",", "[", "]", "{", "}", "/", "-", ".", "e", "\\", "\\ud800", "\x00"]
-        )
-        + text[at + rng.randrange(3) :]
-    )
 
 
 # Changes to the claim of the caller
@@ -910,7 +917,99 @@ def judged(trial: Trial) -> str:
     except ValueError:
         return "malformed"
     claim = trial.problem.claim()
-    verdict = "holds" if oracle.holds(statement, claim) else "fails"
-    if verdict == "holds":
-        assert oracle.is_true(statement, claim), "the oracle contradicts itself"
-    return verdict
+    if not oracle.holds(statement, claim):
+        return "fails"
+    assert oracle.is_true(statement, claim), "the two oracles contradict each other"
+    return "holds"
+
+
+# The verifiers
+
+
+def matrix(problem: Problem) -> Any:
+    """Return the rows as the form says that the caller has them."""
+    if problem.form == "list":
+        return problem.rows
+    if problem.form == "object":
+        dense = np.empty((len(problem.rows), problem.width), dtype=object)
+        for i, row in enumerate(problem.rows):
+            dense[i] = row
+        return dense
+    kind = problem.form.split()[-1]
+    dense = np.array(problem.rows, dtype="float64" if kind == "csr" else kind)
+    return sp.csr_array(dense) if problem.form.startswith("csr") else dense
+
+
+@cache
+def folder() -> Path:
+    directory = tempfile.TemporaryDirectory(prefix="fuzz-proofs-")
+    atexit.register(directory.cleanup)
+    return Path(directory.name)
+
+
+def file_of(text: str) -> Path:
+    """Write a proof to a file: text that does not begin as JSON does is taken for a path."""
+    path = folder() / "proof.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def fast(trial: Trial) -> str:
+    """Return the verdict of the fast verifier."""
+    try:
+        proof = from_json(trial.text if trial.text.startswith("{") else file_of(trial.text))
+    except ValueError:
+        return "malformed"
+    X, labels = matrix(trial.problem), trial.problem.labels
+    y = np.array(labels) if labels is not None and trial.problem.form == "float64" else labels
+    failure = first_failure(proof, X, y, fit_intercept=trial.problem.intercept)
+    assert failure is None or isinstance(failure, str)
+    return "holds" if failure is None else "fails"
+
+
+def independent(trial: Trial) -> str:
+    """Return the verdict of the standalone checker."""
+    problem = trial.problem
+    try:
+        proof = checker.load_proof(trial.text)
+    except ValueError:
+        return "malformed"
+    rows: Any = problem.rows
+    if problem.form.startswith("csr"):
+        rows = [{j: value for j, value in enumerate(row) if value} for row in rows]
+    failure = checker.check(
+        proof, rows, problem.labels, n_features=problem.width, fit_intercept=problem.intercept
+    )
+    assert failure is None or isinstance(failure, str)
+    return "holds" if failure is None else "fails"
+
+
+def prepare() -> None:
+    """Decide every problem by the oracle, and compile the loops of the fast verifier."""
+    for case in cases():
+        rng = random.Random(0)
+        fast(Trial(case.problem, json.dumps(content_of(evidence(case, rng))), True))
+
+
+def check(number: int) -> None:
+    """Compare the three verdicts of a trial."""
+    one = trial(number)
+    verdict = judged(one)
+    assert verdict == "holds" or not one.honest, "the oracle refuses a true proof"
+    assert independent(one) == verdict, f"checker: {independent(one)}, oracle: {verdict}"
+    expected = verdict
+    if verdict == "holds" and not held_by_float64(one.problem):
+        expected = "fails"  # data that float64 cannot hold are for the checker
+    assert fast(one) == expected, f"fast verifier: {fast(one)}, oracle: {expected}"
+
+
+def held_by_float64(problem: Problem) -> bool:
+    """Whether every value is a float64."""
+    for row in problem.rows:
+        for value in row:
+            try:
+                if Fraction(float(value)) != Fraction(value):
+                    return False
+            except OverflowError:
+                return False
+    return True
