@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import Feasible, Infeasible, Undecided
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone
-from rosenblatt.proofs.cone_answers import Feasible, Infeasible
 from rosenblatt.proofs.examples import Examples, as_matrix
 from rosenblatt.proofs.search import OutOfTime, Strict, search
-from rosenblatt.proofs.separable import Undecided
 from rosenblatt.proofs.signs import ExactVector, scores
 from rosenblatt.proofs.statements import two_sided_statement
 
@@ -47,7 +46,7 @@ def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible
     n, d = matrix.shape
     cone = Cone(Examples(matrix, np.zeros(n, dtype=np.intp), np.ones(1, dtype=np.int64), False))
     found = search(cone, clock)
-    about: dict[str, Any] = {"classes": (1,), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
+    about: dict[str, Any] = {"classes": (), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
     if isinstance(found, Strict):
         return Feasible(**about, hyperplanes=(_scaled(cone, found.w),))
     if isinstance(found, OutOfTime):

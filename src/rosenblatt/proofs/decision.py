@@ -5,16 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import Inseparable, QuasiSeparable, Separable, Undecided
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import Combination
 from rosenblatt.proofs.cone import Cone, Ids
 from rosenblatt.proofs.duplicates import contradictions
 from rosenblatt.proofs.examples import as_examples
 from rosenblatt.proofs.faces import Face, face
-from rosenblatt.proofs.inseparable import Inseparable, QuasiSeparable
-from rosenblatt.proofs.proof import as_labels
 from rosenblatt.proofs.search import OutOfTime, Strict, search
-from rosenblatt.proofs.separable import Separable, Undecided
 from rosenblatt.proofs.statements import margin_statement, two_sided_statement
 from rosenblatt.proofs.wolfe_search import wolfe_search
 
@@ -65,7 +63,7 @@ def separability(
     cone = Cone(examples)
     found = search(cone, clock)
     about: dict[str, Any] = {
-        "classes": as_labels(examples.classes),
+        "classes": examples.classes,
         "fit_intercept": examples.fit_intercept,
         "n_rows": len(examples.codes),
         "n_features": int(examples.X.shape[1]),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 PRIME = (1 << 61) - 1  # residues modulo a Mersenne prime; only lower bounds on ranks are drawn from them
+MOST_BITS = 1 << 31  # of the numerators of rationals over their common denominator, all together
 Float64s = npt.NDArray[np.float64]
 
 
@@ -77,11 +78,16 @@ def fraction_of(value: Any) -> Fraction:
 
 
 def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``."""
+    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``; a ValueError where they would not fit in memory."""
     import math
 
     values = list(values)
-    denominator = math.lcm(*(value.denominator for value in values)) if values else 1
+    denominator = 1
+    for value in values:
+        if denominator % value.denominator:
+            denominator = math.lcm(denominator, value.denominator)
+            if denominator.bit_length() * len(values) > MOST_BITS:
+                raise ValueError("the rationals have a common denominator too large to work with")
     return [value.numerator * (denominator // value.denominator) for value in values], denominator
 
 

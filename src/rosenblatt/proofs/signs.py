@@ -197,10 +197,10 @@ def scores(X: Matrix, w: ExactVector) -> Scores:
         passes.sparse_scores(passes.csr_rows(X), high[:d], b, values, sqnorms)
     terms = d + 1
     norm = float(np.sqrt(high @ high)) * (1 + 1e-9)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         errors = np.sqrt(sqnorms + (terms * TINY + w.bias))
-    errors *= (terms + 6) * U * 1.01 * norm
-    errors += terms * TINY
+        errors *= (terms + 6) * U * 1.01 * norm  # not a number where a row overflows: no sign is certain there
+        errors += terms * TINY
     return Scores(X, w, values, errors, sqnorms)
 
 
@@ -251,7 +251,7 @@ def _sums_are_exact(X: Matrix, w: ExactVector) -> bool:
     largest = max(float(np.abs(data).max()), 1.0)
     return (
         bool(np.all(np.rint(data) == data))
-        and largest * weight < 2**53
+        and largest * max(weight, 1) < 2**53
         and w.denominator & (w.denominator - 1) == 0
     )
 
@@ -266,6 +266,28 @@ def exact_numerators(X: Matrix, w: ExactVector) -> list[tuple[int, int]]:
         total = sum((a << (b - lowest)) * weights[j] for a, b, j in zip(m, e, columns, strict=True) if a)
         out.append((total + (bias << -lowest if bias else 0), lowest))
     return out
+
+
+def weighted_sum(
+    X: Matrix, bias: bool, terms: Sequence[tuple[int, int, int]]
+) -> tuple[dict[tuple[int, int], int], int]:
+    """Return ``Σ c·x̃ᵢ`` of terms (row i, block, integer c) in sparse form: ``{(block, column): n}`` and ``e``.
+
+    The entry is ``n · 2**e`` exactly; blocks are summed apart from each other, and the always-one feature is the
+    column after the last. Linear in the stored values of the rows named.
+    """
+    rows = {i: at for at, i in enumerate(dict.fromkeys(i for i, _, _ in terms))}
+    parts = list(_integer_rows(X[np.array(list(rows), dtype=np.intp)])) if rows else []
+    lowest = min((e for _, exponents, _ in parts for e in exponents), default=0)
+    lowest = min(lowest, 0) if bias else lowest
+    total: dict[tuple[int, int], int] = {}
+    for i, block, c in terms:
+        for m, e, column in zip(*parts[rows[i]], strict=True):
+            if m:
+                total[block, column] = total.get((block, column), 0) + c * (m << (e - lowest))
+        if bias:
+            total[block, X.shape[1]] = total.get((block, X.shape[1]), 0) + (c << -lowest)
+    return total, lowest
 
 
 def _integer_rows(X: Matrix) -> Any:
