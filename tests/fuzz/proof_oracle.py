@@ -10,9 +10,12 @@ A claim is data and a question: rows of Fractions, one label per row (or None fo
 whether the hyperplane may miss the origin. Labels are truth values, numbers of equal value, or texts.
 """
 
+# ruff: noqa: TRY004 (whatever is malformed is a ValueError)
+
 import json
 import re
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 from math import comb, inf, isfinite, nextafter
 from typing import Any, NamedTuple
@@ -119,8 +122,13 @@ class Truth(NamedTuple):
 
 
 def truth_of(demands: Demands) -> Truth:
-    names = list(demands)
-    vectors = [demands[name] for name in names]
+    return _truth_of(tuple((name, tuple(vector)) for name, vector in demands.items()))
+
+
+@lru_cache(maxsize=1000)
+def _truth_of(demands: tuple[tuple[Demand, tuple[Fraction, ...]], ...]) -> Truth:
+    names = [name for name, _ in demands]
+    vectors = [list(vector) for _, vector in demands]
     touched: set[int] = set()
     for i in range(len(vectors)):
         if i not in touched:
@@ -543,7 +551,12 @@ def half_distance_squared(demands: Demands, width: int) -> Fraction | None:
 
 def least_objective(demands: Demands, C: Fraction) -> Fraction:
     """Return the least ``½‖w‖² + C Σ max(0, 1 − a·w)``: the largest dual objective over all faces of ``0 ≤ α ≤ C``."""
-    vectors = list(demands.values())
+    return _least_objective(tuple(tuple(vector) for vector in demands.values()), C)
+
+
+@lru_cache(maxsize=1000)
+def _least_objective(rows: tuple[tuple[Fraction, ...], ...], C: Fraction) -> Fraction:
+    vectors = [list(row) for row in rows]
     Q = [[dot(a, b) for b in vectors] for a in vectors]
     best = Fraction(0)
     for state in product((0, 1, 2), repeat=len(vectors)):  # at zero, at C, free

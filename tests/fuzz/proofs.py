@@ -1,8 +1,8 @@
 """Proofs with anything in them changed, on claims that may be others: nothing false is accepted, nothing true refused.
 
 Every number is one trial: a problem, a proof of it as JSON text, and changes to the proof, to the claim of the caller,
-or to neither. The verdict of the fast verifier and of the standalone checker must be that of ``proof_oracle``: the proof
-holds, it does not, or it is malformed (a ValueError, and no other exception).
+or to neither. The verdict of the fast verifier and of the standalone checker must be that of ``proof_oracle``: the
+proof holds, it does not, or it is malformed (a ValueError, and no other exception).
 """
 
 import atexit
@@ -21,7 +21,20 @@ import scipy.sparse as sp
 from tests.fuzz import proof_oracle as oracle
 from tests.fuzz.proof_oracle import Claim
 
-from rosenblatt.proofs import checker, first_failure, from_json
+from rosenblatt.proofs import (
+    checker,
+    first_failure,
+    from_json,
+    kernel_separability,
+    separability,
+    solve_cone,
+)
+from rosenblatt.proofs import (
+    hard_margin as find_hard_margin,
+)
+from rosenblatt.proofs import (
+    soft_margin as find_soft_margin,
+)
 
 FULL = 150_000
 
@@ -106,6 +119,20 @@ def problems() -> Iterator[Problem]:
     yield problem("infeasible", [[1, 0], [-1, 1], [0, -2]], None, False, "float64")
     yield problem("infeasible, one column", [[1], [-2]], None, False)
     rng = random.Random(17)
+    points = [[rng.randint(-3, 3), rng.randint(-1, 1)] for _ in range(130)]
+    touching = [
+        x > 0 if x or y else rng.random() < 0.5 for x, y in points
+    ]  # exact sums of many doubtful rows
+    yield problem("many that touch", points, list(map(int, touching)), form="float64")
+    line = [[x, 2 * x] for x, _ in points[:110]]
+    yield problem("many on a line", line, ["b" if x > 0 else "a" for x, _ in line], False, "csr")
+    wide = [
+        [rng.randint(-2, 2) for _ in range(75)] for _ in range(3)
+    ]  # a null space of more than 64 dimensions
+    yield problem("wide", [*wide, wide[0]], [0, 1, 1, 1], form="csr")
+    yield problem(
+        "wide that overlaps", [wide[0], wide[0], [-2 * x for x in wide[0]]], [0, 1, 1], False, "float64"
+    )
     for n in range(12):
         rows = [[rng.randint(-2, 2) for _ in range(1 + n % 3)] for _ in range(rng.randint(2, 7))]
         labels: list[Any] | None = [rng.randint(0, 1 + n % 2) for _ in rows]
@@ -192,26 +219,24 @@ def named(names: list[oracle.Demand]) -> tuple[list[int], list[int]]:
     return [row for row, _ in names], [rival for _, rival in names if rival is not None]
 
 
-def combination(claim: Claim, touched: list[oracle.Demand]) -> dict[oracle.Demand, Fraction]:
+def combination(case: "Case", touched: list[oracle.Demand]) -> dict[oracle.Demand, Fraction]:
     """Return positive weights that sum to one over a contradiction whose support holds the demands named."""
-    demands = demands_of(claim)
-    names = list(demands)
     total: dict[oracle.Demand, Fraction] = {}
-    for name in touched:
-        weights = oracle.contradiction([demands[each] for each in names], names.index(name))
-        assert weights is not None
-        for at, weight in weights.items():
-            total[names[at]] = total.get(names[at], Fraction(0)) + weight
-    return {name: weight / sum(total.values()) for name, weight in sorted(total.items(), key=str)}
+    for start in touched:
+        if start not in total:
+            for name, weight in case.contradictions[start].items():
+                total[name] = total.get(name, Fraction(0)) + weight
+    whole = sum(total.values())
+    return {name: weight / whole for name, weight in sorted(total.items(), key=str)}
 
 
-def inseparable(claim: Claim, start: oracle.Demand, core: list[oracle.Demand] | None) -> dict[str, Any]:
+def inseparable(case: "Case", start: oracle.Demand, core: list[oracle.Demand] | None) -> dict[str, Any]:
     """State a contradiction through one demand, and where a core is named, that all demands overlap."""
-    culprits = combination(claim, [start])
+    culprits = combination(case, [start])
     rows, rivals = named(list(culprits))
-    span = combination(claim, core) if core is not None else {}
+    span = combination(case, core) if core is not None else {}
     core_rows, core_rivals = named(list(span))
-    return about(claim, "Inseparable") | {
+    return about(case.claim, "Inseparable") | {
         "culprits": rows,
         "rivals": rivals,
         "weights": list(culprits.values()),
@@ -222,12 +247,12 @@ def inseparable(claim: Claim, start: oracle.Demand, core: list[oracle.Demand] | 
     }
 
 
-def quasi_separable(claim: Claim, touched: list[oracle.Demand], w: list[Fraction]) -> dict[str, Any]:
+def quasi_separable(case: "Case", touched: list[oracle.Demand], w: list[Fraction]) -> dict[str, Any]:
     rows, rivals = named(touched)
-    return inseparable(claim, touched[0], touched) | {
+    return inseparable(case, touched[0], touched) | {
         "answer": "QuasiSeparable",
         "overlap": False,
-        "hyperplanes": planes(claim, w),
+        "hyperplanes": planes(case.claim, w),
         "touched": rows,
         "touched_rivals": rivals,
     }
@@ -305,9 +330,9 @@ def feasible(claim: Claim, w: list[Fraction]) -> dict[str, Any]:
     return about(claim, "Feasible") | {"hyperplanes": [[value / min(least, 1) for value in w]]}
 
 
-def infeasible(claim: Claim, start: oracle.Demand) -> dict[str, Any]:
-    weights = combination(claim, [start])
-    return about(claim, "Infeasible") | {
+def infeasible(case: "Case", start: oracle.Demand) -> dict[str, Any]:
+    weights = combination(case, [start])
+    return about(case.claim, "Infeasible") | {
         "rows": [row for row, _ in weights],
         "weights": list(weights.values()),
     }
@@ -320,6 +345,7 @@ class Case(NamedTuple):
     claim: Claim
     demands: oracle.Demands
     truth: oracle.Truth
+    contradictions: dict[oracle.Demand, dict[oracle.Demand, Fraction]]  # one through every touched demand
     w: (
         list[Fraction] | None
     )  # zero on the touched demands, positive on all others; None where all are touched
@@ -329,9 +355,30 @@ class Case(NamedTuple):
 def case_of(problem: Problem, claim: Claim, kernel: tuple[int, int] | None = None) -> Case:
     demands = demands_of(claim)
     truth = oracle.truth_of(demands)
-    w = None if truth.overlap else oracle.weak_separator(demands, truth.touched)
-    assert w is not None or truth.overlap  # Tucker's theorem
-    return Case(problem, claim, demands, truth, w, kernel)
+    names, vectors = list(demands), list(demands.values())
+    contradictions = {}
+    for name in truth.touched:
+        weights = oracle.contradiction(vectors, names.index(name))
+        assert weights is not None
+        contradictions[name] = {names[at]: weight for at, weight in weights.items()}
+    w = None if truth.overlap else weak_separator(demands, truth.touched)
+    return Case(problem, claim, demands, truth, contradictions, w, kernel)
+
+
+def weak_separator(demands: oracle.Demands, touched: frozenset[oracle.Demand]) -> list[Fraction]:
+    """Return a ``w`` that is zero on the touched demands and positive on all others; Tucker's theorem has one.
+
+    Few demands decide it: those that the last ``w`` got wrong are added until none is wrong.
+    """
+    few = dict(list(demands.items())[:3])
+    while True:
+        w = oracle.weak_separator(few, touched)
+        assert w is not None
+        scores = {name: oracle.dot(vector, w) for name, vector in demands.items()}
+        wrong = [name for name, score in scores.items() if (score if name in touched else score <= 0)]
+        if not wrong:
+            return w
+        few |= {name: demands[name] for name in wrong[:3]}
 
 
 @cache
@@ -367,13 +414,13 @@ def _evidence(case: Case, rng: random.Random) -> dict[str, Any]:
     kind = rng.choice(kinds)
     touched = sorted(truth.touched, key=str)
     if kind == "Infeasible":
-        return infeasible(claim, rng.choice(touched))
+        return infeasible(case, rng.choice(touched))
     if kind == "Inseparable":
         core = touched if truth.overlap and rng.random() < 0.7 else None
-        return inseparable(claim, rng.choice(touched), core)
+        return inseparable(case, rng.choice(touched), core)
     w = another(case, rng)
     if kind == "QuasiSeparable":
-        return quasi_separable(claim, touched, w)
+        return quasi_separable(case, touched, w)
     if kind == "Separable":
         return separable(claim, w)
     if kind == "Feasible":
@@ -427,7 +474,7 @@ def forged(case: Case, rng: random.Random) -> dict[str, Any]:
                 "touched_rivals": touched_rivals,
             }
         if case.truth.touched and rng.random() < 0.7:
-            right = quasi_separable(claim, sorted(case.truth.touched, key=str), w)
+            right = quasi_separable(case, sorted(case.truth.touched, key=str), w)
             keys = rng.sample([key for key in right if key in statement and key != "answer"], 4)
             statement |= {key: right[key] for key in keys}
     elif kind == "Infeasible":
@@ -875,6 +922,35 @@ def content_of(statement: dict[str, Any]) -> dict[str, Any]:
     return {"format": "rosenblatt-proof", "version": 2} | encoded(statement)
 
 
+@cache
+def proved(at: int) -> list[dict[str, Any]]:
+    """Return what the package's own searches prove of a case, as JSON holds it."""
+    case = cases()[at]
+    problem = case.problem
+    if not held_by_float64(problem):
+        return []
+    X, y, intercept = matrix(problem), problem.labels, problem.intercept
+    if case.kernel is not None:
+        proofs = [kernel_separability(X, y, degree=case.kernel[0], coef0=case.kernel[1])]
+    elif y is None:
+        proofs = [solve_cone(X)]
+    else:
+        proofs = [separability(X, y, intercept), separability(X, y, intercept, touching=False)]
+    if (
+        y is not None
+        and case.kernel is None
+        and max(abs(value) for row in problem.rows for value in row) < 1e150
+    ):
+        proofs.append(find_soft_margin(X, y, 0.5, intercept, max_iter=20))
+        try:
+            proofs.append(find_hard_margin(X, y, intercept))
+            if intercept and len(set(y)) == 2:
+                proofs.append(find_hard_margin(X, y, intercept, penalise_intercept=False))
+        except ValueError:
+            pass  # no hard margin, or one too thin
+    return [json.loads(proof.to_json()) for proof in proofs]
+
+
 # Trials
 
 
@@ -887,10 +963,14 @@ class Trial(NamedTuple):
 def trial(number: int) -> Trial:
     """Build a trial from its number."""
     rng = random.Random(number)
-    case = rng.choice(cases())
-    way = rng.random()
+    at = rng.randrange(len(cases()))
+    case, way = cases()[at], rng.random()
     problem, content = case.problem, content_of((forged if way > 0.9 else evidence)(case, rng))
-    donor = content_of(evidence(rng.choice(cases()), rng))
+    if way < 0.9 and rng.random() < 0.25 and proved(at):
+        content = json_copy(rng.choice(proved(at)))
+    donor = rng.choice(donors())
+    if rng.random() < 0.04:
+        as_version_1(content)
     if way < 0.08 or way > 0.9:
         return Trial(problem, json.dumps(content), way < 0.08)
     if way < 0.78:
@@ -902,6 +982,21 @@ def trial(number: int) -> Trial:
     if 0.55 < way < 0.6:
         text = rng.choice(TEXTS)(text, rng)
     return Trial(problem, text, False)
+
+
+@cache
+def donors() -> list[dict[str, Any]]:
+    """Return true proofs of all cases, from which parts are taken."""
+    return [content_of(evidence(case, random.Random(seed))) for case in cases() for seed in range(3)]
+
+
+def as_version_1(content: dict[str, Any]) -> None:
+    """Write a proof of a kind that version 1 had as it did: constraints had the class 1, and a reading."""
+    if content["answer"] in ("HardMargin", "SoftMargin", "KernelProof"):
+        return
+    content["version"] = 1
+    if not content["classes"]:
+        content |= {"classes": [1], "reading": {"as": "constraints", "target": None}}
 
 
 def inner(content: dict[str, Any], rng: random.Random) -> dict[str, Any]:
