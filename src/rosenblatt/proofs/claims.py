@@ -653,9 +653,7 @@ class KernelProof:
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the proof as JSON, and write it to ``path`` (beside, then renamed) where one is given."""
         content = {"answer": "KernelProof", "degree": self.degree, "coef0": self.coef0}
-        return _written(
-            {"format": FORMAT, "version": VERSION, **content, "proof": _packed(self.proof)}, path
-        )
+        return _written({"format": FORMAT, "version": VERSION, **content, "proof": _packed(self.proof)}, path)
 
     def __str__(self) -> str:
         return (
@@ -722,7 +720,7 @@ def read_proof(source: str | os.PathLike[str]) -> tuple[Proof | KernelProof, dic
     if type(version) is not int or version not in (1, VERSION):
         raise ValueError(f"{name} has version {_short(version)}; this version reads 1 and {VERSION}")
     if not isinstance(reading, dict):
-        raise ValueError(f"{name}: 'reading' must be an object")
+        raise ValueError(f"{name}: 'reading' must be an object")  # noqa: TRY004 (a malformed file)
     body = {key: value for key, value in content.items() if key not in ("format", "version", "reading")}
     if version == 1:
         _upgrade(body, reading)
@@ -730,7 +728,7 @@ def read_proof(source: str | os.PathLike[str]) -> tuple[Proof | KernelProof, dic
         return _unpacked(body, name), reading
     _check_keys(body, {"answer", "degree", "coef0", "proof"}, name)
     if not isinstance(body["proof"], dict):
-        raise ValueError(f"{name}: 'proof' must be an object")
+        raise ValueError(f"{name}: 'proof' must be an object")  # noqa: TRY004 (a malformed file)
     answer = KernelProof(_unpacked(body["proof"], f"{name}, 'proof'"), body["degree"], body["coef0"])
     problem = answer.malformed()
     if problem:

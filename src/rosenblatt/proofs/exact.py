@@ -78,7 +78,7 @@ def fraction_of(value: Any) -> Fraction:
 
 
 def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``; a ValueError where they would not fit in memory."""
+    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``; a ValueError past MOST_BITS."""
     import math
 
     values = list(values)

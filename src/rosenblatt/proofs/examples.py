@@ -28,7 +28,7 @@ class Examples:
 
     X: Matrix
     codes: npt.NDArray[np.intp]  # (n,)
-    classes: Sequence[Any]  # k labels, sorted
+    classes: Any  # k labels, sorted
     fit_intercept: bool
 
     @property

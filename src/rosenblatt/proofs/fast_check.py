@@ -35,9 +35,13 @@ from rosenblatt.proofs.examples import as_classes, as_matrix
 from rosenblatt.proofs.signs import ExactVector, Scores, scores, weighted_sum
 
 ON_MARGIN = 1 + Fraction(1, 2**20)
-FEW_PASSES = 64  # null vectors that are tried on all rows; where there are more, rows are eliminated one by one
+FEW_PASSES = (
+    64  # null vectors that are tried on all rows; where there are more, rows are eliminated one by one
+)
 INFINITY = float("inf")
-Demand: TypeAlias = tuple[int, int | None]  # an example, and the class it is told from where there are three or more
+Demand: TypeAlias = tuple[
+    int, int | None
+]  # an example, and the class it is told from where there are three or more
 
 
 class _Failure(Exception):
@@ -71,8 +75,6 @@ def first_failure(
     """
     if expect is not None and expect not in EXPECTATIONS:
         raise ValueError(f"expect is {expect!r}; it must be one of {', '.join(EXPECTATIONS)}")
-    if not isinstance(proof, Proof | KernelProof):
-        return f"{type(proof).__name__} is not a proof"
     problem = proof.malformed()
     if problem is not None:
         return f"the proof is malformed: {problem}"
@@ -83,11 +85,15 @@ def first_failure(
             _demand(not fit_intercept, _INTERCEPT_OF_KERNEL)
             from rosenblatt.proofs.kernel import exact_gram
 
-            proof, X = proof.proof, exact_gram(X, proof.degree, proof.coef0)
+            X, proof = exact_gram(X, proof.degree, proof.coef0), proof.proof
         _check(proof, _read(proof, X, y, fit_intercept))
     except _Failure as failure:
         return str(failure)
-    except (ValueError, TypeError, ArithmeticError) as error:  # from the border: the data cannot be read, or not exactly
+    except (
+        ValueError,
+        TypeError,
+        ArithmeticError,
+    ) as error:  # from the border: the data cannot be read, or not exactly
         return f"it cannot be checked in finite, exact numbers: {error}"
     return None
 
@@ -98,7 +104,9 @@ _INTERCEPT_OF_KERNEL = (
 
 
 def _kind(proof: Proof | KernelProof) -> str:
-    return f"a KernelProof of {_kind(proof.proof)}" if isinstance(proof, KernelProof) else type(proof).__name__
+    return (
+        f"a KernelProof of {_kind(proof.proof)}" if isinstance(proof, KernelProof) else type(proof).__name__
+    )
 
 
 def _demand(holds: Any, reason: str) -> None:
@@ -155,14 +163,21 @@ def _read(proof: Proof, X: Any, y: Any, fit_intercept: bool) -> _Data:
     )
     about_constraints = isinstance(proof, Feasible | Infeasible) or not proof.classes
     if y is None:
-        _demand(about_constraints, f"the proof is {type(proof).__name__} about labelled examples, and y is missing")
-        _demand(isinstance(proof, Feasible | Infeasible | Undecided), "constraints have no classes to separate")
+        _demand(
+            about_constraints,
+            f"the proof is {type(proof).__name__} about labelled examples, and y is missing",
+        )
+        _demand(
+            isinstance(proof, Feasible | Infeasible | Undecided), "constraints have no classes to separate"
+        )
         _demand(proof.classes == (), "the proof speaks of labels, but constraints have none")
         _demand(proof.fit_intercept is False, "the proof speaks of an intercept, but constraints have none")
         return _Data(matrix, np.zeros(proof.n_rows, dtype=np.intp), 1, False)
     _demand(not about_constraints, "the proof is about constraints A w >= 1, which have no labels: pass no y")
     claimed, recorded = (_intercept(bool(fit_intercept)), _intercept(proof.fit_intercept))
-    _demand(claimed == recorded, f"the claim is about hyperplanes {claimed}, the proof speaks of those {recorded}")
+    _demand(
+        claimed == recorded, f"the claim is about hyperplanes {claimed}, the proof speaks of those {recorded}"
+    )
     classes, codes = as_classes(y, proof.n_rows)
     same = len(classes) == len(proof.classes) and all(
         a == b and (type(a) is bool) == (type(b) is bool) for a, b in zip(classes, proof.classes, strict=True)
@@ -355,7 +370,9 @@ def _check_soft_margin(proof: SoftMargin, data: _Data) -> None:
     for i, weight in zip(rows, weights, strict=True):
         spent[i] = spent.get(i, Fraction(0)) + weight
     _demand(all(each <= C for each in spent.values()), "the dual weights of a row exceed C")
-    _demand(proof.lower <= proof.objective and proof.lower < INFINITY, "the lower bound is above the objective")
+    _demand(
+        proof.lower <= proof.objective and proof.lower < INFINITY, "the lower bound is above the objective"
+    )
     if proof.lower > -INFINITY:
         dual = _total(weights) - data.sum(demands, weights).sqnorm / 2
         _demand(Fraction(proof.lower) <= dual, "the lower bound is above what the dual weights prove")

@@ -59,8 +59,8 @@ def hard_margin(
 
     Guarantee
     ---------
-    ``margin <= largest margin <= upper`` by weak duality, both rounded to the safe side; ``verify(X, y)`` checks them in
-    exact arithmetic (:class:`rosenblatt.proofs.HardMargin`). A ValueError names the rows that contradict each other
+    ``margin <= largest margin <= upper`` by weak duality, both rounded to the safe side; ``verify(X, y)`` checks them
+    in exact arithmetic (:class:`rosenblatt.proofs.HardMargin`). A ValueError names the rows that contradict each other
     when the data are not separable.
 
     Examples

@@ -199,7 +199,9 @@ def scores(X: Matrix, w: ExactVector) -> Scores:
     norm = float(np.sqrt(high @ high)) * (1 + 1e-9)
     with np.errstate(over="ignore", invalid="ignore"):
         errors = np.sqrt(sqnorms + (terms * TINY + w.bias))
-        errors *= (terms + 6) * U * 1.01 * norm  # not a number where a row overflows: no sign is certain there
+        errors *= (
+            (terms + 6) * U * 1.01 * norm
+        )  # not a number where a row overflows: no sign is certain there
         errors += terms * TINY
     return Scores(X, w, values, errors, sqnorms)
 

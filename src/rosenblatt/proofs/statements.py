@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import MOST_ROWS, Planes
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas, over_common_denominator
-from rosenblatt.proofs.claims import MOST_ROWS, Planes
 from rosenblatt.proofs.examples import Examples, product
 from rosenblatt.proofs.signs import ExactVector, Scores, U, weighted_sum
 
@@ -146,7 +146,9 @@ def hard_margin_statement(
         reach = _sqnorm_of_sum(cone, ids, lambdas) / sum(lambdas, Fraction(0)) ** 2
     else:
         codes = examples.codes[ids].tolist()
-        totals = [sum((v for v, c in zip(lambdas, codes, strict=True) if c == side), Fraction(0)) for side in (0, 1)]
+        totals = [
+            sum((v for v, c in zip(lambdas, codes, strict=True) if c == side), Fraction(0)) for side in (0, 1)
+        ]
         if not min(totals):
             return None
         averaged = [value / totals[c] for value, c in zip(lambdas, codes, strict=True)]
@@ -194,7 +196,9 @@ def _within_box(alpha: Float64s, C: float) -> Float64s:
     spent = alpha.sum(axis=1)
     over = spent > C * (1 - 1e-12)
     with np.errstate(invalid="ignore", divide="ignore"):
-        alpha[over] *= (C * (1 - 1e-12) / spent[over])[:, None]  # far enough inside for any rounding of the sum
+        alpha[over] *= (C * (1 - 1e-12) / spent[over])[
+            :, None
+        ]  # far enough inside for any rounding of the sum
     return alpha
 
 
