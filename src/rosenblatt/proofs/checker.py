@@ -548,6 +548,7 @@ class Table(NamedTuple):
     rows: list[dict[int, float]]
     n_features: int
     labels: list[Any] | None
+    target: str | None
     reading: str
 
 
@@ -607,7 +608,7 @@ def read_table(
     counted = all(NUMBER.fullmatch(word) and math.isfinite(float(word)) for word in words)
     labels = None if at is None else [label(word) for word in words] if counted else words
     how = "csv, every column a variable" if at is None else f"csv, target {names[at]!r}"
-    return Table(rows, len(names) - (at is not None), labels, how)
+    return Table(rows, len(names) - (at is not None), labels, None if at is None else names[at], how)
 
 
 def read_libsvm(file: Any, path: str, constraints: bool, zero_based: bool) -> Table:
@@ -633,7 +634,7 @@ def read_libsvm(file: Any, path: str, constraints: bool, zero_based: bool) -> Ta
         labels.append(label(words[0]))
     require(rows, f"{path}: there are no rows")
     require(not constraints or set(labels) == {1}, f"{path}: a right-hand side is not 1, as in A w >= 1")
-    return Table(rows, width, None if constraints else labels, f"libsvm, indices from {first}")
+    return Table(rows, width, None if constraints else labels, None, f"libsvm, indices from {first}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -737,7 +737,12 @@ def read_proof(source: str | os.PathLike[str]) -> tuple[Proof | KernelProof, dic
 
 
 def _upgrade(body: dict[str, Any], reading: dict[str, Any]) -> None:
-    """Bring the content of version 1 to version 2: constraints have no classes, where version 1 wrote [1]."""
+    """Bring the content of version 1 to version 2.
+
+    Constraints have no classes, where version 1 wrote [1]; and no record of text columns meant that they were guessed.
+    """
+    if reading.get("text") == []:
+        del reading["text"]
     cone = body.get("answer") in ("Feasible", "Infeasible")
     cone = cone or (body.get("answer") == "Undecided" and reading.get("as") == "constraints")
     if cone and body.get("classes") == [1]:
