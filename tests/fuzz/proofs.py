@@ -6,6 +6,8 @@ proof holds, it does not, or it is malformed (a ValueError, and no other excepti
 """
 
 import atexit
+import contextlib
+import io
 import json
 import math
 import random
@@ -18,9 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from tests.cli.commands import run
 from tests.fuzz import proof_oracle as oracle
 from tests.fuzz.proof_oracle import Claim
 
+from rosenblatt.cli import reading as read
+from rosenblatt.cli.solve import read_constraints
 from rosenblatt.proofs import (
     checker,
     first_failure,
@@ -1079,15 +1084,313 @@ def independent(trial: Trial) -> str:
     return "holds" if failure is None else "fails"
 
 
+# Files and commands
+
+
+def table_of(problem: Problem) -> tuple[str, str, list[str]] | None:
+    """Return the ending, the text and the options of a data file with this claim; None where text cannot hold it."""
+    labels = problem.labels
+    if not problem.width or not held_by_float64(problem):
+        return None
+    rows = [
+        [str(int(v)) if v == int(v) and abs(v) < 1e15 else repr(float(v)) for v in row]
+        for row in problem.rows
+    ]
+    options = ["--no-intercept"] if labels is not None and not problem.intercept else []
+    options += ["--constraints"] if labels is None else []
+    if problem.form.startswith("csr") and (labels is None or all(type(label) is int for label in labels)):
+        lines = []
+        for i, row in enumerate(rows):
+            pairs = [f"{j}:{cell}" for j, cell in enumerate(row, 1) if cell != "0" or (i, j) == (0, len(row))]
+            lines.append(" ".join([str(1 if labels is None else labels[i]), *pairs]))
+        return ".svm", "\n".join(lines) + "\n", options
+    if labels is not None:
+        texts = all(isinstance(label, str) for label in labels)
+        odd = texts and not all(
+            label.isalpha() and label.lower() not in ("na", "null", "none") for label in labels
+        )
+        if odd or any(isinstance(label, bool | float) for label in labels):
+            return None
+        rows = [[*row, str(label)] for row, label in zip(rows, labels, strict=True)]
+    names = [f"c{j}" for j in range(problem.width)] + ["y"] * (labels is not None)
+    return ".csv", "\n".join(map(",".join, [names, *rows])) + "\n", options
+
+
+def command_verdicts(trial: Trial, through_cli: bool) -> dict[str, int] | None:
+    """Return the exit codes of the checker, and of ``rosenblatt verify`` with and without ``--independent``."""
+    table = table_of(trial.problem)
+    if table is None:
+        return None
+    ending, text, options = table
+    data = folder() / f"data{ending}"
+    data.write_text(text, encoding="utf-8")
+    arguments = [str(file_of(trial.text)), str(data), *options]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        codes = {"checker": checker.main(arguments)}
+    if through_cli:
+        for name, more in (("verify", []), ("verify --independent", ["--independent"])):
+            answer = run(["verify", *arguments, *more])
+            assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+            codes[name] = answer.exit_code
+    return codes
+
+
+CELLS = [
+    *(
+        "0",
+        "1",
+        "-1",
+        "+1",
+        "2",
+        "0.5",
+        "-0.25",
+        "1e3",
+        "1E-7",
+        ".5",
+        "5.",
+        "00012",
+        "-0",
+        "1e400",
+        "-1e-400",
+        "nan",
+    ),
+    *(
+        "inf",
+        "Infinity",
+        "1e",
+        "e5",
+        ".",
+        "--1",
+        "1_0",
+        "0x10",
+        "\uff11",
+        "\u0663",
+        "9007199254740993",
+        "1" * 30,
+    ),
+    *(
+        "9007199254740993.0",
+        "0.1000000000000000055511151231257827021181583404541015625",
+        "1.7976931348623159e308",
+    ),
+    *(
+        "2.2250738585072011e-308",
+        "2.4703282292062328e-324",
+        "1,5",
+        "1;5",
+        " 1",
+        "1 ",
+        "\t1",
+        "\u00a01",
+        "1\u2003",
+    ),
+    *(
+        "1\x0b",
+        "1\x0c",
+        "1\x1c",
+        "1\x85",
+        "\ufeff1",
+        "1\x00",
+        "",
+        "?",
+        "NA",
+        "null",
+        "None",
+        "true",
+        "True",
+        "1%",
+    ),
+    *(
+        "(1)",
+        "1d5",
+        "1f",
+        "1L",
+        "1.e2",
+        "\uff11.\uff15",
+        "\u22121",
+        "N/A",
+        "#1",
+        "1#2",
+        "1:2",
+        "1\r2",
+        "1\n2",
+    ),
+]
+LABELS = [
+    *(
+        "x",
+        "y",
+        "0",
+        "1",
+        "-1",
+        "+1",
+        "1.0",
+        "01",
+        "1e0",
+        "true",
+        "True",
+        "9007199254740992",
+        "9007199254740993",
+    ),
+    *(
+        "9007199254740993.0",
+        "18446744073709551616",
+        "0.1",
+        "0.10",
+        " x",
+        "x ",
+        "\u00a0x",
+        "x\u3000",
+        "X",
+        "\u00e9",
+    ),
+    *(
+        "e\u0301",
+        "",
+        "?",
+        "NA",
+        "nan",
+        "inf",
+        "x\x00",
+        "\ufeffx",
+        "x\x1c",
+        "x,y",
+        "x;y",
+        "x\ty",
+        "1 ",
+        "\uff11",
+        "-0",
+    ),
+    *("0.0", "-0.0", "1e400", "None", "#x", "1_000", "0x1", "x\r", "\x0bx", "1e22", "1e-400", "\u0661.5"),
+]
+
+
+def csv_text(rng: random.Random) -> str:
+    """Write a small table in which odd things may stand."""
+    d, odd = rng.randint(1, 3), rng.choice([0, 0, 0.05, 0.2])
+    separator = rng.choice([",", ",", ",", ",", ",", ";", "\t", "|"])
+    end = rng.choice(["\n", "\n", "\n", "\r\n", "\r", "\n\n", "\r\r\n"])
+    labels = (
+        rng.sample(LABELS, 2) if rng.random() < 0.6 else rng.choice([["a", "b"], ["0", "1"], ["1", "2.5"]])
+    )
+    names = [*(f"c{j}" for j in range(d)), "y"]
+    if rng.random() < 0.1:
+        names[0] = rng.choice(["y", "", "1", " c0", "c0 ", "\u00e9", "\ufeff", '"a"', "nan", "x\x00"])
+    lines = [separator.join(names)] if rng.random() < 0.85 else []
+    for _ in range(rng.randint(1, 4)):
+        row = [rng.choice(CELLS if rng.random() < odd else ["0", "1", "-1", "0.5", "3"]) for _ in range(d)]
+        row = [_quoted(cell, rng) for cell in [*row, rng.choice(labels)]]
+        change = rng.random()
+        row = (
+            [*row, ""]
+            if change < 0.02
+            else row[:-1]
+            if change < 0.04
+            else [""] * (d + 1)
+            if change < 0.06
+            else row
+        )
+        lines.append(separator.join(row))
+        if rng.random() < 0.04:
+            lines.append(rng.choice(["", " ", "\t", "#c", '""', ",", ", ,"]))
+    return ("\ufeff" if rng.random() < 0.05 else "") + end.join(lines) + rng.choice(["", end, end])
+
+
+def _quoted(cell: str, rng: random.Random) -> str:
+    doubled = cell.replace('"', '""')
+    ways = [f'"{doubled}"', f'"{doubled}"', f' "{cell}"', f'"{cell}" ', f'{cell}"']
+    return rng.choice(ways) if rng.random() < 0.18 else cell
+
+
+def libsvm_text(rng: random.Random) -> str:
+    """Write a few lines of LIBSVM text in which odd things may stand."""
+    odd, lines = rng.choice([0, 0, 0.1, 0.3]), []
+    labels = rng.choice(
+        [["1", "-1"], ["+1", "-1"], ["0", "1"], ["1.0", "1", "-1"], ["1"], rng.sample(LABELS, 2)]
+    )
+    for _ in range(rng.randint(1, 4)):
+        indices = sorted(rng.sample(range(int(rng.random() > 0.1), 8), rng.randint(0, 4)))
+        if rng.random() < 0.1:
+            indices = [*indices, *indices[-1:]] if rng.random() < 0.5 else indices[::-1]
+        pairs = [
+            rng.choice(["0", "+", " ", "\uff11"] if rng.random() < odd / 5 else [""])
+            + f"{i}:{rng.choice(CELLS if rng.random() < odd else ['1', '0.5', '-2', '0'])}"
+            for i in indices
+        ]
+        if rng.random() < 0.05:
+            pairs.append(
+                rng.choice(["qid:3", "1:", "99999999999:1", "9:2:3", ":1", "-1:2", "1.0:2", "8 :2", "9"])
+            )
+        if rng.random() < 0.06:
+            pairs.append(rng.choice(["# c", "#c", "#1:2", "9:#2", "9:1#2"]))
+        blank = rng.choice(["  ", "\t", "\u00a0", "\x0b", "\x1c", "\x0c"]) if rng.random() < 0.1 else " "
+        lines.append(blank.join([rng.choice(labels), *pairs]))
+        if rng.random() < 0.04:
+            lines.append(rng.choice(["", " ", "# c", "\t"]))
+    end = rng.choice(["\n", "\n", "\r\n", "\r"])
+    return ("\ufeff" if rng.random() < 0.05 else "") + end.join(lines) + rng.choice(["", end, end + end])
+
+
+Reading = tuple[list[list[float]], list[tuple[bool, bool, Any]] | None]
+
+
+def reading_of(rows: list[list[float]], labels: list[Any] | None) -> Reading:
+    """Return data so that equal ones are equal: 1 is 1.0, and neither is "1" nor True."""
+    tagged = [(isinstance(label, str), isinstance(label, bool), label) for label in labels or []]
+    return rows, None if labels is None else tagged
+
+
+def check_reading(rng: random.Random) -> None:
+    """Let the package and the checker read one file: where both accept it they read the same."""
+    format = rng.choice(["csv", "csv", "libsvm"])
+    text = csv_text(rng) if format == "csv" else libsvm_text(rng)
+    path = folder() / f"read.{format}"
+    path.write_text(text, encoding="utf-8", newline="")
+    constraints, header = rng.random() < 0.1, rng.choice([None, None, None, True, False])
+    target = rng.choice([None, None, "y"]) if format == "csv" and not constraints else None
+    zero_based = format == "libsvm" and rng.random() < 0.3
+    try:
+        table = checker.read_table(
+            str(path),
+            format=format,
+            target=target,
+            constraints=constraints,
+            header=header,
+            zero_based=zero_based,
+        )
+    except ValueError:
+        return
+    assert table.n_features < 1000
+    theirs = reading_of([[x.get(j, 0.0) for j in range(table.n_features)] for x in table.rows], table.labels)
+    options = read.Reading(target, format, zero_based if format == "libsvm" else None, header=header)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            rows = (read_constraints if constraints else read.read)(str(path), options)
+    except (ValueError, SystemExit):
+        return
+    X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
+    ours = reading_of(X.tolist(), None if constraints else rows.y.tolist())
+    assert ours == theirs, f"{format} {text!r} is read as {ours} and, by the checker, as {theirs}"
+
+
 def prepare() -> None:
     """Decide every problem by the oracle, and compile the loops of the fast verifier."""
     for case in cases():
-        rng = random.Random(0)
-        fast(Trial(case.problem, json.dumps(content_of(evidence(case, rng))), True))
+        fast(Trial(case.problem, json.dumps(content_of(evidence(case, random.Random(0)))), True))
+
+
+CODES = {
+    "holds": (0,),
+    "fails": (1, 2),
+    "malformed": (2,),
+}  # a proof of another claim is an error of `verify`
 
 
 def check(number: int) -> None:
-    """Compare the three verdicts of a trial."""
+    """Compare the verdicts of a trial; every fifth number is a data file, read twice."""
+    if number % 5 == 4:
+        check_reading(random.Random(number))
+        return
     one = trial(number)
     verdict = judged(one)
     assert verdict == "holds" or not one.honest, "the oracle refuses a true proof"
@@ -1096,6 +1399,9 @@ def check(number: int) -> None:
     if verdict == "holds" and not held_by_float64(one.problem):
         expected = "fails"  # data that float64 cannot hold are for the checker
     assert fast(one) == expected, f"fast verifier: {fast(one)}, oracle: {expected}"
+    if number % 20 == 0:
+        for command, code in (command_verdicts(one, number % 400 == 0) or {}).items():
+            assert code in CODES[verdict], f"{command}: exit code {code}, oracle: {verdict}"
 
 
 def held_by_float64(problem: Problem) -> bool:
