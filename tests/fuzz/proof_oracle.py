@@ -17,7 +17,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from math import comb, inf, isfinite, nextafter
+from math import comb, inf, isfinite, lcm, nextafter
 from typing import Any, NamedTuple
 
 Vector = list[Fraction]
@@ -664,15 +664,18 @@ def _labels(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> float:
-    """Read ``{"float": hex}`` as ``float.hex`` writes it, or with fewer digits."""
+    """Read ``{"float": hex}`` as ``float.hex`` writes it."""
     if not isinstance(value, dict) or list(value) != ["float"] or not isinstance(value["float"], str):
         raise ValueError(f"{str(value)[:40]!r} is not a float")
     if not re.fullmatch("-?(inf|0x[01][.][0-9a-f]{1,13}p[+-][0-9]{1,4})", value["float"]):
         raise ValueError(f"{value['float'][:40]!r} is not how a float is written")
     try:
-        return float.fromhex(value["float"])
+        number = float.fromhex(value["float"])
     except OverflowError:
         raise ValueError("a float beyond all floats") from None
+    if number.hex() != value["float"]:
+        raise ValueError(f"{value['float']} is not how that float is written, or no float64")
+    return number
 
 
 def _from(least: float, most: float) -> Any:
@@ -705,6 +708,23 @@ def rational(value: Any) -> Fraction:
     return Fraction(_whole(numerator), _whole(denominator or "1"))
 
 
+def _short(rationals: Vector) -> Vector:
+    """Refuse rationals whose common denominator has more than 400,000 bits."""
+    if lcm(*(each.denominator for each in rationals)).bit_length() > 400_000:
+        raise ValueError("a common denominator of too many digits")
+    return rationals
+
+
+def _rationals(value: Any) -> Vector:
+    return _short(_list_of(rational)(value))
+
+
+def _planes(value: Any) -> list[Vector]:
+    planes: list[Vector] = _list_of(_list_of(rational))(value)
+    _short([each for plane in planes for each in plane])
+    return planes
+
+
 def _whole(text: str) -> int:
     """Return an integer of any length, 1000 digits at a time: ``int`` refuses long ones."""
     digits, value = text.removeprefix("-"), 0
@@ -714,14 +734,14 @@ def _whole(text: str) -> int:
     return -value if text.startswith("-") else value
 
 
-_rationals, _rows = _list_of(rational), _list_of(_at_least(0))
+_rows = _list_of(_at_least(0))
 _about = {
     "classes": _labels,
     "fit_intercept": _is(bool),
     "n_rows": _at_least(1),
     "n_features": _at_least(0),
 }
-_hyperplanes = {"hyperplanes": _list_of(_rationals)}
+_hyperplanes = {"hyperplanes": _planes}
 _contradicting = _about | {
     **{"culprits": _rows, "rivals": _rows, "weights": _rationals, "overlap": _overlap},
     **{"core_rows": _rows, "core_rivals": _rows, "core_weights": _rationals},

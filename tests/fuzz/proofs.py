@@ -1341,14 +1341,26 @@ def reading_of(rows: list[list[float]], labels: list[Any] | None) -> Reading:
 
 
 def check_reading(rng: random.Random) -> None:
-    """Let the package and the checker read one file: where both accept it they read the same."""
+    """Let the package and the checker read one small file."""
     format = rng.choice(["csv", "csv", "libsvm"])
     text = csv_text(rng) if format == "csv" else libsvm_text(rng)
-    path = folder() / f"read.{format}"
-    path.write_text(text, encoding="utf-8", newline="")
     constraints, header = rng.random() < 0.1, rng.choice([None, None, None, True, False])
     target = rng.choice([None, None, "y"]) if format == "csv" and not constraints else None
     zero_based = format == "libsvm" and rng.random() < 0.3
+    compare_readings(format, text, target, header, constraints, zero_based)
+
+
+def compare_readings(
+    format: str,
+    text: str,
+    target: str | None = None,
+    header: bool | None = None,
+    constraints: bool = False,
+    zero_based: bool = False,
+) -> str:
+    """Return who refuses a data file; where the package and the checker both accept it they must read the same."""
+    path = folder() / f"read.{format}"
+    path.write_text(text, encoding="utf-8", newline="")
     try:
         table = checker.read_table(
             str(path),
@@ -1359,7 +1371,7 @@ def check_reading(rng: random.Random) -> None:
             zero_based=zero_based,
         )
     except ValueError:
-        return
+        return "the checker"
     assert table.n_features < 1000
     theirs = reading_of([[x.get(j, 0.0) for j in range(table.n_features)] for x in table.rows], table.labels)
     options = read.Reading(target, format, zero_based if format == "libsvm" else None, header=header)
@@ -1367,10 +1379,11 @@ def check_reading(rng: random.Random) -> None:
         with contextlib.redirect_stderr(io.StringIO()):
             rows = (read_constraints if constraints else read.read)(str(path), options)
     except (ValueError, SystemExit):
-        return
+        return "the package"
     X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     ours = reading_of(X.tolist(), None if constraints else rows.y.tolist())
     assert ours == theirs, f"{format} {text!r} is read as {ours} and, by the checker, as {theirs}"
+    return "nobody"
 
 
 def prepare() -> None:

@@ -20,6 +20,8 @@ Expectation = Literal[
     "undecided",
     "hard-margin",
     "soft-margin",
+    "kernel-separable",
+    "kernel-inseparable",
 ]
 FLAGS = {  # of the record of how data were read
     "target": "--target",
@@ -242,7 +244,13 @@ def _independent(
         zero_based=reading.zero_based is True,
         delimiter="\t" if form == "tsv" else ",",
     )
-    actual: dict[str, Any] = {"target": table.target, "format": form, "skip_bad": False, "text": [], "scale": False}
+    actual: dict[str, Any] = {
+        "target": table.target,
+        "format": form,
+        "skip_bad": False,
+        "text": [],
+        "scale": False,
+    }
     _compare_reading(path, recorded, actual)
     content = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     failure = checker.check(
