@@ -611,7 +611,7 @@ def read_table(
         cells = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines if line]
     except (csv.Error, TypeError) as error:
         raise Refused(f"{path}: {error}") from None
-    cells = [[cell.strip(" \t") for cell in row] for row in cells]
+    cells = [[cell.strip(" \t\v\f") for cell in row] for row in cells]
     require(cells, f"{path}: there are no rows")
     numeric = {NUMBER.fullmatch(cell) is not None for cell in cells[0]}
     mixed = f"{path}: the first line mixes numbers and text: say --header or --no-header"
@@ -664,6 +664,9 @@ def read_libsvm(lines: list[str], path: str, constraints: bool, zero_based: bool
         words.append(label)
     require(rows, f"{path}: there are no rows")
     labels = numeric_labels(words, path)
+    require(
+        max(map(abs, labels)) < EXACT, f"{path}: a label of 2^53 or more, which readers of LIBSVM text round"
+    )
     require(not constraints or set(labels) == {1}, f"{path}: a right-hand side is not 1, as in A w >= 1")
     return Table(rows, width, None if constraints else labels, None, f"libsvm, indices from {first}")
 
