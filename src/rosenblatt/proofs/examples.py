@@ -129,7 +129,7 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
 
 def _any_large(values: npt.NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore"):
-        return bool(values.size) and not bool((np.abs(values) <= EXACT).all())
+        return bool(values.size) and not bool((np.abs(values) < EXACT).all())
 
 
 def _as_csr(X: Any, name: str) -> Matrix:
