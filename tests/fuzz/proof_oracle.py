@@ -249,6 +249,27 @@ def in_span(vector: Vector, basis: list[Vector]) -> bool:
 
 # Whether the evidence in a statement proves what it says
 
+PROVES = {
+    "Separable": ["separable"],
+    "Inseparable": ["inseparable"],
+    "QuasiSeparable": ["inseparable", "quasi-separable"],
+    "Undecided": ["undecided"],
+    "Feasible": ["feasible"],
+    "Infeasible": ["infeasible"],
+    "HardMargin": ["hard-margin", "separable"],
+    "SoftMargin": ["soft-margin"],
+}
+
+
+def proves(statement: dict[str, Any], expected: str | None) -> bool:
+    """Whether a statement that holds is one of what is expected; in the space of a kernel, only where that is."""
+    if expected is None:
+        return True
+    if statement["answer"] == "KernelProof":
+        return expected.startswith("kernel-") and proves(statement["proof"], expected.removeprefix("kernel-"))
+    overlapping = expected == "overlapping" and statement.get("overlap") is True
+    return overlapping or expected in PROVES[statement["answer"]]
+
 
 def holds(statement: dict[str, Any], claim: Claim) -> bool:
     """Decide a well-formed statement (plain Python values: int, Fraction, float, lists) on the claim of the caller."""

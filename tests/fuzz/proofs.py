@@ -963,6 +963,7 @@ class Trial(NamedTuple):
     problem: Problem
     text: str  # the proof
     honest: bool  # nothing was changed
+    expect: str | None = None  # what the caller wants proved
 
 
 def trial(number: int) -> Trial:
@@ -1017,7 +1018,7 @@ def judged(trial: Trial) -> str:
     except ValueError:
         return "malformed"
     claim = trial.problem.claim()
-    if not oracle.holds(statement, claim):
+    if not oracle.holds(statement, claim) or not oracle.proves(statement, trial.expect):
         return "fails"
     assert oracle.is_true(statement, claim), "the two oracles contradict each other"
     return "holds"
@@ -1062,7 +1063,7 @@ def fast(trial: Trial) -> str:
         return "malformed"
     X, labels = matrix(trial.problem), trial.problem.labels
     y = np.array(labels) if labels is not None and trial.problem.form == "float64" else labels
-    failure = first_failure(proof, X, y, fit_intercept=trial.problem.intercept)
+    failure = first_failure(proof, X, y, fit_intercept=trial.problem.intercept, expect=trial.expect)
     assert failure is None or isinstance(failure, str)
     return "holds" if failure is None else "fails"
 
@@ -1078,7 +1079,12 @@ def independent(trial: Trial) -> str:
     if problem.form.startswith("csr"):
         rows = [{j: value for j, value in enumerate(row) if value} for row in rows]
     failure = checker.check(
-        proof, rows, problem.labels, n_features=problem.width, fit_intercept=problem.intercept
+        proof,
+        rows,
+        problem.labels,
+        n_features=problem.width,
+        fit_intercept=problem.intercept,
+        expect=trial.expect,
     )
     assert failure is None or isinstance(failure, str)
     return "holds" if failure is None else "fails"
@@ -1124,6 +1130,7 @@ def command_verdicts(trial: Trial, through_cli: bool) -> dict[str, int] | None:
     ending, text, options = table
     data = folder() / f"data{ending}"
     data.write_text(text, encoding="utf-8")
+    options += ["--expect", trial.expect] if trial.expect else []
     arguments = [str(file_of(trial.text)), str(data), *options]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         codes = {"checker": checker.main(arguments)}
@@ -1396,7 +1403,9 @@ CODES = {
     "holds": (0,),
     "fails": (1, 2),
     "malformed": (2,),
-}  # a proof of another claim is an error of `verify`
+}  # to `verify` a proof of another claim is an error
+EXPECTATIONS = [*(word for words in oracle.PROVES.values() for word in words), "overlapping"]
+EXPECTATIONS += ["kernel-separable", "kernel-inseparable"]
 
 
 def check(number: int) -> None:
@@ -1405,6 +1414,8 @@ def check(number: int) -> None:
         check_reading(random.Random(number))
         return
     one = trial(number)
+    if number % 10 in (0, 3):
+        one = one._replace(expect=EXPECTATIONS[number // 10 % len(EXPECTATIONS)], honest=False)
     verdict = judged(one)
     assert verdict == "holds" or not one.honest, "the oracle refuses a true proof"
     assert independent(one) == verdict, f"checker: {independent(one)}, oracle: {verdict}"
@@ -1412,9 +1423,10 @@ def check(number: int) -> None:
     if verdict == "holds" and not held_by_float64(one.problem):
         expected = "fails"  # data that float64 cannot hold are for the checker
     assert fast(one) == expected, f"fast verifier: {fast(one)}, oracle: {expected}"
-    if number % 20 == 0:
-        for command, code in (command_verdicts(one, number % 400 == 0) or {}).items():
-            assert code in CODES[verdict], f"{command}: exit code {code}, oracle: {verdict}"
+    if number % 20 in (0, 1):
+        for command, code in (command_verdicts(one, number % 400 < 2) or {}).items():
+            refused = code == 2 and command != "checker" and "reading" in one.text  # it was read otherwise
+            assert code in CODES[verdict] or refused, f"{command}: exit code {code}, oracle: {verdict}"
 
 
 def held_by_float64(problem: Problem) -> bool:
