@@ -66,6 +66,8 @@ def first_failure(
     fit_intercept : whether the hyperplanes of the claim may miss the origin
     expect : what has to be proved (one of ``claims.EXPECTATIONS``); by default whatever the proof states
 
+    Examples
+    --------
     >>> from rosenblatt.proofs import separability
     >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0]
     >>> first_failure(separability(X, y), X, y, expect="inseparable") is None
@@ -427,8 +429,8 @@ def _check_combination(rows: Any, rivals: Any, weights: Any, data: _Data) -> lis
     demands = _demands(rows, rivals, weights, data)
     _demand(all(weight > 0 for weight in weights), "a weight is not positive")
     _demand(_total(weights) == 1, "the weights do not sum to one")
-    for (_, column), value in data.sum(demands, weights).values.items():
-        _demand(value == 0, f"the weighted rows do not add up to zero in column {column}")
+    wrong = [column for (_, column), value in data.sum(demands, weights).values.items() if value]
+    _demand(not wrong, f"the weighted rows do not add up to zero in column {min(wrong, default=0)}")
     return demands
 
 
