@@ -13,10 +13,10 @@ from tests.cli.commands import run
 from tests.fuzz import proof_oracle as oracle
 from tests.fuzz import proofs
 
-from rosenblatt.proofs import checker, from_json, separability
+from rosenblatt.proofs import checker, from_json, kernel_separability, separability
 from rosenblatt.proofs.examples import as_classes, as_matrix
 
-TRIALS = 2000
+TRIALS = 3000
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,7 +35,7 @@ def test_verifier_checker_and_oracle_agree(part):
 
 def test_the_trials_reach_every_kind_with_every_verdict():
     verdicts = collections.Counter()
-    for number in range(1500):
+    for number in range(1000):
         trial = proofs.trial(number)
         verdict = proofs.judged(trial)
         if verdict == "malformed":
@@ -149,7 +149,7 @@ def numbers_of_many_digits(count):
     rng = random.Random(1)
 
     def digits():
-        return "".join(rng.choice("123456789") for _ in range(99_999)) + "1"
+        return "".join(rng.choice("123456789") for _ in range(34_999)) + "1"
 
     return [[f"{digits()}/{digits()}" for _ in range(count)]]
 
@@ -262,6 +262,45 @@ def test_verdicts_are_printed_where_standard_output_knows_ascii_only(tmp_path):
     narrow.flush()
     assert code == 0
     assert b"holds" in narrow.buffer.getvalue()
+
+
+def test_a_kernel_proof_of_xor_does_not_prove_it_separable(tmp_path):
+    X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    proof = kernel_separability(X, y, degree=2)
+    assert not proof.verify(X, y, expect="separable")
+    assert proof.verify(X, y, expect="kernel-separable")
+    table = "a,b,y\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"
+    content = json.loads(proof.to_json())
+    assert checked(tmp_path, content, table, "--no-intercept", "--expect", "separable") == 1
+    assert checked(tmp_path, content, table, "--no-intercept", "--expect", "kernel-separable") == 0
+    command = [
+        "verify",
+        str(tmp_path / "proof.json"),
+        str(tmp_path / "data.csv"),
+        "--no-intercept",
+        "--expect",
+    ]
+    assert run([*command, "separable"]).exit_code == 1
+    assert run([*command, "kernel-separable"]).exit_code == 0
+
+
+def test_weights_of_many_digits_are_printed(tmp_path):
+    long = f"{'3' * 5000}/1{'0' * 5000}"  # about a third
+    rest = f"{'1' + '6' * 4998 + '7'}/1{'0' * 5000}"  # what is left of a half
+    proof = {
+        **{
+            "format": "rosenblatt-proof",
+            "version": 2,
+            "answer": "Infeasible",
+            "classes": [],
+            "fit_intercept": False,
+        },
+        **{"n_rows": 4, "n_features": 1, "rows": [0, 1, 2, 3], "weights": [long, rest, long, rest]},
+    }
+    assert checked(tmp_path, proof, "a\n1\n1\n-1\n-1\n", "--constraints") == 0
+    answer = run(["verify", str(tmp_path / "proof.json"), str(tmp_path / "data.csv"), "--constraints"])
+    assert answer.exit_code == 0, answer.output
+    assert "0.333333" in answer.output
 
 
 def test_short_rows_are_not_filled_up():
