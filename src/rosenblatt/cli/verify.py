@@ -120,6 +120,10 @@ def _compare(path: str, evidence: Any, kind: str, no_intercept: bool, recorded: 
     about = "constraints" if not claim.classes else "examples"
     if about != kind or recorded.get("as", kind) != kind:
         way = "pass --constraints" if kind == "examples" else "leave out --constraints"
+        if about == kind:
+            refuse(
+                f"{path}: contradicts itself: it is about {about} and records data read otherwise; make it anew"
+            )
         refuse(f"{path}: is about {about}, your claim about {kind}; {way} if that is what you claim")
     if kind == "examples" and claim.fit_intercept == no_intercept:
         which = "with an intercept" if claim.fit_intercept else "through the origin"
