@@ -119,6 +119,9 @@ def problems() -> Iterator[Problem]:
     yield problem(
         "many on the margin", [[i % 2] for i in range(30)], [i % 2 for i in range(30)], form="float64"
     )
+    edge = 1 + 2.0**-20  # rows up to here are on the margin of a row at 1
+    close = [[1.0], [edge], [math.nextafter(edge, 2.0)], [math.nextafter(edge, 1.0)], [1 + 2.0**-21], [1.5]]
+    yield problem("about the margin", close, ["a"] * 6, False, "float64")
     yield problem("feasible", [[1, 0], [1, 1], [0.5, -0.25]], None, False)
     yield problem("feasible, sparse", [[1, 0, 0], [0, 2, 0], [1, 1, -1]], None, False, "csr")
     yield problem("infeasible", [[1, 0], [-1, 1], [0, -2]], None, False, "float64")
