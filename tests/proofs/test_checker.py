@@ -102,13 +102,15 @@ def test_it_runs_alone(tmp_path):
     assert run("--target", "z").returncode == 2
 
 
-NUMBERS = "0.1,1e-5,-3.,+.5,1E3\n0.30000000000000004,9007199254740993,-0,5e-324,1.7976931348623157e308\n"
+NUMBERS = (
+    "0.1,1e-5,-3.,+.5,1E3,2\n0.30000000000000004,9007199254740993,-0,5e-324,1.7976931348623157e308,0.5\n"
+)
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("numbers.csv", "a,b,c,d,y\n" + NUMBERS),
+        ("numbers.csv", "a,b,c,d,e,y\n" + NUMBERS),
         ("words.csv", "a,b,y\n1,2,x\n3,4, z\n\n5,6,x\n"),
         ("quoted.csv", '"a","b","y"\n1,2,"p, q"\n3,4,"r"\n'),
         ("bare.csv", "0.5,1,0\n2,1,1\n0.25,1,0\n"),

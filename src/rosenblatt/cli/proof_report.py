@@ -230,7 +230,10 @@ def _rational(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    """Shorten a rational that nobody would read."""
-    from fractions import Fraction
+    """Shorten a rational from 0 to 1 that nobody would read."""
+    if len(text) <= 12:
+        return text
+    import flint
 
-    return text if len(text) <= 12 else f"{float(Fraction(text)):.6g}"
+    numerator, _, denominator = text.partition("/")
+    return f"{int(flint.fmpz(numerator)) / int(flint.fmpz(denominator or '1')):.6g}"  # int(str) has a length limit

@@ -20,6 +20,8 @@ Expectation = Literal[
     "undecided",
     "hard-margin",
     "soft-margin",
+    "kernel-separable",
+    "kernel-inseparable",
 ]
 FLAGS = {  # of the record of how data were read
     "target": "--target",

@@ -19,6 +19,7 @@ A w ≥ 1: the rows of A are the demands. All claims below are claims about the 
 
 import argparse
 import csv
+import io
 import json
 import math
 import re
@@ -89,7 +90,10 @@ def read_value(kind: str, value: Any) -> Any:
     """Return the value of a field, or raise ValueError or OverflowError where it is not of its type."""
     if kind.endswith("s") and kind != "labels":
         require(type(value) is list, "it is not a list")
-        return [read_value(kind[:-1], item) for item in value]
+        values = [read_value(kind[:-1], item) for item in value]
+        if kind.startswith("rational"):
+            common(values if kind == "rationals" else [each for plane in values for each in plane])
+        return values
     if kind == "labels":
         require(type(value) is list, "it is not a list")
         labels = [read_value("float", item) if type(item) in (dict, float) else item for item in value]
@@ -103,9 +107,10 @@ def read_value(kind: str, value: Any) -> Any:
         return Fraction(whole(numerator) * (-1 if value[0] == "-" else 1), whole(denominator or "1"))
     if kind == "float":
         text = value["float"] if type(value) is dict and value.keys() == {"float"} else ""
-        form = r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|-?inf"
-        require(type(text) is str and re.fullmatch(form, text), 'a float is written {"float": "0x1.8p+1"}')
-        return float.fromhex(str(text))
+        number = float.fromhex(text) if type(text) is str else math.nan
+        exact = number.hex() == text and not math.isnan(number)  # other text would be rounded
+        require(exact, 'a float is written {"float": "0x1.8000000000000p+1"}, as float.hex writes it')
+        return number
     types = {"bool": (bool,), "bool or null": (bool, type(None)), "integer": (int,), "object": (dict,)}[kind]
     require(type(value) in types and (kind != "integer" or value >= 0), f"it is not of type {kind}")
     return value
@@ -193,7 +198,8 @@ def common(values: Sequence[Fraction]) -> tuple[list[int], int]:
     D = 1
     for value in values:
         D = math.lcm(D, value.denominator)
-        require(D.bit_length() * len(values) <= MOST_BITS, "its numbers have too large a common denominator")
+        short = D.bit_length() <= 4 * MOST_DIGITS and D.bit_length() * len(values) <= MOST_BITS
+        require(short, "its numbers have too large a common denominator")
     return [value.numerator * (D // value.denominator) for value in values], D
 
 
@@ -442,7 +448,14 @@ CLAIMS = {  # the check, what it proves in words for --expect, and in a sentence
     ),
     "SoftMargin": (soft_margin, "soft-margin", "the least soft-margin objective lies between its bounds"),
 }
-EXPECTATIONS = sorted({"overlapping", *(word for claim in CLAIMS.values() for word in claim[1].split())})
+EXPECTATIONS = sorted(
+    {
+        "overlapping",
+        "kernel-separable",
+        "kernel-inseparable",
+        *" ".join(claim[1] for claim in CLAIMS.values()).split(),
+    }
+)
 
 
 def check(
@@ -462,12 +475,16 @@ def check(
     try:
         claim = proof["proof"] if proof["answer"] == "KernelProof" else proof
         proves = CLAIMS[claim["answer"]][1].split() + ["overlapping"] * (claim.get("overlap") is True)
+        if claim is not proof:  # in the space of a kernel, which the caller has to expect
+            proves = [f"kernel-{word}" for word in proves]
+            require(labels is not None, "a kernel proof is about labelled examples")
         require(expect is None or expect in proves, f"the proof is {claim['answer']}, not of {expect!r}")
         exact = [dict(x) if isinstance(x, Mapping) else dict(enumerate(x)) for x in rows]
         width = len(exact[0]) if exact and n_features is None else n_features or 0
+        sparse = n_features is not None and all(isinstance(x, Mapping) for x in rows)
+        require(sparse or all(len(x) == width for x in exact), "rows have different lengths")
         for x in exact:
             require(all(0 <= j < width for j in x), "rows have different lengths")
-            require(n_features is not None or len(x) == width, "rows have different lengths")
             for j, v in x.items():
                 number = isinstance(v, int | Fraction) or (isinstance(v, float) and math.isfinite(v))
                 require(number, "a value is not a finite number")
@@ -561,9 +578,15 @@ def number(text: str, where: str) -> float:
     return float(text)
 
 
-def label(text: str) -> Any:
-    """Read a numeric label without rounding a whole number."""
-    return int(text) if re.fullmatch("[+-]?[0-9]{1,400}", text) else float(text)
+def numeric_labels(words: list[str], path: str) -> list[Any]:
+    """Read numeric labels exactly: whole numbers as they are, others as binary64, and none that would be rounded."""
+    labels = [int(word) if re.fullmatch("[+-]?[0-9]{1,400}", word) else float(word) for word in words]
+    rounded = max(map(abs, labels), default=0) >= EXACT and any(type(each) is float for each in labels)
+    require(
+        not rounded,
+        f"{path}: labels of 2^53 or more beside labels with a point or an exponent may be rounded",
+    )
+    return labels
 
 
 def read_table(
@@ -576,17 +599,21 @@ def read_table(
     zero_based: bool = False,
     delimiter: str = ",",
 ) -> Table:
-    """Read numeric CSV (labels may be text) or LIBSVM text; anything else is refused."""
+    """Read numeric CSV (labels may be text) or LIBSVM text; refuse what another reader could read otherwise."""
     with open(path, encoding="utf-8-sig", newline="") as file:  # noqa: PTH123
-        if (format or ("csv" if path.endswith(".csv") else "libsvm")) == "libsvm":
-            require(target is None, f"{path}: LIBSVM text has no columns, so none is called {target!r}")
-            return read_libsvm(file, path, constraints, zero_based)
-        try:
-            cells = [row for row in csv.reader(file, delimiter=delimiter, strict=True) if any(row)]
-        except csv.Error as error:
-            raise Refused(f"{path}: {error}") from None
-    cells = [[cell.strip() for cell in row] for row in cells]
-    numeric = {NUMBER.fullmatch(cell) is not None for cell in cells[0]} if cells else set()
+        text = file.read()
+    require(not re.search("\r(?!\n)", text), f"{path}: a carriage return stands where no line ends")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]  # one line is one row
+    if (format or ("csv" if path.endswith(".csv") else "libsvm")) == "libsvm":
+        require(target is None, f"{path}: LIBSVM text has no columns, so none is called {target!r}")
+        return read_libsvm(lines, path, constraints, zero_based)
+    try:
+        cells = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines if line]
+    except (csv.Error, TypeError) as error:
+        raise Refused(f"{path}: {error}") from None
+    cells = [[cell.strip(" \t\v\f") for cell in row] for row in cells]
+    require(cells, f"{path}: there are no rows")
+    numeric = {NUMBER.fullmatch(cell) is not None for cell in cells[0]}
     mixed = f"{path}: the first line mixes numbers and text: say --header or --no-header"
     require(header is not None or len(numeric) == 1, mixed)
     named_columns = header if header is not None else numeric == {False}
@@ -595,6 +622,7 @@ def read_table(
     require(
         target is None or (target in names and not constraints), f"{path}: no column is called {target!r}"
     )
+    require(constraints or len(names) > 1, f"{path}: only one column; is {delimiter!r} what separates them?")
     at = None if constraints else names.index(target) if target is not None else len(names) - 1
     rows: list[dict[int, float]] = []
     words: list[str] = []
@@ -605,34 +633,40 @@ def read_table(
             usable = words[-1] not in MISSING and "\0" not in words[-1]
             require(usable, f"{path}: the label of row {n} is missing, or holds a NUL")
         rows.append({j: v for j, cell in enumerate(row) if (v := number(cell, f"{path}, row {n}"))})
+    for word in words:  # other readers take digits of other scripts for numbers
+        require(word.isascii() or not any(map(str.isdecimal, word)), f"{path}: is {word[:40]!r} a number?")
     counted = all(NUMBER.fullmatch(word) and math.isfinite(float(word)) for word in words)
-    labels = None if at is None else [label(word) for word in words] if counted else words
+    labels = None if at is None else numeric_labels(words, path) if counted else words
     how = "csv, every column a variable" if at is None else f"csv, target {names[at]!r}"
     return Table(rows, len(names) - (at is not None), labels, None if at is None else names[at], how)
 
 
-def read_libsvm(file: Any, path: str, constraints: bool, zero_based: bool) -> Table:
+def read_libsvm(lines: list[str], path: str, constraints: bool, zero_based: bool) -> Table:
     """Read lines ``label index:value …``, indices ascending; constraints have the label 1 everywhere."""
-    rows, labels, first = [], [], 0 if zero_based else 1
+    rows, words, first = [], [], 0 if zero_based else 1
     width = 0
-    for n, line in enumerate(file, 1):
-        words = line.partition("#")[0].split()
-        if not words:
+    for n, line in enumerate(lines, 1):
+        label, *pairs = re.findall("[^ \t]+", line.partition("#")[0]) or [""]
+        if not label:
             continue
-        number(words[0], f"{path}:{n}")
+        number(label, f"{path}:{n}")
         row: dict[int, float] = {}
         last = first - 1
-        for word in words[1:]:
-            index, _, value = word.partition(":")
+        for pair in pairs:
+            index, _, value = pair.partition(":")
             ascending = re.fullmatch("[0-9]{1,10}", index) and last < int(index) < 1 << 31
-            require(ascending, f"{path}:{n}: {word[:40]!r} is not index:value, or its index not above {last}")
+            require(ascending, f"{path}:{n}: {pair[:40]!r} is not index:value, or its index not above {last}")
             last = int(index)
             if v := number(value, f"{path}:{n}"):
                 row[last - first] = v
         width = max(width, last - first + 1)
         rows.append(row)
-        labels.append(label(words[0]))
+        words.append(label)
     require(rows, f"{path}: there are no rows")
+    labels = numeric_labels(words, path)
+    require(
+        max(map(abs, labels)) < EXACT, f"{path}: a label of 2^53 or more, which readers of LIBSVM text round"
+    )
     require(not constraints or set(labels) == {1}, f"{path}: a right-hand side is not 1, as in A w >= 1")
     return Table(rows, width, None if constraints else labels, None, f"libsvm, indices from {first}")
 
@@ -663,6 +697,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"cannot be read: {error}", file=sys.stderr)
         return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a verdict is printed whatever the labels are
     print(stated(table, intercept))
     reason = check(
         proof, table.rows, table.labels, n_features=table.n_features, fit_intercept=intercept, expect=expect

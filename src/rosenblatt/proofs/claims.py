@@ -19,6 +19,8 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.proofs.exact import over_common_denominator
+
 FORMAT = "rosenblatt-proof"
 VERSION = 2
 MOST_ROWS = 1000  # rows on the margin that a proof names
@@ -34,9 +36,10 @@ EXPECTATIONS = (
     "undecided",
     "hard-margin",
     "soft-margin",
+    "kernel-separable",
+    "kernel-inseparable",
 )
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
-_HEXADECIMAL = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|-?inf", re.ASCII)
 
 Planes: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
@@ -99,14 +102,27 @@ def _unpack_rational(value: Any) -> Fraction:
     return Fraction(int(flint.fmpz(numerator)), int(flint.fmpz(denominator or "1")))
 
 
+def _unpack_rationals(values: Any) -> tuple[Fraction, ...]:
+    rationals = tuple(_unpack_rational(value) for value in _items(values))
+    over_common_denominator(rationals)  # refused where it is too long to work with
+    return rationals
+
+
+def _unpack_planes(planes: Any) -> Planes:
+    values = tuple(tuple(_unpack_rational(value) for value in _items(plane)) for plane in _items(planes))
+    over_common_denominator(value for plane in values for value in plane)
+    return values
+
+
 def _unpack_float(value: Any) -> float:
     text = value.get("float") if isinstance(value, dict) and len(value) == 1 else None
-    if not (isinstance(text, str) and _HEXADECIMAL.fullmatch(text)):
-        raise ValueError('a float is written {"float": "0x1.8000000000000p+1"}')
     try:
-        return float.fromhex(text)
-    except OverflowError:
-        raise ValueError(f"{text} is past the range of floats") from None
+        number = float.fromhex(text) if isinstance(text, str) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number) or number.hex() != text:  # other text would be rounded, or is no number
+        raise ValueError('a float is written {"float": "0x1.8000000000000p+1"}, as float.hex writes it')
+    return number
 
 
 def _pack_float(value: float) -> dict[str, str]:
@@ -124,7 +140,7 @@ def _rationals() -> FieldType:
         "a list of rationals p/q",
         _are_rationals,
         lambda values: [_pack_rational(value) for value in values],
-        lambda values: tuple(_unpack_rational(value) for value in _items(values)),
+        _unpack_rationals,
     )
 
 
@@ -176,9 +192,7 @@ FIELDS: dict[str, FieldType] = {
         "a list of lists of rationals p/q",
         lambda planes: type(planes) is tuple and all(map(_are_rationals, planes)),
         lambda planes: [[_pack_rational(value) for value in plane] for plane in planes],
-        lambda planes: tuple(
-            tuple(_unpack_rational(value) for value in _items(plane)) for plane in _items(planes)
-        ),
+        _unpack_planes,
     ),
     "least": _RATIONAL_FIELD,
     "margin": _float("a finite float from 0", 0.0, infinite=False),
@@ -647,8 +661,9 @@ class KernelProof:
         return _malformed(self.proof)
 
     def proves(self, expectation: str) -> bool:
-        """What the answer about the Gram matrix proves."""
-        return self.proof.proves(expectation)
+        """What the answer about the Gram matrix proves, in the kernel's space: the caller has to expect that space."""
+        space, _, answer = expectation.partition("-")
+        return space == "kernel" and self.proof.proves(answer)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the proof as JSON, and write it to ``path`` (beside, then renamed) where one is given."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 PRIME = (1 << 61) - 1  # residues modulo a Mersenne prime; only lower bounds on ranks are drawn from them
 MOST_BITS = 1 << 31  # of the numerators of rationals over their common denominator, all together
+MOST_DENOMINATOR_BITS = 400_000  # of a common denominator: arithmetic with longer ones takes minutes
 Float64s = npt.NDArray[np.float64]
 
 
@@ -86,7 +87,8 @@ def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]
     for value in values:
         if denominator % value.denominator:
             denominator = math.lcm(denominator, value.denominator)
-            if denominator.bit_length() * len(values) > MOST_BITS:
+            bits = denominator.bit_length()
+            if bits > MOST_DENOMINATOR_BITS or bits * len(values) > MOST_BITS:
                 raise ValueError("the rationals have a common denominator too large to work with")
     return [value.numerator * (denominator // value.denominator) for value in values], denominator
 

@@ -52,7 +52,11 @@ def as_classes(y: Any, n_rows: int) -> tuple[tuple[Any, ...], npt.NDArray[np.int
     >>> as_classes([2**53, 2**53 + 1], 2)[0]
     (9007199254740992, 9007199254740993)
     """
-    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise ValueError("y has masked labels; remove the rows or fill in the labels")
+    labels = np.asarray(
+        y, dtype=None if hasattr(y, "dtype") else object
+    )  # NumPy merges labels of other sequences
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension, got shape {labels.shape}; pass y.ravel()")
     if len(labels) != n_rows:

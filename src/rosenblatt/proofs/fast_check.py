@@ -85,6 +85,7 @@ def first_failure(
     try:
         if isinstance(proof, KernelProof):
             _demand(not fit_intercept, _INTERCEPT_OF_KERNEL)
+            _demand(y is not None, "a kernel proof is about labelled examples, and y is missing")
             from rosenblatt.proofs.kernel import exact_gram
 
             X, proof = exact_gram(X, proof.degree, proof.coef0), proof.proof

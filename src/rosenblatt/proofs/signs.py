@@ -187,7 +187,7 @@ class Scores:
     def compared(self, sides: Float64s | float, threshold: Fraction) -> npt.NDArray[np.int8]:
         """Return the exact sign of ``side·score − threshold`` for every row, the sides being ±1."""
         level = _rounded(threshold * _power(-self.w.exponent))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             away = self.values * sides - level
             errors = self.errors + (abs(level) * 4 * U + TINY)
             doubtful = np.flatnonzero(~(np.abs(away) > errors * (1 + 1e-9)))
@@ -303,7 +303,7 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
         decided = np.abs(values) > errors
     out = np.where(decided, np.sign(np.where(decided, values, 0.0)), 0).astype(np.int8)
     left = np.flatnonzero(~decided)
-    if len(left) and _sums_are_exact(X, w):
+    if len(left) and np.isfinite(values[left]).all() and _sums_are_exact(X, w):
         out[left] = np.sign(values[left])
         return out
     if len(left):
