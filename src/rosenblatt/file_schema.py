@@ -324,7 +324,7 @@ ABOUT = record(
         "n_iter": COUNT,
         "normalise": flag,
         "feature_names": maybe(listing(text)),
-        "schema": anything,
+        "schema": maybe(anything),
         "hashed_names": anything,
         "parameters": record(
             {},

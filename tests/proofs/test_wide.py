@@ -75,7 +75,7 @@ def test_wide_answers_are_those_of_the_oracle(case):
     for data in (sp.csr_array(X), X):
         proof = separability(data, y, fit_intercept)
         assert type(proof) is expected
-        assert proof.why_not(X, y) is None
+        assert proof.why_not(X, y, fit_intercept=fit_intercept) is None
 
 
 @given(wide())

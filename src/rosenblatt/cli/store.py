@@ -28,7 +28,7 @@ def store(
     ] = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Verify, compact, repair or export the store of a service, or delete a model from it.
+    """Verify, compact, repair or export the store of a service.
 
     verify replays every journal from its beginning and compares the result with every snapshot, bit for bit (exit
     code 1 where something is damaged or left over from a deleted model). compact keeps each model as it is and drops

@@ -143,13 +143,21 @@ def exact_if_listed(y: Any, name: str = "y") -> Any:
 
 
 def _refuse_mixture(labels: list[Any], name: str) -> None:
-    """Refuse numbers among text: ``1`` and ``"1"`` are different labels."""
+    """Refuse numbers among text: ``1`` and ``"1"`` are different labels. Say first where one is missing."""
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
+        for row, label in enumerate(labels):
+            if is_missing(label):
+                raise ValueError(f"{name} has no label in row {row}: drop the row, or name its class")
         one, other = labels[text.index(True)], labels[text.index(False)]
         raise ValueError(
             f"{name} has the labels {_shown(one)} and {_shown(other)}: expected all text, or all numbers"
         )
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether a label stands for no label: None, NaN, or what data frames write for them."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)  # noqa: PLR0124 (nan)
 
 
 def checked_classes(classes: NDArray[Any], name: str = "y") -> NDArray[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, concatenate
-from rosenblatt.data.labels import exact_labels, joined_classes
+from rosenblatt.data.labels import exact_labels, is_missing, joined_classes
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
 from rosenblatt.learner.examples import reach_of as largest_of
 from rosenblatt.passes.order import Shuffle, in_given_order
@@ -184,7 +184,7 @@ def checked_labels(y: Any) -> NDArray[Any]:
         return labels
     every = labels.tolist()
     for row, label in enumerate(every):
-        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124 (nan)
+        if is_missing(label):
             raise ValueError(f"y has no label in row {row}: drop the row, or name its class")
     if all(isinstance(label, str) for label in every):
         return exact_labels(every)
