@@ -53,7 +53,7 @@ docs: $(VENV)/.docs  ## the documentation site into docs/_build/html, warnings a
 screenshots: $(READY)  ## pictures of every page of the lab, and of a report
 	$(BIN)/python docs/screenshots.py
 
-fuzz: $(READY)  ## a million spoiled inputs of every text format, against plain readers; and atheris where it is
+fuzz: $(READY)  ## mutants of every format, of models, proofs and mail, at full length; and atheris where it is
 	$(BIN)/python -m tests.fuzz
 
 dist: $(READY)  ## the wheel and the source archive into dist/

@@ -4,8 +4,8 @@ Finding a wrong label with a certificate
 
 Two hundred rows, one label wrong. ``separability`` answers that no hyperplane parts the classes,
 and names the few rows that contradict each other, with weights: their weighted mean in one class is
-*exactly* their weighted mean in the other. The wrong label is always among them, because without it
-the data are separable.
+*exactly* their weighted mean in the other. Overlapping classes give such rows too; here the wrong label
+is among them, because without it the data are separable.
 """
 
 import matplotlib.pyplot as plt

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
-from rosenblatt.learner import MULTI_CLASS, Epoch, Learner, Standing
+from rosenblatt.file_schema import Content, check_content, kind_of, names_of, parse_header
+from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.ledger import Ledger
 
 FORMAT, VERSION = "rosenblatt", 1
@@ -74,11 +75,8 @@ def save_learner(
 
 def load_learner(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
     """Read a learner and what was said about it; raise :class:`BadModel` for anything else."""
-    header, arrays = read_file(path)
-    try:
-        return _learner_from(header, arrays), dict(header["about"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+    content = read_model(path, "learner")
+    return learner_from(content), dict(content.about)
 
 
 def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -116,12 +114,35 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+def read_model(path: str | os.PathLike[str], *kinds: str) -> Content:
+    """Read a file of one of these kinds, checked against its table in :mod:`rosenblatt.file_schema`.
+
+    This is the only way from a file to a model: what it returns can be handed to compiled code.
+    """
+    header, arrays = read_file(path)
+    try:
+        kind = kind_of(header)
+        content = check_content(header, arrays) if kind in kinds else None
+    except ValueError as error:
+        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+    if content is None:
+        raise BadModel(f"{path}: {names_of([kind])}, expected {names_of(kinds)}")
+    return content
+
+
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`write_file` wrote."""
+    """Read what :func:`write_file` wrote, as it stands: :func:`read_model` checks it."""
     with _opened(path) as file:
         header = _header(path, file)
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        arrays = {name: _tensor(path, file, name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     return header, arrays
+
+
+def _tensor(path: str | os.PathLike[str], file: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(file.get_tensor(name))
+    except (TypeError, AttributeError, ValueError, OverflowError, MemoryError) as error:
+        raise BadModel(f"{path}: tensor {name!r} has a type or shape of no model: {error}") from error
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -147,56 +168,54 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def _header(path: str | os.PathLike[str], file: Any) -> dict[str, Any]:
+    text = (file.metadata() or {}).get(FORMAT)
+    if text is None:
+        raise BadModel(f"{path}: a safetensors file, but not a rosenblatt model")
     try:
-        header = json.loads((file.metadata() or {})[FORMAT])
-    except KeyError:
-        raise BadModel(f"{path}: a safetensors file, but not a rosenblatt model") from None
-    except (ValueError, RecursionError) as error:
+        header = parse_header(text)
+    except ValueError as error:
         raise BadModel(f"{path}: not a model file, or a damaged one: {error}") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise BadModel(f"{path}: not a rosenblatt model")
-    if header.get("version") != VERSION:
+    if type(header.get("version")) is not int or header["version"] != VERSION:
         raise BadModel(
             f"{path}: a model of format version {header.get('version')!r}, but this rosenblatt reads {VERSION}"
         )
     return header
 
 
-def _learner_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
-    told = header["learner"]
-    if told["multi_class"] not in MULTI_CLASS:
-        raise ValueError(f"multi_class is {told['multi_class']!r}")
+def learner_from(content: Content) -> Learner:
+    """Build the learner of a file that was checked."""
+    fields, arrays = content.fields, content.arrays
     learner = Learner(
-        rules.from_dict(told["rule"]),
-        multi_class=told["multi_class"],
-        fit_intercept=bool(told["fit_intercept"]),
+        rules.from_dict(fields["rule"]),
+        multi_class=fields["multi_class"],
+        fit_intercept=fields["fit_intercept"],
         keep_ledger=False,
-        seed=int(told["seed"]),
+        seed=fields["seed"],
     )
-    learner.classes = labels_from_json(header["classes"])
-    rows = 1 if learner.classes.size <= 2 else learner.classes.size
-    width = arrays["W"].shape[1]
-    hypotheses = 1 if learner.multi_class == "joint" else rows
-    learner.W = checked_array(arrays, "W", (rows, width), (np.float32, np.float64))
-    learner.A = checked_array(arrays, "A", (rows, width), (np.float64,))
-    if learner.S is not None:
-        learner.S = checked_array(arrays, "S", (rows, width), (np.float64,))
-        if isinstance(learner.geometry, rules.SecondOrder) and not (learner.S > 0.0).all():
-            raise ValueError("S has a variance that is not above zero")
-    learner.running = checked_records(arrays, "running", RUNNING, hypotheses)
-    learner.totals = checked_records(arrays, "totals", TOTALS, 1)
-    if "pocket" in arrays:
-        learner.pocket = checked_array(arrays, "pocket", (rows, width), (np.float32, np.float64))
+    learner.classes = np.empty(0) if content.classes is None else content.classes
+    learner.W, learner.A, learner.S = arrays["W"], arrays["A"], arrays.get("S")
+    learner.running = content.records("running", RUNNING)
+    learner.totals = content.records("totals", TOTALS)
+    learner.pocket = arrays.get("pocket")
     if "ledger.start" in arrays:
-        learner.ledger = _ledger_from(arrays, rows, width)
-    learner.rows_seen = int(told["rows_seen"])
-    learner.start_norm = float(told["start_norm"])
-    learner.converged = bool(told["converged"])
-    learner.epochs = [Epoch(k + 1, int(m), int(u)) for k, (m, u) in enumerate(told["epochs"])]
-    learner.standings = {
-        str(name): Standing(*map(float, values)) for name, values in told["standings"].items()
-    }
+        learner.ledger = _ledger_from(content)
+    learner.rows_seen = fields["rows_seen"]
+    learner.start_norm = float(fields["start_norm"])
+    learner.converged = fields["converged"]
+    learner.epochs, learner.standings = epochs_from(fields), standings_from(fields)
     return learner
+
+
+def epochs_from(fields: dict[str, Any]) -> list[Epoch]:
+    """Return the epochs of a checked header."""
+    return [Epoch(number, *counts) for number, counts in enumerate(fields["epochs"], 1)]
+
+
+def standings_from(fields: dict[str, Any]) -> dict[str, Standing]:
+    """Return how hypotheses stood on their training data, by a checked header."""
+    return {name: Standing(*map(float, values)) for name, values in fields["standings"].items()}
 
 
 def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
@@ -211,58 +230,24 @@ def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _ledger_from(arrays: dict[str, NDArray[Any]], rows: int, width: int) -> Ledger:
-    ledger = Ledger(checked_array(arrays, "ledger.start", (rows, width), (np.float32, np.float64)))
-    entries = checked_records(arrays, "ledger", ENTRY, arrays["ledger.row"].size)
-    ledger.support_rows = checked_array(arrays, "ledger.support_rows", (None,), (np.int64,))
-    stored = ledger.support_rows.size
-    if "ledger.support" in arrays:
-        ledger.support = checked_array(
-            arrays, "ledger.support", (stored, width - 1), (np.float32, np.float64)
-        )
-    elif "ledger.support.data" in arrays:
-        ledger.support = _csr_from(arrays, (stored, width - 1))
-    known = np.isin(entries["row"], ledger.support_rows).all()
-    in_range = ((entries["up"] >= 0) & (entries["up"] < max(rows, 2)) & (entries["down"] < rows)).all()
-    if not known or not in_range or (np.diff(ledger.support_rows) <= 0).any():
-        raise ValueError("the ledger speaks of rows or classes that are not there")
+def _ledger_from(content: Content) -> Ledger:
+    ledger = Ledger(content.arrays["ledger.start"])
+    ledger.support_rows = content.arrays["ledger.support_rows"]
+    ledger.support = support_from("ledger.support", content)
+    entries = content.records("ledger", ENTRY)
     ledger.room(entries.size)[: entries.size] = entries
     ledger.written(entries.size, 0)
     return ledger
 
 
-def _csr_from(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Any:
+def support_from(name: str, content: Content) -> Any:
+    """Return the support rows of a checked file, a matrix or CSR; None where there are none."""
+    if f"{name}.data" not in content.arrays:
+        return content.arrays.get(name)
     from scipy.sparse import csr_array
 
-    parts = (arrays["ledger.support.data"], arrays["ledger.support.indices"], arrays["ledger.support.indptr"])
-    matrix = csr_array(parts, shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def checked_records(
-    arrays: dict[str, NDArray[Any]], name: str, dtype: np.dtype[Any], size: int
-) -> NDArray[Any]:
-    """Return the fields of records, each an array of its own in the file, or raise ValueError."""
-    records = np.zeros(size, dtype)
-    for field in dtype.names or ():
-        records[field] = checked_array(arrays, f"{name}.{field}", (size,), (dtype[field].type,))
-    return records
-
-
-def checked_array(
-    arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...], dtypes: tuple[type, ...]
-) -> NDArray[Any]:
-    """Return an array of this shape and one of these types, finite throughout, or raise ValueError."""
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(
-        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
-    )
-    if not fits or array.dtype not in dtypes:
-        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name} is not finite")
-    return array
+    parts = tuple(content.arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    return csr_array(parts, shape=(int(content.symbols["support"]), int(content.symbols["features"])))
 
 
 def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
@@ -273,20 +258,6 @@ def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
     ):
         raise ValueError(f"classes must be numbers or strings to be saved, got {values[:3]}")
     return {"kind": classes.dtype.kind, "type": str(classes.dtype), "values": values}
-
-
-def labels_from_json(described: dict[str, Any]) -> NDArray[Any]:
-    """Rebuild classes from :func:`labels_to_json`."""
-    values = described["values"]
-    if described["kind"] not in LABEL_KINDS or any(
-        not isinstance(x, bool | int | float | str) for x in values
-    ):
-        raise ValueError("classes must be numbers or strings")
-    dtype = object if described["kind"] == "O" else None if described["kind"] == "U" else described["type"]
-    classes = np.array(values, dtype=dtype)
-    if classes.dtype.kind != described["kind"] or np.unique(classes).size != classes.size:
-        raise ValueError("classes do not hold together")
-    return classes
 
 
 def json_number(value: float) -> float | str:

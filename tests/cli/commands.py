@@ -32,6 +32,7 @@ def write(folder: Path, files: dict[str, Any]) -> None:
     for name, content in files.items():
         if isinstance(content, str):
             (folder / name).write_text(content, encoding="utf-8")
+            (folder / name).chmod(0o600)  # as files of tokens must be
         elif "base64" in content:
             (folder / name).write_bytes(base64.b64decode(content["base64"]))
         else:

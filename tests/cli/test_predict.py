@@ -134,6 +134,8 @@ def test_a_hostile_model_gets_a_clear_error(tmp_path, about):
 
 def test_names_that_do_not_fit_are_no_names(tmp_path):
     run_well(f"fit sample:iris -m {tmp_path / 'm'}")
-    load(str(tmp_path / "m")).save(str(tmp_path / "other"), {"feature_names": 7, "schema": None}, False)
+    load(str(tmp_path / "m")).save(str(tmp_path / "wrong"), {"feature_names": 7}, False)
+    assert "about.feature_names" in run(f"info {tmp_path / 'wrong'}").stderr
+    load(str(tmp_path / "m")).save(str(tmp_path / "other"), {"feature_names": None, "schema": None}, False)
     assert "feature 1" in run_well(f"info {tmp_path / 'other'}").stdout
     assert run_well(f"predict {tmp_path / 'other'} sample:iris").stdout.startswith("setosa\n")

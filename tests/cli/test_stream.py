@@ -336,7 +336,14 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
     run("fit", path, "--out-of-core", "--passes", "2")
     told = json.loads(run("cache", "--json").stdout)
     (kept,) = (tmp_path / "cache" / "rosenblatt" / "examples").iterdir()
-    assert told == {"folder": str(kept.parent), "files": 1, "bytes": kept.stat().st_size, "removed": False}
+    size = kept.stat().st_size
+    assert told == {
+        "folder": str(kept.parent),
+        "files": 1,
+        "half_written": 0,
+        "bytes": size,
+        "removed": False,
+    }
     assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout
     assert not kept.exists()
     assert "0 files" in run("cache").stdout
@@ -355,3 +362,26 @@ def test_bad_lines_without_end_are_all_counted_and_the_first_listed(tmp_path, mo
         assert "skipped 30 bad lines; the first 10 are listed" in result.stderr
     assert "30 bad lines skipped" in run("fit", path, "--skip-bad", *how).stdout
     assert json.loads(run("stream", path, "--skip-bad", "--json").stdout)["skipped"] == 30
+
+
+def test_the_inner_lines_of_a_quoted_value_are_never_learned(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('a,b,y\n1,2,no\n3,"4\n5,6,INNER\n7,8,INNER\n",yes\n9,1,yes\n')
+    for command in (["fit"], ["fit", "--out-of-core"], ["stream"]):
+        assert f"{path}:3:3: a quoted value" in run(*command, path, code=2).output
+        report = run(*command, path, "--skip-bad", "--json").stdout
+        assert "INNER" not in report
+        model = tmp_path / "m.safetensors"
+        run(*command, path, "--skip-bad", "--model", model)
+        assert load_learner(model)[0].classes.tolist() == ["no", "yes"]
+        model.unlink()
+
+
+def test_what_a_killed_run_left_in_the_cache_is_counted_and_removed(tmp_path):
+    folder = tmp_path / "cache" / "rosenblatt" / "examples"
+    folder.mkdir(parents=True)
+    (folder / ".abc.arrow.xyz").write_bytes(b"half")
+    assert "1 file (1 left half-written by a run that was killed), 4 bytes kept" in run("cache").stdout
+    assert json.loads(run("cache", "--json").stdout)["half_written"] == 1
+    run("cache", "--remove")
+    assert not list(folder.iterdir())

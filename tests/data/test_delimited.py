@@ -1,10 +1,11 @@
 import csv
+import gzip
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data import BadInput
+from rosenblatt.data import BadInput, read_all
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.lines import Block
@@ -43,8 +44,6 @@ BAD = {
     b"1,2": (4, "2 values where the header names 3"),
     b"1,2,3,4": (7, "4 values where the header names 3"),
     b"x": (2, "1 values where the header names 3"),
-    b'1,"2,3': (3, "a quote that does not close on its line"),
-    b'1",2,"3': (6, "a quote that does not close on its line"),
     b'1,2",3': (4, "a quote that does not close on its line"),
     b"1,2\x00,3": (4, "a NUL byte"),
     b"1,\xff,3": (3, "not UTF-8 text: convert the file to UTF-8"),
@@ -81,7 +80,70 @@ def test_every_line_is_a_row_or_bad_or_blank(parts):
     rows, lines, bad = read(text)
     blank = {2 + at for at, line in enumerate(text.split(b"\n")[:-1]) if line in (b"", b"\r")}
     assert len(rows) == len(lines)
-    assert sorted([*lines, *(line for line, _, _ in bad), *blank]) == list(range(2, 2 + text.count(b"\n")))
+    every, told = set(range(2, 2 + text.count(b"\n"))), [*lines, *(line for line, _, _ in bad)]
+    assert len(set(told)) == len(told)
+    inner = every - {*told, *blank}  # of rows over several lines: each follows one that opens a quote
+    assert set(told) | inner | blank == every
+    assert not inner or min(inner) > min(line for line, _, _ in bad)
+
+
+OVER_LINES = [
+    (b'1,"2,3', b'x",y'),
+    (b'1",2,"3', b'"'),
+    (b'"1', b"7,8,9", b'10",11,12'),
+    (b'"', b"7,8,9", b"7,8,9", b"", b'","', b"7,8,9", b'"'),
+    (b'1,2,"say ""hi', b"7,8,9", b'"" he said",3'),
+    (b'1,2,"3\r', b"7,8,9\r", b'"\r'),
+    (b'1,2,"3', b'7,8,""9""', b"4,5,\xff", b"4,\0,5", b'"""'),
+    (b'1,"2', b'3","4', b'5"'),
+]
+
+
+@pytest.mark.parametrize("lines", OVER_LINES, ids=range(len(OVER_LINES)))
+def test_a_quoted_value_over_several_lines_is_one_bad_row(lines):
+    record = b"\n".join(lines)
+    rows, good, bad = read(b'1,2,3\n"4",5,6\n' + record + b'\n7,8,"9"\n' + record + b"\n")
+    after = 4 + len(lines)
+    assert rows == [("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9")]
+    assert good == [2, 3, after]
+    assert [row.line for row in bad] == [4, after + 1]
+    assert all("goes over the end of its line" in row.reason for row in bad)
+    assert {row.column for row in bad} == {bad[0].column}
+    assert lines[0][bad[0].column - 1 : bad[0].column] == b'"'
+
+
+@pytest.mark.parametrize("options", [{}, {"at_once": True}, {"text": ["b"]}])
+@pytest.mark.parametrize("block", [10, 31, 64, 1 << 20])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_quoted_value_over_several_blocks_is_one_bad_row(tmp_path, monkeypatch, options, block, packed):
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.lines.HEAD_BYTES", block)
+    inner = "".join(f"{n},9,1\n" for n in range(40))
+    text = f'a,b,y\n1,2,0\n3,"4\n{inner}",0\n5,6,1\n{inner}7,"8\n{inner}{inner}","\n{inner}"\n'
+    path = tmp_path / "a.csv"
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(BadInput, match=r"a.csv:3:3: a quoted value that goes over the end of its line"):
+        read_all(path, **options)
+    rows = read_all(path, skip_bad=True, **options)
+    assert rows.lines.tolist() == [2, 45, *range(46, 86)]
+    assert [row.line for row in rows.skipped] == [3, 86]
+    assert rows.feature_names[0] == "a"
+    assert rows.y.tolist() == [0, 1] + [1] * 40
+
+
+@pytest.mark.parametrize("options", [{}, {"at_once": True}])
+@pytest.mark.parametrize("block", [10, 1 << 20])
+def test_a_quote_that_never_closes_is_an_error_on_the_line_where_it_opens(
+    tmp_path, monkeypatch, options, block
+):
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.lines.HEAD_BYTES", block)
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,y\n" + "1,2,0\n" * 30 + '3,"4,1\n' + "1,2,0\n" * 30)
+    with pytest.raises(BadInput, match=r"a.csv:32:3: a quote"):
+        read_all(path, **options)
+    with pytest.raises(BadInput, match=r"a.csv:32:3: a quote that opens here and never closes"):
+        read_all(path, skip_bad=True, **options)
 
 
 @settings(deadline=None)

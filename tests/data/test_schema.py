@@ -15,22 +15,28 @@ WORDS = st.builds(
     st.booleans(),
     st.sampled_from([0, 1, 16]),
 )
-HEADERLESS = st.builds(Headerless, st.lists(st.text()).map(tuple), st.sampled_from(",\t;"))
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 CATEGORIES = st.none() | st.lists(st.text(), unique=True).map(tuple)
 COLUMNS = st.lists(
-    st.builds(Column, st.text(), CATEGORIES)
-    | st.builds(Column, st.text(), st.none(), st.none(), st.tuples(FINITE, st.floats(1e-9, 1e9)))
-    | st.builds(Column, st.text(), st.lists(st.text(), unique=True).map(tuple), WORDS),
+    st.builds(Column, NAMES, CATEGORIES)
+    | st.builds(Column, NAMES, st.none(), st.none(), st.tuples(FINITE, st.floats(1e-9, 1e9)))
+    | st.builds(Column, NAMES, st.lists(st.text(), unique=True).map(tuple), WORDS),
     min_size=1,
     unique_by=lambda column: column.name,
 ).map(tuple)
-SCHEMAS = st.builds(LibsvmSchema, st.integers(0, 2**31), st.booleans()) | st.builds(
-    TableSchema,
-    COLUMNS,
-    st.none() | st.text(),
-    st.sampled_from(["integer", "number", "text"]),
-    st.none() | HEADERLESS,
-)
+
+
+@st.composite
+def tables(draw):
+    columns = draw(COLUMNS)
+    names = [column.name for column in columns]
+    target = draw(st.none() | NAMES.filter(lambda name: name not in names))
+    every = (*names, *([] if target is None else [target]))
+    headerless = draw(st.none() | st.builds(Headerless, st.just(every), st.sampled_from(",\t;")))
+    return TableSchema(columns, target, draw(st.sampled_from(["integer", "number", "text"])), headerless)
+
+
+SCHEMAS = st.builds(LibsvmSchema, st.integers(0, 2**31), st.booleans()) | tables()
 
 
 @settings(deadline=None)

@@ -50,6 +50,28 @@ def test_what_has_arrived_waits_for_no_more(monkeypatch, line):
     assert not list(batches)
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_an_endless_standard_input_is_kept_up_to_a_limit(monkeypatch, tmp_path, pack):
+    text = b"a,b,y\n" + b"1,2,0\n3,4,1\n" * 100_000
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("ROSENBLATT_SPOOL", "1MB")
+    monkeypatch.setattr("sys.stdin", Stdin(pack(text), 1 << 16))
+    with pytest.raises(
+        BadInput, match=r"-: more than 1,048,576 bytes .* write them to a file .*ROSENBLATT_SPOOL"
+    ):
+        read_all("-")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr("sys.stdin", Stdin(pack(text), 1 << 16))  # read as it arrives, nothing is kept
+    assert sum(batch.lines.size for batch in open_examples("-", at_once=True)) == 200_000
+    monkeypatch.setenv("ROSENBLATT_SPOOL", "2MB")
+    monkeypatch.setattr("sys.stdin", Stdin(pack(text), 1 << 16))
+    assert read_all("-").y.size == 200_000
+    monkeypatch.setenv("ROSENBLATT_SPOOL", "much")
+    monkeypatch.setattr("sys.stdin", Stdin(pack(text), 1 << 16))
+    with pytest.raises(ValueError, match="ROSENBLATT_SPOOL='much' is not a size"):
+        read_all("-")
+
+
 def test_the_first_rows_to_be_predicted_wait_for_no_more(monkeypatch, tmp_path):
     (tmp_path / "a.csv").write_text("a,b,y\n1,2,0\n3,4,1\n5,7,1\n")
     schema = read_all(tmp_path / "a.csv").schema

@@ -153,7 +153,7 @@ def test_labels_that_are_objects_are_what_they_are(labels):
     [
         ([None, "a"], "y has no label in row 0"),
         (["a", float("nan")], "y has no label in row 1"),
-        (["a", 1], "labels of several types, int, str"),
+        (["a", 1], "y has the labels 'a' and 1: expected all text, or all numbers"),
         ([1.0, float("inf")], "not finite"),
     ],
 )

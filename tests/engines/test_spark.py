@@ -421,7 +421,11 @@ def test_weights_count_and_nothing_may_weigh_in_a_partition(frame):
     [
         ({"label": "current_date()"}, {}, r"the label 'label' holds date"),
         ({"label": "if(a > 0, label, null)"}, {}, r"partition \d: the label has no value in row \d+"),
-        ({"label": "if(a > 0, 1D, double('nan'))"}, {}, r"partition \d: y has a label that is not finite"),
+        (
+            {"label": "if(a > 0, 1D, double('nan'))"},
+            {},
+            r"partition \d: y has the label nan, which is not finite",
+        ),
         ({"w": "'x'"}, {"weight": "w"}, "the weight 'w' holds string"),
         ({"w": "if(a > 0, 1D, null)"}, {"weight": "w"}, "column 'weight' has no value in row"),
         ({"array": "array('x')"}, {}, r"column 'array' holds array<string>, not numbers"),

@@ -86,10 +86,11 @@ def check_vw(text):
 def check_csv(text):
     text = text if text.endswith(b"\n") else text + b"\n"
     for separator in (",", "\t"):
-        rows, bad = plain.lines_of(text, lambda line: plain.csv_line(line, separator, 3))  # noqa: B023
+        rows, bad, never = plain.csv_rows(text, separator, 3)
         found = read_rows(Block(1, text), Header(0, COLUMNS, separator), COLUMNS)
         assert [row.line - 1 for row in found.bad] == bad
         assert all(row.column for row in found.bad)
+        assert found.opening == (found.bad[-1] if never else None)
         assert (found.lines - 1).tolist() == [line for line, _ in rows]
         cells = list(zip(*(found.columns[name].to_pylist() for name in COLUMNS), strict=True))
         assert cells == [tuple(row) for _, row in rows]
@@ -120,11 +121,13 @@ class _Reader(JsonExamples):
 
         self._told = NamedSchema((), 0, "label", "text", (), Words())
         self._labelled = True
+        self._written_as = {}
 
 
 def check_jsonl(text):
     reader = _Reader()
-    rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label"))
+    written_as = {}
+    rows, bad = plain.lines_of(text, lambda line: plain.json_line(line, "label", written_as))
     ours, refused, columns = [], [], []
     for offset, line in enumerate(text.split(b"\n")):
         if not line.strip():

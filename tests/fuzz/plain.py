@@ -82,6 +82,29 @@ def _namespace(part):
             yield (space + b"^" if space else b"") + name, number
 
 
+def csv_rows(text, separator, width):
+    """Return what :func:`lines_of` does, and whether the last bad row never ends.
+
+    A line whose quoted value goes on makes one bad row of all the lines up to where it closes.
+    """
+    lines, rows, bad, at, never = text.split(b"\n"), [], [], 0, False
+    if not lines[-1]:
+        lines.pop()
+    while at < len(lines):
+        end = at + 1
+        if separator != "\t":
+            while end <= len(lines) and not _closes(b"\n".join(lines[at:end]).decode("latin-1"), separator):
+                end += 1
+            never = end > len(lines)
+        good, spoiled = lines_of(lines[at], lambda line: csv_line(line, separator, width))
+        if spoiled or end > at + 1:
+            bad.append(at)
+        else:
+            rows += [(at, row) for _, row in good]
+        at = end
+    return rows, bad, never
+
+
 def csv_line(line, separator, width):
     """Return the cells as text, spaces around them dropped."""
     line = line.removesuffix(b"\r")
@@ -130,8 +153,11 @@ def number_cell(cell):
         return None
 
 
-def json_line(line, target):
-    """Return (label, {name: value}); text that is no prose, no label of another kind than a number or text."""
+def json_line(line, target, written_as):
+    """Return (label, {name: value}); text that is no prose, no label of another kind than a number or text.
+
+    ``written_as`` holds the type of every label so far: 1 and "1" are not one label.
+    """
     if not line.strip():
         return None
     record = json.loads(line.decode(), parse_constant=_refuse, object_pairs_hook=_each_once)
@@ -143,7 +169,14 @@ def json_line(line, target):
     features = {}
     for key, value in record.items():
         _json_value(key, value, features, 0)
-    return (label if isinstance(label, str) else json.dumps(label)), features
+    text = label if isinstance(label, str) else json.dumps(label)
+    for name in [text, *features]:
+        name.encode()  # half a surrogate pair is no character
+        if "\0" in name:
+            raise ValueError("NUL")
+    if written_as.setdefault(text, type(label)) is not type(label):
+        raise ValueError("a number and a string")
+    return text, features
 
 
 def _refuse(constant):

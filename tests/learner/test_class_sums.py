@@ -91,7 +91,7 @@ def test_bad_examples_are_named_and_teach_nothing():
         ([[1.0]], ["spam"], "y has labels like"),
         ([[1.0]], [1, 0], "y must hold one label"),
         (np.empty((0, 1)), [], "X has no rows"),
-        ([[1.0]], [np.inf], "label that is not finite"),
+        ([[1.0]], [np.inf], "label inf, which is not finite"),
     ):
         with pytest.raises(ValueError, match=message):
             learner.learn(X, y)

@@ -181,3 +181,12 @@ def test_the_running_norm_is_that_of_the_weights_when_narrower_rows_follow(kind,
         learner.learn(kind(X), rng.integers(0, 2, 20))
     assert learner.W.dtype == np.float64
     assert learner.running["sqnorm"][0] == pytest.approx((learner.W**2).sum(), rel=1e-12)
+
+
+def test_weights_that_no_memory_holds_are_refused_before_they_are_allocated():
+    learner = Learner()
+    with pytest.raises(
+        MemoryError, match=r"features need about [\d,]+ GB of weights, more than this machine has"
+    ):
+        learner.widen(1 << 40)
+    assert learner.n_features == 0

@@ -105,6 +105,7 @@ def test_a_check_says_how_things_stand(tmp_path):
     models.learn("mail", [(Example(text="hello"), "a")])
     models.close()
     (tmp_path / "tokens").write_text("read 0123456789abcdef\nadmin fedcba9876543210\n")
+    (tmp_path / "tokens").chmod(0o600)
     options = ["--data", str(tmp_path), "--port", "0", "--check"]
     text = run_well(["serve", *options]).stdout
     assert "mail: 1 examples" in text
@@ -127,6 +128,7 @@ def test_a_check_says_how_things_stand(tmp_path):
 )
 def test_what_cannot_be_served_is_refused_in_words(tmp_path, options, reason):
     (tmp_path / "tokens").write_text("0123456789abcdef\n")
+    (tmp_path / "tokens").chmod(0o600)
     options = [str(tmp_path / "tokens") if option == "TOKENS" else option for option in options]
     answer = run(["serve", "--data", str(tmp_path / "store"), "--port", "0", "--check", *options])
     assert answer.exit_code == 2

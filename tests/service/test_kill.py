@@ -1,7 +1,11 @@
-"""Kill -9 at random moments under load: what was acknowledged is there, once, and the model is the journal's."""
+"""Kill -9 at random moments under load: what was acknowledged is there once, every model bit for bit its replay.
+
+The load (:mod:`tests.service.load`) creates, teaches, snapshots, undoes and deletes models of several rules and
+hypotheses, whose names and classes come in over time. The oracle is a plain sequence of ``learn`` on what the clients
+sent, in the order of the sequence numbers that were acknowledged; it never reads the journal's content or a snapshot.
+"""
 
 import contextlib
-import http.client
 import json
 import os
 import random
@@ -9,188 +13,197 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
-from tests.patience import SECONDS
+from tests.service.load import NAMES, SETTINGS, bits
 
-from rosenblatt.service.care import verify
+from rosenblatt.service.care import compact, verify
 from rosenblatt.service.model import Model
-from rosenblatt.service.models import Models
-from rosenblatt.service.store import Store
 
 ROUNDS = int(os.environ.get("ROSENBLATT_KILLS", "50"))
-CLIENTS = 4
-SNAPSHOT_EVERY = 60
+SNAPSHOT_EVERY = 25
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork, no kill -9")
 
 
-class Killed(Exception):
-    """The server is gone."""
+class Oracle:
+    """A model as clients know it: what they sent and what was acknowledged, learned one after the other."""
+
+    def __init__(self, number, name, settings):
+        self.number, self.name, self.settings = number, name, SETTINGS[settings]
+        self.rows = {}  # seq -> (features, label)
+        self._model, self._learned = None, []
+
+    def bits(self):
+        """Return the digest of a plain replay; only what is new is learned unless something was taken back."""
+        wanted = sorted(self.rows)
+        if self._model is None or wanted[: len(self._learned)] != self._learned:
+            self._model, self._learned = Model(self.number, self.name, self.settings), []
+        for seq in wanted[len(self._learned) :]:
+            features, label = self.rows[seq]
+            self._model.replay(seq, features, label)
+        self._learned = wanted
+        return bits(self._model)
 
 
-class Client:
-    """Sends feedback until the server dies; what was in flight then is sent again to the next server."""
-
-    def __init__(self, number):
-        self.number, self.count, self.rng = number, 0, random.Random(number)
-        self.flying = None  # sent, and not acknowledged
-        self.acknowledged = {}  # key -> seq
-
-    def fresh(self):
-        self.count += 1
-        features = {f"f{self.rng.randrange(40)}": round(self.rng.uniform(-2, 2), 3) for _ in range(6)}
-        label = self.rng.choice(["a", "b", "c"] if self.count > 30 else ["a", "b"])  # a class that comes late
-        return {"features": features, "label": label, "key": f"{self.number}-{self.count}"}
-
-    def run(self, port, acknowledged):
-        """Send until the connection breaks; tell of every acknowledgement."""
-        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
-        try:
-            while True:
-                if self.flying is None:
-                    self.flying = self.fresh()
-                message = dict(self.flying)
-                if self.rng.random() < 0.3:  # by the id of a prediction
-                    told = asked(wire, "predict", {"features": message["features"], "reasons": 1})
-                    del message["features"]
-                    message["prediction"] = told["id"]
-                change = asked(wire, "feedback", message)
-                assert self.acknowledged.setdefault(message["key"], change["seq"]) == change["seq"]
-                if self.rng.random() < 0.1:  # a client that did not hear the answer
-                    again = asked(wire, "feedback", message)
-                    assert (again["seq"], again["repeated"]) == (change["seq"], True)
-                self.flying = None
-                acknowledged()
-        except (OSError, http.client.HTTPException, Killed):
-            pass
-        finally:
-            wire.close()
-
-
-def asked(wire, way, message):
-    wire.request("POST", f"/v1/models/m/{way}", json.dumps(message), {"content-type": "application/json"})
-    answer = wire.getresponse()
-    content = answer.read()
-    if not content:
-        raise Killed
-    assert answer.status == 200, content
-    return json.loads(content)
-
-
-class Zygote:
-    """The process that becomes servers."""
+class Journal:
+    """What is on disk after a kill, read with plain SQL."""
 
     def __init__(self, folder):
-        program = Path(__file__).with_name("zygote.py")
+        self.folder = folder
+        with contextlib.closing(sqlite3.connect(folder / "journal.sqlite3")) as db:
+            self.models = dict(db.execute("SELECT number, name FROM models"))
+            self.keys = {
+                (model, key): seq for model, key, seq in db.execute("SELECT model, key, seq FROM keys")
+            }
+            self.rows = {}
+            for seq, model in db.execute("SELECT seq, model FROM journal ORDER BY seq"):
+                self.rows.setdefault(model, []).append(seq)
+            self.bases = dict(db.execute("SELECT model, seq FROM bases"))
+            self.owners = set()
+            for table in ("journal", "keys", "ledger", "snapshots", "bases"):
+                self.owners |= {row[0] for row in db.execute(f"SELECT DISTINCT model FROM {table}")}
+
+
+class Load:
+    """The process that becomes services, and what its clients said."""
+
+    def __init__(self, folder):
         self.process = subprocess.Popen(
-            [sys.executable, str(program), str(folder), str(SNAPSHOT_EVERY)],
+            [sys.executable, "-m", "tests.service.load", str(folder), str(SNAPSHOT_EVERY)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            cwd=ROOT,
         )
 
-    def server(self):
-        self.process.stdin.write("\n")
+    def round(self, seed, resend, rng):
+        """Start a service, kill it after some acknowledgements; return how its models were and all that was said."""
+        self.process.stdin.write((json.dumps({"seed": seed, "resend": resend}) + "\n").encode())
         self.process.stdin.flush()
-        pid, port = self.process.stdout.readline().split()
-        return int(pid), int(port)
+        start = self.line()
+        left, later = rng.randrange(1, 90), rng.choice([0.0, rng.uniform(0.0, 0.01)])
+        said = []
+        while left:
+            said.append(self.line())
+            left -= "done" in said[-1]
+        time.sleep(later)  # any moment, not only that of an answer
+        os.kill(start["pid"], signal.SIGKILL)
+        while "dead" not in (line := self.line()):
+            said.append(line)
+        return start, said
 
-    def wait_for_death(self):
-        assert self.process.stdout.readline() == "dead\n"
+    def line(self):
+        line = json.loads(self.process.stdout.readline())
+        assert "failed" not in line, line
+        return line
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait()
         self.process.stdout.close()
+        self.process.wait()
 
 
-def one_round(zygote, clients, rng):
-    """Start a server, load it, kill it at an acknowledgement while others fly; return its first fingerprint."""
-    pid, port = zygote.server()
-    wire = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
-    wire.request("GET", "/v1/models/m?fingerprint=true")
-    found = json.loads(wire.getresponse().read())["fingerprint"]
-    wire.close()
-    lock, left, later = threading.Lock(), [rng.randrange(1, 120)], rng.choice([0.0, rng.uniform(0.0, 0.02)])
+class World:
+    """What must be true of the store, from what clients said alone."""
 
-    def acknowledged():
-        with lock:
-            left[0] -= 1
-            struck = left[0] == 0
-        if struck:
-            time.sleep(later)  # any moment, not only that of an answer
-            os.kill(pid, signal.SIGKILL)
+    def __init__(self):
+        self.oracles = {}  # by number
+        self.deleted = set()
+        self.acknowledged = 0
 
-    threads = [threading.Thread(target=client.run, args=(port, acknowledged)) for client in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    zygote.wait_for_death()
-    return found
+    def hear(self, said):
+        """Take in acknowledgements; return what had been begun and was not answered."""
+        open_ = {}
+        for line in said:
+            if "begun" in line:
+                open_[line["begun"]] = line
+            elif "refused" in line:
+                begun = open_.pop(line["refused"])
+                assert line["status"] in (404, 409, 410), (begun, line)
+            else:
+                self.acknowledge(open_.pop(line["done"]), line["answer"])
+        return list(open_.values())
+
+    def acknowledge(self, begun, answer):
+        what, number = begun["what"], begun.get("model")
+        if what == "create" and answer is not None:
+            self.oracles[answer] = Oracle(answer, begun["name"], begun["settings"])
+        elif what == "delete" and answer:
+            self.deleted.add(number)
+            self.oracles.pop(number, None)
+        elif what == "undo" and answer is not None and number in self.oracles:
+            self.oracles[number].rows.pop(begun["seq"], None)
+        elif what == "feedback" and answer is not None:
+            self.acknowledged += 1
+            self.learn(begun, answer[0], repeated=answer[1])
+
+    def learn(self, begun, seq, repeated=False):
+        oracle = self.oracles.get(begun["model"])
+        if oracle is not None and not repeated:
+            assert seq not in oracle.rows
+            oracle.rows[seq] = (begun["features"], begun["label"])
+
+    def settle(self, begun, journal):
+        """Find out on disk whether something took effect that was not answered; return what may be sent again."""
+        what, number = begun["what"], begun.get("model")
+        if what == "create":
+            for known, name in journal.models.items():
+                if name == begun["name"] and known not in self.oracles and known not in self.deleted:
+                    self.oracles[known] = Oracle(known, name, begun["settings"])
+        elif what == "delete" and number not in journal.models:
+            self.deleted.add(number)
+            self.oracles.pop(number, None)
+        elif what == "undo" and number in self.oracles:
+            gone = begun["seq"] not in journal.rows.get(number, ())
+            if gone and begun["seq"] > journal.bases.get(number, 0):
+                self.oracles[number].rows.pop(begun["seq"], None)
+        elif what == "feedback" and number in self.oracles:
+            seq = journal.keys.get((number, begun["key"]))
+            if seq is not None and seq not in self.oracles[number].rows:
+                self.learn(begun, seq)
+            return {name: begun[name] for name in ("name", "model", "key", "features", "label")}
+        return None
+
+    def compare(self, journal):
+        """Assert that the journal has what was acknowledged, no more and no less, and nothing of what was deleted."""
+        assert {number: oracle.name for number, oracle in self.oracles.items()} == journal.models
+        for number, oracle in self.oracles.items():
+            after = [seq for seq in sorted(oracle.rows) if seq > journal.bases.get(number, 0)]
+            assert journal.rows.get(number, []) == after, (number, oracle.name)
+        assert journal.owners <= set(journal.models)
 
 
-def journal_of(folder):
-    """Return seq by key, and how many feedbacks there are."""
-    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite3")) as db:
-        keys = dict(db.execute("SELECT key, seq FROM keys"))
-        count, distinct = db.execute("SELECT count(*), count(DISTINCT seq) FROM journal").fetchone()
-    assert count == distinct == len(keys) == len(set(keys.values()))
-    return keys
-
-
-def test_killed_at_random_moments_nothing_is_lost_and_nothing_twice(tmp_path):
-    folder = tmp_path / "store"
-    models = Models(folder, recent_bytes=1 << 18)
-    models.create("m")
-    number, settings = models.model("m").number, models.model("m").settings
-    models.close()
-    clean = Model(number, "m", settings)  # a replay from nothing, never through a snapshot
-    clients, rng = [Client(at) for at in range(CLIENTS)], random.Random(2026)
-    zygote = Zygote(folder)
+def test_killed_at_random_moments_every_model_is_bit_for_bit_its_replay(tmp_path):
+    folder, rng, world, resend = tmp_path / "store", random.Random(2026), World(), []
+    load = Load(folder)
+    kinds = set()
     try:
-        for _ in range(ROUNDS):
-            store = Store(folder)
-            for entry in store.entries(number, clean.counts.seq):
-                clean.replay(*entry)
-            store.close()
-            assert one_round(zygote, clients, rng) == clean.learner.fingerprint()
-            keys = journal_of(folder)
-            for client in clients:
-                assert all(keys[key] == seq for key, seq in client.acknowledged.items())
+        for number in range(ROUNDS + 1):
+            start, said = load.round(number, resend, rng)
+            expected = {str(oracle.number): oracle.bits() for oracle in world.oracles.values()}
+            assert start["offline"] == []
+            assert start["models"] == expected, number
+            open_ = world.hear(said)
+            journal = Journal(folder)
+            # deletes last: what was begun before them may have been stored first and have gone with them
+            open_.sort(key=lambda begun: begun["what"] == "delete")
+            resend = [message for begun in open_ if (message := world.settle(begun, journal)) is not None]
+            world.compare(journal)
+            kinds |= {oracle.settings.rule for oracle in world.oracles.values()}
+            if number % 20 == 19:
+                compact(folder)
     finally:
-        zygote.close()
-    assert sum(len(client.acknowledged) for client in clients) > ROUNDS
-    general, [verdict] = verify(folder)
-    assert (general, verdict.problems) == ([], ())
-    assert verdict.feedbacks == len(journal_of(folder))
-    assert not [file.name for file in (folder / "snapshots").iterdir() if file.name.startswith(".")]
-
-
-def test_a_server_told_to_stop_answers_first_and_leaves_nothing_to_replay(tmp_path):
-    folder = tmp_path / "store"
-    models = Models(folder, recent_bytes=1 << 18)
-    models.create("m")
-    models.close()
-    zygote = Zygote(folder)
-    client = Client(0)
-    try:
-        pid, port = zygote.server()
-        left = [40]
-
-        def acknowledged():
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(pid, signal.SIGTERM)
-
-        client.run(port, acknowledged)
-    finally:
-        zygote.close()
-    models = Models(folder, recent_bytes=1 << 18)
-    assert models.replayed == 0
-    assert models.info("m").clock == len(journal_of(folder))
-    models.close()
+        load.close()
+    assert world.acknowledged > ROUNDS
+    assert len(kinds) > 3
+    assert world.deleted
+    assert len(world.oracles) <= len(NAMES)
+    general, verdicts = verify(folder)
+    assert not any(verdict.problems for verdict in verdicts)
+    left = [problem for problem in general if "files that no model owns" not in problem]
+    assert left == []  # a killed process may leave a file, which the next start removes
+    compact(folder)
+    assert verify(folder)[0] == []

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.service.load import bits
 
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
@@ -64,4 +65,20 @@ def test_a_snapshot_and_the_journal_after_it_give_the_same_bits(taught):
     again = Models(taught.store.folder, recent_bytes=1 << 16)
     assert again.replayed == 40 * len(SETTINGS)
     assert fingerprints(again) == before
+    again.close()
+
+
+def test_columns_that_were_not_used_yet_leave_no_trace(tmp_path):
+    """A third class, a snapshot, a new name, a kill: a spare column held −0.0 where a new one holds 0.0."""
+    models = Models(tmp_path, recent_bytes=1 << 16)
+    models.create("m")
+    for label, features in (("b", {"x": 1.0}), ("a", {"y": 1.0}), ("b", {"x": -1.0}), ("c", {"y": 2.0})):
+        models.feedback("m", label, Example(features=features))
+    models.snapshot("m")
+    models.feedback("m", "a", Example(features={"new": 0.0, "x": 1.0}))
+    before = bits(models.model("m")), models.info("m", fingerprint=True).fingerprint
+    models.close(snapshot=False)
+    again = Models(tmp_path, recent_bytes=1 << 16)
+    assert again.replayed == 1
+    assert (bits(again.model("m")), again.info("m", fingerprint=True).fingerprint) == before
     again.close()

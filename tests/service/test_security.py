@@ -1,19 +1,28 @@
 """Who may do what: loopback by default, tokens and scopes elsewhere, no other site, no endless waiting."""
 
+import asyncio
 import contextlib
+import os
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 
+import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from tests.patience import SECONDS
 from tests.service.server import served
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync import client
 
 from rosenblatt.service import connections, serving
-from rosenblatt.service.security import Guard, Misdirected
+from rosenblatt.service.api import router
+from rosenblatt.service.app import create_app
+from rosenblatt.service.security import Forbidden, Guard, Misdirected
 from rosenblatt.service.serving import check, listening
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.tokens import read_tokens
@@ -187,25 +196,71 @@ def test_other_addresses_need_tokens():
     assert "clear text" in check(Settings(host="0.0.0.0", tokens=(("admin", "x" * 20),)))[0]
 
 
+def token_file(folder, content, mode=0o600):
+    path = folder / "tokens"
+    path.write_text(content)
+    path.chmod(mode)
+    return path
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         ("", "no token"),
         ("# nothing\n", "no token"),
         ("short", "at least 16"),
+        ("0123456789abcde\N{LATIN SMALL LETTER E WITH ACUTE}", "at least 16"),
         ("root 0123456789abcdef", "SCOPE"),
         ("read a b", "SCOPE"),
+        ("read 0123456789abcdef # mine", "a line of its own"),
+        ("0123456789abcdef #mine", "a line of its own"),
     ],
 )
 def test_a_bad_token_file_is_named_with_its_line(tmp_path, content, reason):
-    (tmp_path / "t").write_text(content)
     with pytest.raises(ValueError, match=reason):
-        read_tokens(tmp_path / "t")
+        read_tokens(token_file(tmp_path, content))
 
 
-def test_a_token_alone_may_do_everything(tmp_path):
-    (tmp_path / "t").write_text("0123456789abcdef # mine\nread   fedcba9876543210\n")
-    assert read_tokens(tmp_path / "t") == (("admin", "0123456789abcdef"), ("read", "fedcba9876543210"))
+def test_a_hash_belongs_to_a_token_and_begins_a_comment_line(tmp_path):
+    path = token_file(tmp_path, "# mine\n0123456789abc#ef\n\nread   #fedcba9876543210\n")
+    assert read_tokens(path) == (("admin", "0123456789abc#ef"), ("read", "#fedcba9876543210"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes say nothing about others here")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o660])
+def test_a_token_file_that_others_can_read_is_refused(tmp_path, mode):
+    path = token_file(tmp_path, "read 0123456789abcdef\n", mode)
+    with pytest.raises(ValueError, match=f"mode is {mode:04o}.*chmod 600 .*tokens"):
+        read_tokens(path)
+    assert path.stat().st_mode & 0o777 == mode  # never changed silently
+
+
+async def started(app):
+    async with app.router.lifespan_context(app):
+        pass
+
+
+def test_a_route_without_a_scope_is_an_error_at_the_start(tmp_path):
+    for add in (
+        lambda app: app.add_api_route("/v1/secret", lambda: {}),
+        lambda app: app.add_route("/secret", lambda request: None),
+        lambda app: app.mount("/files", lambda *_: None),
+    ):
+        app = create_app(Settings(data=tmp_path / "store"))
+        add(app)
+        with pytest.raises(ValueError, match=r"(/v1/secret|/secret|/files) declares no scope"):
+            asyncio.run(started(app))
+
+
+def test_a_route_that_the_front_did_not_decide_about_is_refused():
+    app = FastAPI(routes=list(router.routes))
+
+    async def ask():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+            await client.get("/v1/models")
+
+    with pytest.raises(Forbidden):
+        asyncio.run(ask())
 
 
 def test_a_host_header_with_a_token_is_checked_first():
@@ -219,29 +274,280 @@ def waited(wire):
             pass
 
 
-def test_slow_requests_are_closed_and_too_many_connections_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(connections, "SECONDS", 0.05)
-    with served(tmp_path / "store", most_connections=4) as service:
-        host, _, port = service.url.removeprefix("http://").partition(":")
+def test_slow_requests_are_closed_by_the_server(tmp_path):
+    with served(tmp_path / "store", header_seconds=0.05, tokens=tuple(TOKENS.items())) as service:
+        post = b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\n"
         for part in (
             b"",
+            b"\r\n",
             b"GET / HTTP/1.1\r\nhost:",
-            b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{",
+            post + b"content-length: 9\r\n\r\n{",
+            post + b"content-length: 9\r\nexpect: 100-continue\r\n\r\n",
+            post + b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n",
+            post + b"connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 9\r\n\r\n{",
+            post + b"connection: upgrade\r\nupgrade: h2c\r\ncontent-length: 9\r\n\r\n{",
+            b"POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nt",
         ):
-            with socket.create_connection((host, int(port)), timeout=SECONDS) as wire:
+            with opened(service) as wire:
                 wire.sendall(part)
                 waited(wire)  # returns when the service closes it
-    monkeypatch.setattr(connections, "SECONDS", SECONDS)
-    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", SECONDS)
-    with served(tmp_path / "store", most_connections=2) as service, contextlib.ExitStack() as open_ones:
-        host, _, port = service.url.removeprefix("http://").partition(":")
+
+
+@pytest.mark.parametrize("part", [b"x", b"x-field: value\r\n", b"1\r\nx\r\n"], ids=["byte", "field", "chunk"])
+def test_what_keeps_coming_slowly_is_closed_all_the_same(tmp_path, part):
+    start = b"POST /sign-in HTTP/1.1\r\nhost: localhost\r\n"
+    if part.startswith(b"1"):
+        start += b"transfer-encoding: chunked\r\n\r\n"
+    with (
+        served(tmp_path / "store", header_seconds=0.2, tokens=tuple(TOKENS.items())) as service,
+        opened(service) as wire,
+    ):
+        wire.settimeout(0.01)
+        wire.sendall(start)
+        assert closed_while_sending(wire, part)
+
+
+def test_empty_lines_do_not_keep_an_idle_connection_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 0.2)
+    with served(tmp_path / "store", header_seconds=0.2) as service, opened(service) as wire:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert b" 200 " in wire.recv(4096)
+        wire.settimeout(0.01)
+        assert closed_while_sending(wire, b"\r\n")
+
+
+def test_an_answer_that_nobody_takes_does_not_hold_a_connection(tmp_path):
+    with served(tmp_path / "store", header_seconds=0.2) as service, opened(service) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        asked = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 20
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            while True:  # until the service closes; it reads on only while answers are taken
+                wire.sendall(asked)
+        assert service.client.get("/healthz").status_code == 200
+
+
+def closed_while_sending(wire, part):
+    """Send a part again and again; return once the service has closed the connection."""
+    try:
+        while True:
+            wire.sendall(part)
+            with contextlib.suppress(TimeoutError):
+                if not wire.recv(4096):
+                    return True
+    except (BrokenPipeError, ConnectionResetError):
+        return True
+
+
+def opened(service, **options):
+    host, _, port = service.url.removeprefix("http://").removeprefix("https://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=SECONDS, **options)
+
+
+BUSY = b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"
+
+
+def test_too_many_busy_connections_are_refused(tmp_path):
+    with (
+        served(tmp_path / "store", most_connections=2, header_seconds=SECONDS) as service,
+        contextlib.ExitStack() as held,
+    ):
         answers = []
         for _ in range(4):
-            wire = open_ones.enter_context(socket.create_connection((host, int(port)), timeout=SECONDS))
-            wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            wire = held.enter_context(opened(service))
+            wire.sendall(BUSY)
             answers.append(wire.recv(4096))
         assert [b" 503 " in answer for answer in answers] == [False, False, True, True]
         assert b"retry-after: 1" in answers[-1]
+
+
+def test_an_idle_connection_makes_room_for_a_new_one(tmp_path):
+    with (
+        served(tmp_path / "store", most_connections=2, header_seconds=SECONDS) as service,
+        contextlib.ExitStack() as held,
+    ):
+        for _ in range(8):
+            wire = held.enter_context(opened(service))
+            wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert b" 200 " in wire.recv(4096)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n",
+        b"POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n",
+        b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"content-length: 99\r\n\r\n{",
+    ],
+    ids=["silent", "headers", "body", "upgrade"],
+)
+@pytest.mark.parametrize(
+    "limits", [{"most_connections": 8}, {"most_connections_per_address": 8}], ids=["in all", "of an address"]
+)
+def test_anonymous_connections_shut_nobody_out(tmp_path, begin, limits):
+    with (
+        served(tmp_path / "store", tokens=tuple(TOKENS.items()), header_seconds=SECONDS, **limits) as service,
+        contextlib.ExitStack() as held,
+    ):
+        service.client.headers["authorization"] = f"Bearer {TOKENS['admin']}"
+        service.put("m")
+        for _ in range(40):
+            held.enter_context(opened(service)).sendall(begin)
+            assert service.post("m/predict", text="a").status_code == 200
+
+
+def test_a_connection_is_counted_until_it_is_closed():
+    class Made:
+        def __init__(self, address):
+            self.address, self.transport, self.loop = address, self, self
+            self.aborted = False
+
+        def abort(self):
+            self.aborted = True
+
+        def time(self):
+            return 0.0
+
+        def call_later(self, *_):
+            return None
+
+    table = connections.ConnectionTable(Settings(most_connections=10, most_connections_per_address=4))
+    first = [Made("a") for _ in range(4)]
+    assert all(map(table.admit, first))
+    table.identify(first[0])
+    assert table.admit(Made("a"))
+    assert [each.aborted for each in first] == [False, True, False, False]  # known, then the oldest
+    others = [Made(f"b{at}") for at in range(9)]
+    assert all(map(table.admit, others))
+    assert first[2].aborted  # of the address that has most
+    assert not first[0].aborted
+    for each in list(table.connections):
+        table.remove(each)
+        table.remove(each)
+    assert not table.connections
+    assert not table.by_address
+    assert not table.anonymous
+    assert table.anonymous_count == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (b"cookie: a=" + b'"' + b"\\" * 62_000 + b'"\r\n', 431),
+        (b"cookie: a=" + b"b" * 8_200 + b"\r\n", 431),
+        (b"x: " + b"y" * 17_000 + b"\r\n", 431),
+        (b"x: y\r\n" * 101, 431),
+        (b"".join(b"x%d: %s\r\n" % (at, b"y" * 1000) for at in range(40)), 431),
+        (b"host: localhost\r\n", 400),
+        (b"host: evil.example\r\n", 400),
+        (b"authorization: a\r\nauthorization: b\r\n", 400),
+        (b"cookie: a=b\r\ncookie: a=c\r\n", 400),
+        (b"content-length: 0\r\ncontent-length: 0\r\n", 400),
+        (b"content-length: 1\r\ntransfer-encoding: chunked\r\n", 400),
+        (b"accept: a\r\naccept: b\r\n", 200),
+        (b"cookie: a=" + b'"' + b"\\" * 8_000 + b'"\r\n', 200),
+    ],
+)
+def test_limits_of_header_fields(open_to_all, fields, status):
+    with opened(open_to_all) as wire:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" + fields + b"\r\n")
+        assert b" %d " % status in wire.recv(4096).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET /" + b"a" * 9_000 + b" HTTP/1.1", 414),
+        (b"GET /healthz?" + b"a=b&" * 3_000 + b" HTTP/1.1", 414),
+        (b"GET /healthz?" + b"a=b&" * 2_000 + b" HTTP/1.1", 200),
+        (b"GET http://evil.example/healthz HTTP/1.1", 400),
+        (b"CONNECT evil.example:443 HTTP/1.1", 400),
+        (b"OPTIONS * HTTP/1.1", 400),
+        (b"GET /%00%ff/../v1/models%2f..%2f HTTP/1.1", 404),
+    ],
+)
+def test_limits_of_the_request_line(open_to_all, line, status):
+    with opened(open_to_all) as wire:
+        wire.sendall(line + b"\r\nhost: localhost\r\n\r\n")
+        assert b" %d " % status in wire.recv(4096).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"1\r\n \r\n" * 60_000,
+        b"1;" + b"e" * 400_000,
+        b"0\r\n" + b"x: y\r\n" * 80_000,
+        b"0\r\nx: " + b"y" * 400_000,
+    ],
+    ids=["tiny chunks", "chunk extension", "trailers", "a long trailer"],
+)
+def test_what_surrounds_chunks_is_limited(open_to_all, body):
+    with opened(open_to_all) as wire:
+        wire.sendall(
+            b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            wire.sendall(body)
+        waited(wire)  # the service closes it long before its deadline
+    assert open_to_all.client.get("/healthz").status_code == 200
+
+
+def test_a_pipeline_is_answered_in_order_and_limited(open_to_all):
+    with opened(open_to_all) as wire:
+        wire.sendall(
+            b"".join(
+                b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: n%d\r\n\r\n" % at
+                for at in range(9)
+            )
+        )
+        answer = b""
+        while answer.count(b'{"status":"alive"}') < 9:
+            answer += wire.recv(65536)
+        places = [answer.index(b"x-request-id: n%d\r\n" % at) for at in range(9)]
+        assert places == sorted(places)
+    with opened(open_to_all) as wire:
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n" * 5000)
+        waited(wire)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        b"localhost:8000@evil.example",
+        b"user@localhost",
+        b"localhost:x",
+        b"localhost:",
+        b"[::1",
+        b"local host",
+    ],
+)
+def test_a_host_is_a_name_or_an_address_and_a_port(open_to_all, host):
+    with opened(open_to_all) as wire:
+        wire.sendall(b"GET /v1/models HTTP/1.1\r\nhost: " + host + b"\r\n\r\n")
+        assert wire.recv(4096).split(b" ")[1] in (b"400", b"421")
+
+
+def test_trailers_are_not_headers(guarded):
+    with opened(guarded) as wire:
+        wire.sendall(
+            b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"0\r\nauthorization: Bearer " + TOKENS["admin"].encode() + b"\r\n\r\n"
+        )
+        assert b" 401 " in wire.recv(4096)
+
+
+def test_a_token_in_a_cookie_may_hold_any_visible_character(tmp_path):
+    token = 'a;b,c"d\\e%f#g=h i'.replace(" ", "") + "0123456789"
+    with served(tmp_path / "store", tokens=(("read", token),)) as service:
+        cookie = service.client.post("/sign-in", data={"token": token}).headers["set-cookie"]
+        pair = cookie.split(";")[0]
+        headers = {"cookie": f"first=1; {pair}; last"}
+        service.client.cookies.clear()
+        assert service.client.get("/v1/models", headers=headers).status_code == 200
+        assert service.client.get("/v1/models", headers={"cookie": f"x{pair}"}).status_code == 401
 
 
 def test_endless_headers_are_cut_short(open_to_all):
@@ -267,33 +573,91 @@ async def echo(scope, receive, send):
             return
 
 
-def patiently_connected(url, monkeypatch):
-    """Connect; where a busy machine let the handshake come too late, the service was right to close: allow more."""
-    seconds = 0.2
-    while seconds < SECONDS:
-        monkeypatch.setattr(connections, "SECONDS", seconds)
-        with contextlib.suppress(ConnectionClosed, InvalidMessage, OSError):
-            return connect(url)
-        seconds *= 2
-    pytest.fail(f"no handshake came within {seconds / 2:g} s")
+def test_a_websocket_may_stay_longer_than_a_request_may_take_to_come():
+    settings = Settings(port=0, header_seconds=1.0)
 
+    async def permitting(scope, receive, send):
+        scope["state"]["connection"].permit(None)
+        await echo(scope, receive, send)
 
-def test_a_websocket_may_stay_longer_than_a_request_may_take_to_come(monkeypatch):
-    settings = Settings(port=0)
     config = uvicorn.Config(
-        echo, http=connections.careful_protocol(settings), lifespan="off", log_config=None, access_log=False
+        permitting,
+        http=connections.limited_protocol(settings),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
     )
     running = uvicorn.Server(config)
     with listening(settings) as sock:
-        url = f"ws://127.0.0.1:{sock.getsockname()[1]}/"
         thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
         thread.start()
         try:
-            with patiently_connected(url, monkeypatch) as wire:
-                until = time.monotonic() + 5 * connections.SECONDS
+            with connect(f"ws://127.0.0.1:{sock.getsockname()[1]}/") as wire:
+                until = time.monotonic() + 3 * settings.header_seconds
                 while time.monotonic() < until:
                     wire.send("still here")
                     assert wire.recv(timeout=SECONDS) == "still here"
         finally:
             running.should_exit = True
             thread.join()
+
+
+def test_a_websocket_that_the_application_does_not_permit_is_closed():
+    settings = Settings(port=0, header_seconds=0.2)
+    config = uvicorn.Config(
+        echo, http=connections.limited_protocol(settings), lifespan="off", log_config=None, access_log=False
+    )
+    running = uvicorn.Server(config)
+    with listening(settings) as sock:
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
+        thread.start()
+        try:
+            url = f"ws://127.0.0.1:{sock.getsockname()[1]}/"
+            with pytest.raises((ConnectionClosed, InvalidMessage, OSError)), connect(url) as wire:
+                wire.recv(timeout=SECONDS)
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for localhost that signs itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    words = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([openssl, *words, *files], cwd=folder, check=True, capture_output=True)
+    return {"tls_certificate": str(folder / "cert.pem"), "tls_key": str(folder / "key.pem")}
+
+
+def test_an_encrypted_service_answers_and_closes_what_is_not_encrypted_in_time(tmp_path, certificate):
+    with served(tmp_path / "store", header_seconds=SECONDS, **certificate) as service:
+        context = ssl.create_default_context(cafile=certificate["tls_certificate"])
+        with httpx.Client(base_url=service.url, verify=context, timeout=SECONDS) as client:
+            assert client.get("/healthz").status_code == 200
+            assert client.put("/v1/models/m").status_code == 201
+            cookie = client.post("/sign-out").headers["set-cookie"]
+            assert "Secure" in cookie
+        with opened(service) as wire:
+            wire.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            waited(wire)  # not a handshake
+    with served(tmp_path / "store", header_seconds=0.2, **certificate) as service:
+        for part in (b"", b"\x16\x03\x01"):  # half a handshake
+            with opened(service) as wire:
+                wire.sendall(part)
+                waited(wire)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,14 +13,13 @@ import pytest
 from tests.service.server import served
 
 from rosenblatt.service import store as store_module
-from rosenblatt.service.care import compact, export, verify
+from rosenblatt.service.care import Export, compact, verify
 from rosenblatt.service.lock import Locked
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
 from rosenblatt.service.recent import Recent
-from rosenblatt.service.refusals import BadMessage, Gone
+from rosenblatt.service.refusals import BadMessage, Gone, Offline
 from rosenblatt.service.store import Fresh, Store, StoreBroken
-from rosenblatt.storage import BadModel
 
 ROOM = 1 << 16
 
@@ -111,31 +111,34 @@ def left_behind(folder):
     subprocess.run([sys.executable, "-c", program, str(folder), str(root)], check=False)
 
 
-def test_a_truncated_log_leaves_a_beginning_of_the_journal(tmp_path):
-    left_behind(tmp_path)
-    log = tmp_path / "journal.sqlite3-wal"
-    whole = log.read_bytes()
-    assert len(whole) > 100_000
-    rng, seen = random.Random(3), set()
-    for kept in sorted(rng.randrange(len(whole)) for _ in range(12)):
-        for file in tmp_path.glob("journal.sqlite3*"):
-            if file.name != "journal.sqlite3":
-                file.unlink()
-        log.write_bytes(whole[:kept])
-        db = tmp_path / "journal.sqlite3"
-        content = db.read_bytes()
+def test_a_truncated_log_is_served_only_where_nothing_was_lost_that_a_snapshot_has(tmp_path):
+    left_behind(tmp_path / "whole")
+    size = (tmp_path / "whole" / "journal.sqlite3-wal").stat().st_size
+    assert size > 100_000
+    rng, clocks, reasons = random.Random(3), set(), set()
+    for at, cut in enumerate([size // 3, *(rng.randrange(size) for _ in range(7)), size - 9000, size - 20]):
+        folder = tmp_path / str(at)
+        shutil.copytree(tmp_path / "whole", folder)
+        (folder / "journal.sqlite3-shm").unlink()
+        with (folder / "journal.sqlite3-wal").open("r+b") as log:
+            log.truncate(cut)
         try:
-            models = opened(tmp_path)
-        except StoreBroken:  # before the first table was written
+            models = opened(folder)
+        except StoreBroken as error:  # cut before the model was made
+            reasons.add(str(error))
             continue
-        if "m" in models:
-            seen.add(models.info("m").clock)
+        if "m" in models.offline:
+            reasons.add(models.offline["m"].reason)
+            assert models.store.journal_size() < 100
+        else:
+            clock = models.info("m").clock
             seqs = [entry.seq for entry in models.store.entries(models.model("m").number, 0)]
-            assert seqs == list(range(1, len(seqs) + 1))
-            assert models.info("m").clock == len(seqs)
+            assert seqs == list(range(1, clock + 1))
+            assert clock >= 100
+            clocks.add(clock)
         models.close(snapshot=False)
-        db.write_bytes(content)
-    assert len(seen) > 3
+    assert len(clocks) >= 2
+    assert any("holds feedback up to 100" in reason for reason in reasons)
 
 
 def test_a_damaged_feedback_is_named_not_learned(tmp_path):
@@ -145,8 +148,10 @@ def test_a_damaged_feedback_is_named_not_learned(tmp_path):
         [features] = db.execute("SELECT features FROM journal WHERE seq = 140").fetchone()
         db.execute("UPDATE journal SET features = ? WHERE seq = 140", (features.replace(b"0.", b"1.", 1),))
     db.close()
-    with pytest.raises(StoreBroken, match="feedback 140 is damaged"):
-        opened(tmp_path)
+    models = opened(tmp_path)
+    with pytest.raises(Offline, match=r"feedback 140 is damaged.*rosenblatt store repair --model m"):
+        models.model("m")
+    models.close()
     _, [verdict] = verify(tmp_path)
     assert any("140" in problem for problem in verdict.problems)
 
@@ -246,8 +251,10 @@ def test_a_damaged_base_is_said_not_guessed(tmp_path):
     with sqlite3.connect(tmp_path / "journal.sqlite3") as db:
         db.execute("UPDATE bases SET content = zeroblob(length(content))")
     db.close()
-    with pytest.raises(BadModel, match="restore the store from a copy"):
-        opened(tmp_path)
+    models = opened(tmp_path)
+    with pytest.raises(Offline, match="restore the store from a copy"):
+        models.model("m")
+    models.close()
 
 
 def test_an_export_teaches_the_same_model(tmp_path):
@@ -256,7 +263,7 @@ def test_an_export_teaches_the_same_model(tmp_path):
     models.close()
     with served(tmp_path / "two") as service:
         service.put("m")
-        told = service.client.post("/v1/models/m/learn", content=b"\n".join(export(tmp_path / "one", None)))
+        told = service.client.post("/v1/models/m/learn", content=b"\n".join(Export(tmp_path / "one", None)))
         assert told.json()["learned"] == 150
         assert service.get("m", fingerprint=True).json()["fingerprint"] == before
 
@@ -364,10 +371,11 @@ models.create("m")
 models.feedback("m", "a", Example(features={"x": 1.0}))
 models.close()
 Models(folder, recent_bytes=1 << 16).close()
-for file in folder.rglob("*"):
-    file.chmod(0o777 if file.is_dir() else 0o666)
+for file in [folder, *folder.rglob("*")]:
+    if os.getuid() == 0:
+        os.chown(file, 65534, 65534)
 for file in [folder, *folder.rglob("*")] if sys.argv[2] == "folder" else [folder / "journal.sqlite3"]:
-    file.chmod(0o555 if file.is_dir() else 0o444)
+    file.chmod(0o500 if file.is_dir() else 0o400)
 if os.getuid() == 0:  # who may write everywhere
     os.setegid(65534)
     os.seteuid(65534)
@@ -385,11 +393,9 @@ def test_a_read_only_store_is_refused_in_words(what):
     with tempfile.TemporaryDirectory() as above:  # which another user may enter
         Path(above).chmod(0o755)
         folder = Path(above) / "store"
-        folder.mkdir(mode=0o777)
-        folder.chmod(0o777)
         command = [sys.executable, "-c", READ_ONLY, str(folder), what]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        folder.chmod(0o755)
+        folder.chmod(0o700)
     assert str(folder) in told
     assert "ermission denied" in told or "readonly" in told or "read-only" in told or "unable to open" in told
 

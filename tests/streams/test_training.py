@@ -1,10 +1,15 @@
 """Out of core is in core: the same passes, whatever the blocks."""
 
 import errno
+import fcntl
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from tests.sources import Stdin
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
@@ -328,12 +333,57 @@ def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkey
 def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
     path = written(tmp_path)
     cache.kept_batches(open_examples(path), path, {})
-    old, young = (cache.cache_folder() / f".{name}.arrow.xyz" for name in ("old", "young"))
-    for file in (old, young):
+    left, written_now = (cache.cache_folder() / f".{name}.arrow.xyz" for name in ("left", "now"))
+    for file in (left, written_now):
         file.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    cache.remove_cache()
-    assert list(cache.cache_folder().iterdir()) == [young]
+    with written_now.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert cache.abandoned_files() == [left]
+        cache.remove_cache()
+        assert list(cache.cache_folder().iterdir()) == [written_now]
+    cache.kept_batches(open_examples(path), path, {})  # the next run that keeps anything sweeps
+    assert not written_now.exists()
+
+
+KILLED = """
+import os, signal, sys
+from rosenblatt.data import open_examples
+from rosenblatt.learner import Learner
+from rosenblatt.streams.training import train_on_stream
+
+def die(told):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+source = sys.argv[1]
+options = {"batch_rows": 10}
+train_on_stream(Learner(), open_examples(source, **options), source, passes=2, keep=sys.argv[2] == "keep", tell=die)
+"""
+
+
+@pytest.mark.parametrize("keep", ["keep", "no"])
+def test_a_run_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(tmp_path, keep):
+    path = tmp_path / "a.jsonl"  # whose reader compiles nothing
+    path.write_text("".join(f'{{"label": {row % 2}, "a": {row}}}\n' for row in range(40)))
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", KILLED, str(path), keep]
+    assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+    assert not list(temporary.iterdir())
+    left = list(cache.cache_folder().iterdir()) if cache.cache_folder().exists() else []
+    assert len(left) == (keep == "keep")
+    assert cache.abandoned_files() == left
+    cache.kept_batches(open_examples(path), path, {})
+    assert not [file for file in cache.cache_folder().iterdir() if file in left]
+
+
+def test_what_is_kept_of_standard_input_between_passes_has_a_limit(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROSENBLATT_SPOOL", "1000")
+    monkeypatch.setattr("sys.stdin", Stdin(written(tmp_path).read_bytes() * 20, 1 << 16))
+    with pytest.raises(
+        BadInput, match=r"-: more than 1,000 bytes came through standard input.*ROSENBLATT_SPOOL=20GB"
+    ):
+        train_on_stream(Learner(), open_examples("-", batch_rows=None), "-", passes=2)
 
 
 def spoiled(path, column, value):
@@ -355,7 +405,7 @@ def spoiled(path, column, value):
         ("index", b"\xff\xff\xff\x7f", "an index above the 5 features"),
         ("index", b"\xff\xff\xff\xff", "an index above the 5 features"),
         ("y", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "a label that is no number"),
-        ("offsets", b"\x05\x00\x00\x00", "do not hold together"),
+        ("offsets", b"\x05\x00\x00\x00", "Offset invariant failure"),
         ("file", b"\xff\xff\xff\x7f", "index out of range"),
     ],
 )

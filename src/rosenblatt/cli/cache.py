@@ -14,20 +14,22 @@ def cache(
 ) -> None:
     """Show what is kept between runs, or remove it.
 
-    A fit out of core keeps the rows it has read, so that the next one need not parse them again.
+    A fit out of core keeps the rows it has read, so that the next one need not parse them again. What a run that
+    was killed left half-written is counted and removed too.
 
     \b
     Examples:
       rosenblatt cache --json
       rosenblatt cache --remove
     """
-    from rosenblatt.streams.cache import cache_folder, kept_files, remove_cache
+    from rosenblatt.streams.cache import abandoned_files, cache_folder, kept_files, remove_cache
 
-    files = kept_files()
+    files, abandoned = kept_files(), len(abandoned_files())
     size = remove_cache() if remove else sum(file.stat().st_size for file in files)
     told: dict[str, Any] = {
         "folder": str(cache_folder()),
         "files": len(files),
+        "half_written": abandoned,
         "bytes": size,
         "removed": remove,
     }
@@ -37,4 +39,5 @@ def cache(
         print_json(told)
     else:
         done = "removed" if remove else "kept"
-        print(f"{told['folder']}: {counted(len(files), 'file')}, {size:,} bytes {done}")
+        of_which = f" ({abandoned} left half-written by a run that was killed)" if abandoned else ""
+        print(f"{told['folder']}: {counted(len(files), 'file')}{of_which}, {size:,} bytes {done}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rosenblatt.service.model import Model
 
 SHOWN = 72  # characters of a subject
+LISTED = 20  # messages that could not be read
 
 mail = typer.Typer(
     name="mail",
@@ -45,7 +46,8 @@ def import_(
 
     FOLDER is a folder of a Maildir (Starred for .Starred, INBOX for the Maildir itself), a folder of .eml files or an
     mbox in PATH; where PATH is an mbox, a label in its messages' headers. Messages that lie elsewhere are left out.
-    The others go into the store that rosenblatt serve --data shows; what was imported before is not learned again.
+    The others go into the store that rosenblatt serve --data shows; what was imported before is not learned again. A
+    message that cannot be read is left out and listed.
 
     \b
     Examples:
@@ -55,6 +57,7 @@ def import_(
     need_service()
     from itertools import chain
 
+    from rosenblatt.data.bad_input import BadLine
     from rosenblatt.service.mail.box import Mailbox
     from rosenblatt.service.mail.folders import sorted_mail
     from rosenblatt.service.mail.marks import MODEL
@@ -64,29 +67,43 @@ def import_(
     path = path.expanduser()
     if not path.exists():
         refuse(f"{path}: no such file or folder")
-    found = (each for each in sorted_mail(path, important, rest) if each.label)
-    first = next(found, None)  # what cannot be read makes no store
+    items = (each for each in sorted_mail(path, important, rest) if isinstance(each, BadLine) or each.label)
+    unreadable: list[BadLine] = []  # before the first that can be read
+    first = None
+    for item in items:  # what cannot be read makes no store
+        if not isinstance(item, BadLine):
+            first = item
+            break
+        unreadable.append(item)
     if first is None:
-        refuse(f"{path}: no message in it")
+        refuse(f"{path}: no message in it" + (f" that can be read; {unreadable[0]}" if unreadable else ""))
     models = Models(_folder(data))
     try:
         box = Mailbox(models.store.folder)
         try:
-            told = import_sorted(models, box, chain([first], found))
+            imported = import_sorted(models, box, chain(unreadable, [first], items))
         finally:
             box.close()
         info = models.info(MODEL)
     finally:
         models.close()
     if json:
-        _print_json({**told._asdict(), "clock": info.clock, "accuracy": info.accuracy})
+        failures = [each._asdict() for each in imported.failures]
+        counts = {**imported._asdict(), "failed": imported.failed, "failures": failures}
+        _print_json({**counts, "clock": info.clock, "accuracy": info.accuracy})
         return
-    print(f"{counted(told.messages, 'message')} read, {told.new:,} of them new")
-    right = 100 * (1 - told.mistakes / told.learned) if told.learned else 0.0
+    print(f"{counted(imported.messages, 'message')} read, {imported.new:,} of them new")
+    right = 100 * (1 - imported.mistakes / imported.learned) if imported.learned else 0.0
     print(
-        f"learned from {told.learned:,} in time order"
-        + (f", {right:.1f}% marked right before" if told.learned else "")
+        f"learned from {imported.learned:,} in time order"
+        + (f", {right:.1f}% marked right before" if imported.learned else "")
     )
+    if imported.failed:
+        print(f"{counted(imported.failed, 'message')} could not be read:")
+        for failure in imported.failures[:LISTED]:
+            print(f"  {_printable(str(failure))}")
+        if imported.failed > LISTED:
+            print(f"  and {imported.failed - LISTED:,} more; --json lists them")
 
 
 def sort(
@@ -99,7 +116,8 @@ def sort(
 ) -> None:
     """Mark mail as important or not, and say why.
 
-    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned.
+    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned. A message that
+    cannot be read is listed with the reason.
 
     The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
 
@@ -109,6 +127,7 @@ def sort(
       rosenblatt mail sort ~/Maildir --data ~/mail-filter --json | jq 'select(.mark == "important").subject'
     """
     need_service()
+    from rosenblatt.data.bad_input import BadLine
     from rosenblatt.service.mail.features import features
     from rosenblatt.service.mail.folders import new_mail
     from rosenblatt.service.mail.marks import WORD_FOR, Marks
@@ -116,6 +135,12 @@ def sort(
     path = path.expanduser()
     model, again = _model(_folder(data))
     for at, each in enumerate(new_mail(path), 1):
+        if isinstance(each, BadLine):
+            if json:
+                _print_json({"number": at, "mark": None, "failure": each._asdict()})
+            else:
+                print(f"{'unreadable':<10}        {_printable(str(each))}")
+            continue
         marks = Marks([features(each)])
         marks.look(model)
         mark, why = marks.mark(0), marks.reasons(0, lone_sender=each.sender not in again)
@@ -132,11 +157,11 @@ def sort(
             )
             continue
         subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
-        print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {subject or '(no subject)'}")
+        print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
         if why:
             rest = mark.score - sum(push for _, push in why)
             told = [*why, ("all else", rest)]
-            print("    because: " + "  ".join(f"{word} {_signed(push)}" for word, push in told))
+            print("    because: " + _printable("  ".join(f"{word} {_signed(push)}" for word, push in told)))
 
 
 def _model(folder: Path) -> "tuple[Model, _Known]":
@@ -146,15 +171,17 @@ def _model(folder: Path) -> "tuple[Model, _Known]":
     from rosenblatt.service.model import Model
     from rosenblatt.service.snapshots import restore
     from rosenblatt.service.store import Store
+    from rosenblatt.service.tables import settings_from
 
     if not (folder / "journal.sqlite3").is_file():
         refuse(f"{folder}: there is no store; make one with rosenblatt mail import, or name it with --data")
     store = Store(folder, reading=True)
     try:
-        found = {name: Model(number, name, settings) for number, name, settings in store.models()}
-        if MODEL not in found:
+        stored = {name: (number, settings) for number, name, settings in store.models()}
+        if MODEL not in stored:
             refuse(f"{folder}: nothing was learned about mail yet; begin with rosenblatt mail import")
-        model = found[MODEL]
+        number, settings = stored[MODEL]
+        model = Model(number, MODEL, settings_from(settings))
         restore(store, model)
         for entry in store.entries(model.number, model.counts.seq):
             model.replay(*entry)
@@ -173,6 +200,11 @@ class _Known:
         return self._prefix + sender in self._names
 
 
+def _printable(text: str) -> str:
+    """Return a text that a terminal shows and does not obey: control characters become U+FFFD."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
 def _signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
@@ -185,8 +217,10 @@ def _folder(data: Path | None) -> Path:
 
 def _print_json(told: dict[str, Any]) -> None:
     import json
+    import re
 
-    print(json.dumps(told, ensure_ascii=False))
+    text = json.dumps(told, ensure_ascii=False)  # in which only C0 controls are escaped
+    print(re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 import_.__name__ = "mail import"

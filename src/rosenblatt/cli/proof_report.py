@@ -9,21 +9,27 @@ from rosenblatt.cli.telling import counted, listed
 
 MOST_ROWS = 20  # lines and variables that are listed one by one
 
-ANSWERS = {
-    "Separable": "Separable: a hyperplane has every row strictly on the side of its class.",
-    "Inseparable": "Not separable: no hyperplane has every row strictly on the side of its class.",
-    "QuasiSeparable": "Not separable, but almost: a hyperplane has every row on its side or touches it.",
+SENTENCES = {
+    "Separable": "Separable: a hyperplane{origin} has every row strictly on the side of its class.",
+    "Inseparable": "Not separable: no hyperplane{origin} has every row strictly on the side of its class.",
+    "QuasiSeparable": "Not separable, but almost: a hyperplane{origin} has every row on its side or touches it.",
     "Feasible": "Feasible: one w has A w >= 1 in every row.",
     "Infeasible": "Infeasible: no w has A w >= 1 in every row.",
     "Undecided": "Undecided: the time ran out.",
+    "HardMargin": "Hard margin: the largest margin of a hyperplane{origin} lies between two bounds.",
+    "SoftMargin": "Soft margin: the least objective of a hyperplane{origin} lies between two bounds.",
 }
+ABOUT_SEPARABILITY = ("Separable", "Inseparable", "QuasiSeparable")
 
 
 def report_of(proof: Any, rows: Rows) -> dict[str, Any]:
     """Describe a proof as JSON can hold it, its rows by their lines in the file."""
     answer = type(proof).__name__
+    if answer == "KernelProof":
+        kernel = {"degree": proof.degree, "coef0": proof.coef0}
+        return {**report_of(proof.proof, rows), "kernel": kernel}
     report: dict[str, Any] = {**rows.about(), "features": proof.n_features, "answer": answer}
-    if answer in ("Separable", "Inseparable", "QuasiSeparable") or len(proof.classes) > 1:
+    if proof.classes:
         report |= {"classes": list(proof.classes), "fit_intercept": proof.fit_intercept}
     if answer == "Separable":
         report |= {
@@ -41,19 +47,39 @@ def report_of(proof: Any, rows: Rows) -> dict[str, Any]:
         report["contradiction"] = _weighted(proof.rows, (), proof, rows)
     if answer == "Undecided":
         report |= {"margin_at_least": proof.lower, "margin_at_most": proof.upper}
-    if answer in ("Separable", "QuasiSeparable", "Feasible"):
+    if answer == "HardMargin":
+        report |= {"margin_at_least": proof.margin, "margin_at_most": proof.upper}
+    if answer == "SoftMargin":
+        report |= {"C": proof.C, "objective_at_least": proof.lower, "objective_at_most": proof.objective}
+    if answer in ("Separable", "QuasiSeparable", "Feasible", "HardMargin", "SoftMargin"):
         report["hyperplanes"] = _hyperplanes(proof, rows)
     return report
 
 
-def write(proof: Any, path: str, reading: Reading, kind: str) -> None:
-    """Write a proof with how its data were read, all or nothing."""
+def reading_of(rows: Rows, reading: Reading, kind: str) -> dict[str, Any]:
+    """Describe how rows were read: what the claim of a proof depends on, guesses replaced by what was seen."""
+    schema = rows.schema
+    text = [column.name for column in getattr(schema, "columns", ()) if getattr(column, "words", None)]
+    table = hasattr(schema, "headerless")
+    return {
+        "as": kind,
+        "target": getattr(schema, "target", None) if kind == "examples" else None,
+        "format": reading.format,
+        "zero_based": getattr(schema, "zero_based", None),
+        "skip_bad": reading.skip_bad,
+        "header": schema.headerless is None if table else None,  # type: ignore[union-attr]
+        "text": text,
+        "scale": reading.scale,
+    }
+
+
+def write(proof: Any, path: str, reading: dict[str, Any]) -> None:
+    """Write a proof with a record of how its data were read, all or nothing; verify compares, it does not obey."""
     import json
 
     from rosenblatt.storage import replacing
 
-    content = json.loads(proof.to_json())
-    content["reading"] = {"as": kind, **reading._asdict()}
+    content = {**json.loads(proof.to_json()), "reading": reading}
     with replacing(path) as file:
         file.write(json.dumps(content, indent=1).encode() + b"\n")
 
@@ -64,7 +90,10 @@ def show(report: dict[str, Any]) -> None:
 
     yes, no = ("Separable", "Feasible"), ("Inseparable", "QuasiSeparable", "Infeasible")
     style = RIGHT if report["answer"] in yes else MISTAKE if report["answer"] in no else ""
-    verdict, _, rest = ANSWERS[report["answer"]].partition(":")
+    origin = " through the origin" if report.get("fit_intercept") is False else ""
+    verdict, _, rest = SENTENCES[report["answer"]].format(origin=origin).partition(":")
+    if "kernel" in report:
+        rest = f" in the space of the kernel (a·b + {report['kernel']['coef0']})^{report['kernel']['degree']}:{rest}"
     answer = Text.assemble((verdict, f"bold {style}".strip()), f":{rest}")
     parts: list[Any] = [title(report["source"]), answer, facts(_facts(report))]
     if "contradiction" in report:
@@ -72,20 +101,21 @@ def show(report: dict[str, Any]) -> None:
     if report["answer"] == "Feasible":
         parts += ["", _variables(report["hyperplanes"][0]["weights"])]
     if "holds" in report:
-        parts += ["", Text(f"{report['proof']} holds: every claim was checked in exact arithmetic.")]
+        parts += ["", facts([("claim", report["claim"])])]
+        parts += [Text(f"{report['proof']} holds: every claim was checked in exact arithmetic.")]
     elif "proof" in report:
         parts += ["", facts([("proof", report["proof"])])]
     show_parts(*parts)
 
 
 def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
-    what = "variables" if report["answer"] in ("Feasible", "Infeasible") else "features"
-    found = [("rows", f"{report['rows']:,}"), (what, f"{report['features']:,}")]
+    what = "features" if "classes" in report else "variables"
+    lines = [("rows", f"{report['rows']:,}"), (what, f"{report['features']:,}")]
     if "classes" in report:
-        found.append(("classes", f"{len(report['classes'])}: {listed(report['classes'])}"))
+        lines.append(("classes", f"{len(report['classes'])}: {listed(report['classes'])}"))
     if report["answer"] == "Separable":
         on_margin = report["margin_lines"]
-        found += [
+        lines += [
             ("margin", f"at least {number(report['margin'])}"),
             ("radius", f"at most {number(report['radius'])}"),
             ("bound", f"a perceptron makes at most {number(report['bound'])} mistakes on them, (R/γ)²"),
@@ -94,11 +124,15 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     if report["answer"] == "QuasiSeparable":
         touched = report["touched_lines"]
         which = f": {listed(touched, MOST_ROWS)}" if len(touched) <= MOST_ROWS else ""
-        found.append(("touched", f"{counted(len(touched), _place(report))}{which}"))
-    if report["answer"] == "Undecided":
+        lines.append(("touched", f"{counted(len(touched), _place(report))}{which}"))
+    if "margin_at_least" in report:
         low, high = number(report["margin_at_least"]), number(report["margin_at_most"])
-        found.append(("margin", f"between {low} and {high}; give it more time"))
-    return found
+        more_time = "; give it more time" if report["answer"] == "Undecided" else ""
+        lines.append(("margin", f"between {low} and {high}{more_time}"))
+    if "objective_at_least" in report:
+        low, high = number(report["objective_at_least"]), number(report["objective_at_most"])
+        lines.append(("objective", f"between {low} and {high}, with C = {number(report['C'])}"))
+    return lines
 
 
 def _contradiction(report: dict[str, Any]) -> list[Any]:
@@ -123,9 +157,23 @@ def _contradiction(report: dict[str, Any]) -> list[Any]:
         why = "These rows, so weighted, add up to exactly zero; so does the same sum of A w, for every w."
     elif len(rows) == 1:
         why = "This row is all zero: without an intercept every hyperplane passes through it."
+    elif rivals:
+        why = "These rows contradict each other: so weighted, what they demand of the scores adds up to exactly zero."
+    elif report["fit_intercept"]:
+        why = (
+            "These rows contradict each other: their average in one class, so weighted, is exactly that in the other, "
+            "and no hyperplane has one point on both sides."
+        )
     else:
-        why = "These rows contradict each other; one of their labels may be wrong."
-    return [Text(why), table, *more]
+        why = "These rows contradict each other: so weighted, and each with its sign, they add up to exactly zero."
+    reasons = [Text(REASONS, style="dim")] if labelled and len(rows) > 1 else []
+    return [Text(why), table, *more, *reasons]
+
+
+REASONS = (
+    "Why is not shown by this: classes may overlap, a feature that tells them apart may be missing, they may be "
+    "arranged as in XOR, or a label may be wrong."
+)
 
 
 def _variables(weights: dict[str, float]) -> Any:
@@ -149,22 +197,24 @@ def _lines(places: Any, rows: Rows) -> list[int | str]:
 
 def _weighted(places: Any, rivals: Any, proof: Any, rows: Rows) -> list[dict[str, Any]]:
     """Return line, label and weight of every row of a contradiction, the heaviest first."""
-    told = []
+    weighted = []
     for at, (place, weight) in enumerate(zip(places, proof.weights, strict=True)):
         row: dict[str, Any] = {"line": rows.where(place), "weight": _rational(weight)}
         if rows.y is not None and type(proof).__name__ != "Infeasible":
             row["label"] = rows.y[place].item()
         if rivals:
             row["against"] = proof.classes[rivals[at]]
-        told.append((weight, row))
-    return [row for _, row in sorted(told, key=lambda pair: -pair[0])]
+        weighted.append((weight, row))
+    return [row for _, row in sorted(weighted, key=lambda pair: -pair[0])]
 
 
 def _hyperplanes(proof: Any, rows: Rows) -> list[dict[str, Any]]:
     """Return weights by name, rounded; the proof file holds them exactly."""
     import numpy as np
 
-    names = rows.schema.feature_names or [f"feature {number}" for number in range(1, proof.n_features + 1)]
+    names = rows.schema.feature_names
+    if names is None or len(names) != proof.n_features:
+        names = [f"feature {number}" for number in range(1, proof.n_features + 1)]
     weights = np.atleast_2d(proof.w).tolist()
     biases = np.atleast_1d(proof.b).tolist()
     return [
@@ -180,7 +230,10 @@ def _rational(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    """Shorten a rational that nobody would read."""
-    from fractions import Fraction
+    """Shorten a rational from 0 to 1 that nobody would read."""
+    if len(text) <= 12:
+        return text
+    import flint
 
-    return text if len(text) <= 12 else f"{float(Fraction(text)):.6g}"
+    numerator, _, denominator = text.partition("/")
+    return f"{int(flint.fmpz(numerator)) / int(flint.fmpz(denominator or '1')):.6g}"  # int(str) has a length limit

@@ -24,6 +24,14 @@ def prove(
             "--quick", help="Where the answer is no, do not ask for a hyperplane that only touches rows."
         ),
     ] = False,
+    export_matrix: Annotated[
+        str | None,
+        typer.Option(
+            "--export-matrix",
+            metavar="FILE",
+            help="Write the numbers and labels that the proof speaks of here, as .csv or .svm, for the small checker.",
+        ),
+    ] = None,
     skip_bad: opt.SkipBad = False,
     format: opt.InputFormat = None,
     header: opt.Header = None,
@@ -39,18 +47,23 @@ def prove(
       rosenblatt prove data.csv --target y -o proof.json
       rosenblatt prove train.svm --time-limit 60
       rosenblatt prove sample:xor
+      rosenblatt prove mails.parquet --target label -o proof.json --export-matrix matrix.csv
 
     \b
     Exit code:
       0  separable: the hyperplane, its margin, and the lines on the margin
-      1  not separable: the few lines that contradict each other, which is also how a wrong label is found
+      1  not separable: the few lines that contradict each other, and the weights that show it
       2  an error
       3  undecided within the time limit: proved bounds on the margin
 
-    The answer is exact for the numbers in the file; rosenblatt verify checks it again with other code.
+    The answer is exact for the numbers in the file, each read as the nearest binary64; nothing is scaled, filled in or
+    dropped unless asked. rosenblatt verify checks it again with other code.
     """
-    if output is not None:
-        refuse_overwriting(output, source)
+    for path in (output, export_matrix):
+        if path is not None:
+            refuse_overwriting(path, source)
+    if export_matrix is not None and not export_matrix.endswith((".csv", ".svm")):
+        refuse(f"{export_matrix}: the name of a matrix ends in .csv or .svm")
     reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
     with Progress() as progress:
         progress.tell(f"reading {source}")
@@ -63,11 +76,17 @@ def prove(
         proof = separability(
             rows.X, rows.y, fit_intercept=not no_intercept, time_limit=time_limit, touching=not quick
         )
-    from rosenblatt.cli.proof_report import report_of, show, write
+    from rosenblatt.cli.proof_report import reading_of, report_of, show, write
 
     report = report_of(proof, rows)
+    recorded = reading_of(rows, reading, "examples")
+    if export_matrix is not None:
+        from rosenblatt.cli.matrix_file import export
+
+        recorded["exported"] = export(rows, export_matrix)
+        report["matrix"] = export_matrix
     if output is not None:
-        write(proof, output, reading._replace(target=getattr(rows.schema, "target", None)), "examples")
+        write(proof, output, recorded)
         report["proof"] = output
     if json:
         from rosenblatt.cli.drawing import print_json

@@ -51,6 +51,12 @@ def serve(
     snapshot_every: Annotated[
         int, typer.Option("--snapshot-every", min=1, help="Feedbacks between two snapshots of a model.")
     ] = 20_000,
+    model_memory: Annotated[
+        int, typer.Option("--model-memory", metavar="MB", min=1, help="Memory one model may take.")
+    ] = 256,
+    memory: Annotated[
+        int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
+    ] = 1024,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Say whether it could be served like this, and stop.")
@@ -82,6 +88,8 @@ def serve(
         tls_key=None if tls_key is None else str(tls_key),
         pages=pages,
         snapshot_every=snapshot_every,
+        model_bytes=model_memory << 20,
+        memory_bytes=memory << 20,
         log_requests=log_requests,
     )
     if check:

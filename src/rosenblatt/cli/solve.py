@@ -26,7 +26,7 @@ def solve(
     Examples:
       rosenblatt solve constraints.csv
       rosenblatt solve constraints.csv -o answer.json --time-limit 60
-      rosenblatt verify answer.json constraints.csv
+      rosenblatt verify answer.json constraints.csv --constraints
 
     \b
     Exit code:
@@ -48,11 +48,11 @@ def solve(
         from rosenblatt.proofs import solve_cone
 
         answer = solve_cone(rows.X, time_limit=time_limit)
-    from rosenblatt.cli.proof_report import report_of, show, write
+    from rosenblatt.cli.proof_report import reading_of, report_of, show, write
 
     report = report_of(answer, rows)
     if output is not None:
-        write(answer, output, reading, "constraints")
+        write(answer, output, reading_of(rows, reading, "constraints"))
         report["proof"] = output
     if json:
         from rosenblatt.cli.drawing import print_json

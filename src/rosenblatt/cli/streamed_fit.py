@@ -1,7 +1,6 @@
 """``fit`` on what does not fit in memory: passes over a stream, reported like any other fit."""
 
 import os
-import re
 import time
 from collections import Counter
 from json import dumps
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from rosenblatt.cli.learners.perceptron import PerceptronModel
     from rosenblatt.streams.training import Pass, Trained
 
-SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
 LOADED = 200 << 20  # bytes of the interpreter and what it has loaded, before the first row
 PACKED = 8  # bytes of text in a byte of packed text, about
@@ -38,15 +36,13 @@ class Streaming(NamedTuple):
 
 
 def bytes_of(text: str) -> int:
-    """Read a size.
+    """Read the size that ``--memory`` says."""
+    from rosenblatt.data.standard_input import size_in_bytes
 
-    >>> bytes_of("2GB"), bytes_of("512m"), bytes_of("1000")
-    (2147483648, 536870912, 1000)
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
-    if match is None:
+    size = size_in_bytes(text)
+    if size is None:
         refuse(f"--memory {text!r} is not a size, as in --memory 2GB")
-    return int(float(match[1]) * SIZES[match[2].upper()])
+    return size
 
 
 def too_large(source: str, memory: str | None) -> bool:

@@ -8,30 +8,26 @@ import json
 import mmap
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.arrow_check import DAMAGED, Bounded, check_unpacked_size
 from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import checked_classes, exact_labels
+from rosenblatt.data.matrix import check_finite
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
 from rosenblatt.data.standard_input import opened_binary
 
 KEY = b"rosenblatt"
 VERSION = 1
-DAMAGED = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    MemoryError,
-)  # what it may raise
+MOST_FEATURES = 1 << 31  # an index is an int32
 KEPT_SHARE = 0.25  # of the machine's memory, that a mapped file may take where nobody asked for less
 
 
@@ -122,8 +118,8 @@ def holds_batches(path: str) -> bool:
 
     try:
         with opened_binary(path) as file:
-            metadata = pa.ipc.open_file(file).schema.metadata or {}
-    except (OSError, pa.ArrowInvalid):
+            metadata = pa.ipc.open_file(Bounded(file)).schema.metadata or {}
+    except DAMAGED:
         return False
     return KEY in metadata
 
@@ -131,31 +127,41 @@ def holds_batches(path: str) -> bool:
 class BatchFile(Examples):
     """Batches read from such a file, mapped into memory: what has been read can be dropped at once.
 
-    ``len(file)`` is the number of batches, ``file.batch(i)`` reads one.
+    ``len(file)`` is the number of batches, ``file.batch(i)`` reads one. An open ``file``, which need
+    have no name, is read instead of the path.
     """
 
     format = "arrow"
 
     def __init__(
-        self, path: str, schema: Schema | None = None, batch_rows: int | None = None, skip_bad: bool = False
+        self,
+        path: str,
+        schema: Schema | None = None,
+        batch_rows: int | None = None,
+        skip_bad: bool = False,
+        file: Any = None,
     ) -> None:
         super().__init__(path, batch_rows, skip_bad)
         import pyarrow as pa
 
         try:
-            with opened_binary(path) as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            with opened_binary(path) if file is None else nullcontext(file) as content:
+                self._map = mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_COPY)
+                check_unpacked_size(content, 0)  # nothing is packed in what is written here
             self._reader = pa.ipc.open_file(pa.py_buffer(self._map))
             n = self._reader.num_record_batches
-            told = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
-            self.about = json.loads(told[KEY])
+            metadata = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
+            self.about = _checked_about(json.loads(metadata[KEY]), self._reader.count_rows())
             self._stored = schema_from_dict(self.about["schema"])
-            self.classes = np.array(self.about["classes"])
+            self.classes = exact_labels(self.about["classes"], "the file")
             self.rows = int(self.about["rows"])
-        except DAMAGED as error:
+            if self._stored.n_features > MOST_FEATURES:
+                raise ValueError(f"{self._stored.n_features:,} features")
+        except (*DAMAGED, RecursionError) as error:
             raise BadInput(
                 path, None, f"not a file of converted examples, or a damaged one: {error}"
             ) from error
+        self._validated: set[int] = set()  # batches that were looked over in full
         self._count = int(n) - 1
         self._base = pa.py_buffer(self._map).address
         self._extents: dict[int, tuple[int, int]] = {}  # of batches that were read and not given back
@@ -199,19 +205,20 @@ class BatchFile(Examples):
 
     def _read(self, at: int) -> Batch:
         record = self._reader.get_batch(at)
+        record.validate(full=at not in self._validated)
+        _check_types(record)
         self._extents[at] = self._extent(record)
         columns = {name: record.column(name) for name in record.schema.names}
         weight = self._numbers(columns["weight"], np.float64)
+        X = self._matrix(columns["x"], at not in self._validated)
+        if not (np.isfinite(weight) & (weight >= 0.0)).all():
+            raise ValueError("a weight that is negative or not finite")
         y = None
         if "y" in columns:
-            text = columns["y"].type == "string"
-            y = (
-                np.array(columns["y"].to_pylist(), dtype=np.str_)
-                if text
-                else self._labels(self._numbers(columns["y"], np.float64))
-            )
+            y = self._labels(columns["y"])
+        self._validated.add(at)
         return Batch(
-            self._matrix(columns["x"]),
+            X,
             y,
             self._numbers(columns["line"], np.int64),
             None if (weight == 1.0).all() else weight,
@@ -247,7 +254,8 @@ class BatchFile(Examples):
             b.address + b.size for b in buffers
         ) - self._base
 
-    def _matrix(self, column: Any) -> Any:
+    def _matrix(self, column: Any, first: bool) -> Any:
+        """Return the rows; what no compiled loop relies on is looked at the first time only."""
         values = column.flatten()
         width = self.schema.n_features
         if column.type.id == _list_id():
@@ -257,23 +265,45 @@ class BatchFile(Examples):
             X = sparse_rows(
                 self._numbers(values.field("value"), np.float64), indices, starts, self._stored.n_features
             )
+            if first:
+                _check_order(starts, indices)
+                check_finite(X, "the file")
             return X if self._places is None else _moved(X, self._places, width)
-        return self._numbers(values, np.float64).reshape(len(column), self._stored.n_features)
+        dense = self._numbers(values, np.float64).reshape(len(column), self._stored.n_features)
+        if first:
+            check_finite(dense, "the file")
+        return dense
 
     def _numbers(self, array: Any, dtype: Any) -> NDArray[Any]:
         """Return the numbers of an Arrow array as they lie in the map, which numpy may treat as its own."""
         if len(array) == 0:
             return np.empty(0, dtype)
-        start = array.buffers()[1].address - self._base + array.offset * np.dtype(dtype).itemsize
+        size = np.dtype(dtype).itemsize
+        start = array.buffers()[1].address - self._base + array.offset * size
+        if start % size:
+            raise ValueError("numbers that do not lie at a multiple of their size")
         return np.frombuffer(self._map, dtype, len(array), start)
 
-    def _labels(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
+    def _labels(self, column: Any) -> NDArray[Any]:
         """Return labels as they were written."""
+        if column.type == "string":
+            column.validate(full=True)
+            labels = exact_labels(column.to_pylist(), "the file")
+            checked_classes(np.unique(labels), "the file")
+            return labels
+        numbers = self._numbers(column, np.float64)
         if not np.isfinite(numbers).all():
             raise ValueError("a label that is no number")
-        return numbers.astype(np.int64) if self.classes.dtype.kind == "i" else as_written(numbers)
+        labels = as_written(numbers)
+        if self.classes.dtype.kind == "i" and labels.dtype != np.int64:
+            raise ValueError("a label that is no integer like the others")
+        return labels
 
     def _files(self, numbers: NDArray[np.int32]) -> tuple[tuple[int, str], ...]:
+        if not numbers.size:
+            return ()
+        if numbers.min() < 0:
+            raise ValueError("a row of no file")
         first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         return tuple((int(row), self.about["files"][numbers[row]]) for row in first)
 
@@ -285,6 +315,63 @@ def _check_rows(starts: NDArray[np.int32], indices: NDArray[np.int32], width: in
         raise ValueError("rows that do not hold together")
     if indices.size and int(indices.view(np.uint32).max()) >= width:
         raise ValueError(f"an index above the {width} features")
+
+
+def _check_order(starts: NDArray[np.int32], indices: NDArray[np.int32]) -> None:
+    """Raise ValueError where the indices of a row do not ascend: its norm would be wrong."""
+    ascends = indices[1:] > indices[:-1]
+    between = starts[1:-1]
+    ascends[between[(between > 0) & (between < indices.size)] - 1] = True
+    if not ascends.all():
+        raise ValueError("indices of a row that do not ascend")
+
+
+def _check_types(record: Any) -> None:
+    """Raise ValueError where a batch has not the columns that are written here, or one of them lacks a value."""
+    import pyarrow as pa
+
+    entries = pa.struct([("index", pa.int32()), ("value", pa.float64())])
+    types = {name: record.schema.field(name).type for name in record.schema.names}
+    labels = types.pop("y", pa.float64())
+    x = types.pop("x", None)
+    dense = pa.types.is_fixed_size_list(x) and x.value_type == pa.float64()
+    if (
+        types != {"line": pa.int64(), "file": pa.int32(), "weight": pa.float64()}
+        or labels not in (pa.float64(), pa.string())
+        or not (dense or (pa.types.is_list(x) and x.value_type == entries))
+    ):
+        raise ValueError(f"columns of other types: {record.schema.types}")
+    if any(_lacks_values(column) for column in record.columns):
+        raise ValueError("a value that is missing")
+
+
+def _lacks_values(column: Any) -> bool:
+    import pyarrow as pa
+
+    if column.null_count:
+        return True
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _lacks_values(column.values)
+    return pa.types.is_struct(kind) and any(_lacks_values(column.field(at)) for at in range(kind.num_fields))
+
+
+def _checked_about(about: Any, rows: int) -> dict[str, Any]:
+    """Return what the last batch says about all of them, or raise ValueError where it cannot be."""
+    strings = [about["path"], about["format"], *about["files"]]
+    skipped = [BadLine(*line) for line in about["skipped"]]
+    strings += [text for line in skipped for text in (line.path, line.reason)]
+    counts = [about["rows"], about.get("skipped_in_all", 0)]
+    counts += [number for line in skipped for number in (line.line, line.column)]
+    if not all(type(text) is str for text in strings) or not all(type(n) is int and n >= 0 for n in counts):
+        raise ValueError("what it says about its examples is not what is written here")
+    classes = about["classes"]
+    if about["rows"] != rows or len(classes) > rows:
+        raise ValueError(f"{rows:,} rows and {len(classes):,} classes where it says {about['rows']:,} rows")
+    met = checked_classes(np.unique(exact_labels(classes, "the file")), "the file")
+    if met.size != len(classes) or met.dtype.kind not in "iufUb" or type(about["schema"]) is not dict:
+        raise ValueError("classes that are not different labels")
+    return dict(about)
 
 
 def _list_id() -> int:

@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data import lines
+from rosenblatt.data.arrow_check import (
+    Bounded,
+    check_unpacked_size,
+    checked_column_names,
+    refusing_damage,
+    validated,
+)
 from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.delimited import Rows, read_rows
+from rosenblatt.data.delimited import NEVER_CLOSED, BadRow, Rows, after_quote, read_rows
 from rosenblatt.data.first_line import LOOKED_AT
 from rosenblatt.data.header import Header, read_header
-from rosenblatt.data.kinds import PlainNumbers
+from rosenblatt.data.kinds import PlainNumbers, as_numpy, taken
 from rosenblatt.data.lines import Block, count
 from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.numbers import scan_numbers
@@ -46,6 +53,10 @@ class ColumnSource(Protocol):
 
     def look(self, target: str | None) -> Iterator[Rows]:
         """Yield blocks of all columns, told only as well as is needed to find their kinds."""
+
+
+class NeverClosed(BadInput):
+    """A quote that opens on a line and does not close until the file ends."""
 
 
 class DelimitedSource:
@@ -97,10 +108,7 @@ class DelimitedSource:
                 rows = rows._replace(source=(Block(0, bytes(text)), self.header), any_missing=True)
             return found.n_lines, rows, then(rows)
 
-        line = self.header.line + 1
-        for n_lines, rows, made in self._through(read):
-            yield rows.moved(line), made
-            line += n_lines
+        return self._through(read)
 
     def head(self) -> Rows:
         """Return the first rows, as strings."""
@@ -114,29 +122,60 @@ class DelimitedSource:
         names, slots = self.names, np.arange(len(self.names))
         last = target is None or target == names[-1]
 
-        def see(text: memoryview, room: Room, first: bool) -> Rows:
+        def see(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, None]:
             separator = self.header.separator
             plain = check_numbers(text, separator, len(names)) if last and not first else NOT_PLAIN
             if plain == WHOLE or (plain == FRACTIONS and target is None):
-                columns = {name: PlainNumbers(name == target) for name in names}
-                return Rows(columns, np.empty(0, np.int64), [])
+                unread = {name: PlainNumbers(name == target) for name in names}
+                return (
+                    0,
+                    Rows(unread, np.empty(0, np.int64), []),
+                    None,
+                )  # its lines are not counted: that takes time
             found = None if first else scan_numbers(text, separator, slots, len(names), room)
             if found is None:
-                return read_rows(Block(0, bytes(text)), self.header, names)
-            return Rows({name: found.values[:, k] for k, name in enumerate(names)}, found.lines, [])
+                return count(text, b"\n"), read_rows(Block(0, bytes(text)), self.header, names), None
+            columns = {name: found.values[:, k] for k, name in enumerate(names)}
+            return found.n_lines, Rows(columns, found.lines, []), None
 
-        return self._through(see)
+        try:
+            yield from (rows for rows, _ in self._through(see))
+        except NeverClosed:
+            for _ in self.rows(names):  # which counts all lines, and so names the right one
+                pass
+            raise
 
-    def _through(self, function: Scanner[T]) -> Iterator[T]:
-        """Yield what a function makes of every block after the header; the first is small."""
+    def _through(self, function: Scanner[tuple[int, Rows, T]]) -> Iterator[tuple[Rows, T]]:
+        """Yield what a function makes of every block after the header, with its lines; the first block is small.
+
+        Where a quote opens that its block does not close, the lines up to the one that closes it are no rows.
+        """
         size = min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES) if self.header.sparing else None
-        return scanned(self.path, function, lines.HEAD_BYTES, self.header.line, size)
+        line, opening = self.header.line + 1, None
+        for block in scanned(self.path, function, lines.HEAD_BYTES, self.header.line, size):
+            n_lines, rows, made = block
+            first_line, line = line, line + n_lines
+            if opening is not None:
+                # What was read as numbers has no quote: all of it is inside the one that is open.
+                text = b"" if rows.source is None else rows.source[0].text
+                rest = after_quote(text, self.header.separator)
+                opening = opening if rest is None else None
+                if not rest:
+                    continue
+                n_rest, rows, made = function(memoryview(rest), Room(), False)
+                first_line = line - n_rest
+            rows = rows.moved(first_line)
+            opening = rows.opening
+            yield rows, made
+        if opening is not None:
+            raise NeverClosed(self.path, opening.line, NEVER_CLOSED, opening.column)
 
     def _slots(self, wanted: list[str], side_by_side: int) -> NDArray[np.int64]:
         """Return where each column goes among those wanted, or -1; nothing where numbers are not asked for."""
         if not side_by_side:
             return np.empty(0, np.int64)
-        return np.array([wanted.index(name) if name in wanted else -1 for name in self.names], np.int64)
+        place_of = {name: place for place, name in enumerate(wanted)}
+        return np.array([place_of.get(name, -1) for name in self.names], np.int64)
 
 
 class ParquetSource:
@@ -147,30 +186,26 @@ class ParquetSource:
         return self.rows(self.names)
 
     def __init__(self, path: str) -> None:
-        import pyarrow as pa
         from pyarrow import parquet
 
         self.path = path
-        with _checked(path), opened_binary(path) as file:
-            try:
-                self.names = list(parquet.ParquetFile(file).schema_arrow.names)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise BadInput(path, None, f"not a Parquet file, or a damaged one: {error}") from error
-        _check_names(path, self.names)
+        with _checked(path), opened_binary(path) as file, refusing_damage(path, "a Parquet file"):
+            self.names = list(parquet.ParquetFile(Bounded(file)).schema_arrow.names)
+        checked_column_names(path, self.names)
 
     def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
         """Yield blocks of numbers and strings."""
-        import pyarrow as pa
         from pyarrow import parquet
 
-        with _checked(self.path), opened_binary(self.path) as file:
-            try:
-                # Else it would hold the columns of a whole row group, however large.
-                reader = parquet.ParquetFile(file, buffer_size=READ_AT_ONCE, pre_buffer=False)
-                batches = reader.iter_batches(ROWS_AT_ONCE, columns=list(wanted), use_threads=False)
-                yield from _numbered(self.path, batches, wanted)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise BadInput(self.path, None, f"a damaged Parquet file: {error}") from error
+        with (
+            _checked(self.path),
+            opened_binary(self.path) as file,
+            refusing_damage(self.path, "a Parquet file"),
+        ):
+            # Else it would hold the columns of a whole row group, however large.
+            reader = parquet.ParquetFile(Bounded(file), buffer_size=READ_AT_ONCE, pre_buffer=False)
+            batches = reader.iter_batches(ROWS_AT_ONCE, columns=list(wanted), use_threads=False)
+            yield from _numbered(self.path, batches, wanted)
 
 
 class ArrowSource:
@@ -182,33 +217,34 @@ class ArrowSource:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        with _checked(path), opened_binary(path) as file:
-            self.names = list(opened_arrow(path, file).schema.names)
-        _check_names(path, self.names)
+        with _checked(path), opened_binary(path) as file, refusing_damage(path, "an Arrow IPC file"):
+            self.names = list(_opened_arrow(file).schema.names)
+        checked_column_names(path, self.names)
 
     def rows(self, wanted: Sequence[str], side_by_side: int = 0) -> Iterator[Rows]:
         """Yield blocks of numbers and strings."""
-        import pyarrow as pa
+        with (
+            _checked(self.path),
+            opened_binary(self.path) as file,
+            refusing_damage(self.path, "an Arrow IPC file"),
+        ):
+            check_unpacked_size(file)
+            yield from _numbered(self.path, _arrow_batches(_opened_arrow(file)), wanted)
 
-        with _checked(self.path), opened_binary(self.path) as file:
-            try:
-                yield from _numbered(self.path, arrow_batches(opened_arrow(self.path, file)), wanted)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise BadInput(self.path, None, f"a damaged Arrow file: {error}") from error
 
-
-def opened_arrow(path: str, file: Any) -> Any:
+def _opened_arrow(file: Any) -> Any:
     """Open an Arrow IPC file, or stream, as its first bytes say."""
     import pyarrow as pa
 
-    magic = file.peek(6)[:6]
-    try:
-        return pa.ipc.open_file(file) if magic == b"ARROW1" else pa.ipc.open_stream(file)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise BadInput(path, None, f"not an Arrow IPC file, or a damaged one: {error}") from error
+    bounded = Bounded(file)
+    magic = bounded.read(6)
+    bounded.seek(0)
+    options = pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.DataTypeSpecific, use_threads=False)
+    reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
+    return reader(bounded, options=options)
 
 
-def arrow_batches(reader: Any) -> Iterator[Any]:
+def _arrow_batches(reader: Any) -> Iterator[Any]:
     """Yield the record batches of an Arrow file or stream."""
     if hasattr(reader, "num_record_batches"):
         yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
@@ -219,11 +255,43 @@ def arrow_batches(reader: Any) -> Iterator[Any]:
 def _numbered(path: str, batches: Any, wanted: Sequence[str]) -> Iterator[Rows]:
     first = 1
     for whole in batches:
+        validated(whole)
         for at in range(0, whole.num_rows, ROWS_AT_ONCE):
             batch = whole.slice(at, ROWS_AT_ONCE)
             columns = {name: as_plain(path, name, batch.column(name)) for name in wanted}
-            yield Rows(columns, np.arange(first, first + batch.num_rows), [])
+            lines = np.arange(first, first + batch.num_rows)
+            yield _without_nul(Rows(columns, lines, []))
             first += batch.num_rows
+
+
+def _without_nul(rows: Rows) -> Rows:
+    """Set aside the rows that have a NUL character in a text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bad: dict[int, str] = {}
+    for name, column in rows.columns.items():
+        if column.type == pa.string() and _has_nul(column):
+            for row in np.flatnonzero(as_numpy(pc.match_substring(column, "\0").cast(pa.int8()))).tolist():
+                bad.setdefault(row, f"column {name!r} has a text with a NUL character: remove it")
+    if not bad:
+        return rows
+    keep = np.delete(np.arange(rows.lines.size), list(bad))
+    return Rows(
+        {name: taken(column, keep) for name, column in rows.columns.items()},
+        rows.lines[keep],
+        [BadRow(int(rows.lines[row]), bad[row]) for row in sorted(bad)],
+    )
+
+
+def _has_nul(column: Any) -> bool:
+    """Whether a NUL occurs in the text of a column of strings: a look at its bytes, not at every string."""
+    _, offsets, text = column.buffers()
+    if text is None or not len(column):
+        return False
+    ends = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
+    here = np.frombuffer(text, np.uint8)[ends[0] : ends[-1]]
+    return bool(here.size) and int(here.min()) == 0  # a third of the time of all()
 
 
 def as_plain(path: str, name: str, column: Any) -> Any:
@@ -234,15 +302,20 @@ def as_plain(path: str, name: str, column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
         kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
-    if pa.types.is_decimal(kind):
-        return column.cast(pa.float64())
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
-    return column.cast(pa.string()).fill_null("")
+    try:
+        if pa.types.is_decimal(kind):
+            return column.cast(pa.float64())
+        if not pa.types.is_nested(kind) and "binary" not in str(kind):
+            return column.cast(pa.string()).fill_null("")
+    except pa.ArrowNotImplementedError:
+        pass
+    raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
 
 
 def usual_target_of(source: ColumnSource) -> str:
@@ -290,9 +363,3 @@ class _checked:
             raise BadInput(self._path, None, "no such file: check the path") from None
         if isinstance(error, PermissionError):
             raise BadInput(self._path, None, "may not be read: check its permissions") from None
-
-
-def _check_names(path: str, names: list[str]) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise BadInput(path, None, f"two columns are called {twice[0]!r}: rename one")

@@ -79,7 +79,8 @@ class ColumnExamples(Examples):
 
 def _check_has(sources: Sequence[ColumnSource], names: Sequence[str | None]) -> None:
     for source in sources:
+        known = set(source.names)
         for name in names:
-            if name is not None and name not in source.names:
+            if name is not None and name not in known:
                 there = ", ".join(map(repr, source.names[:20]))
                 raise BadInput(source.path, None, f"no column is called {name!r}; there are {there}")

@@ -1,7 +1,9 @@
 """Delimited text: blocks of lines into columns of strings, every row with its line.
 
-One line is one row: a value may be quoted, but may not hold a line end. So a stray quote spoils its own
-line and no other, and every row knows its line.
+One line is one row: a value may be quoted, but may not hold a line end, so that every row knows its line. A quoted
+value that goes over a line end makes one bad row of all its lines (RFC 4180: they are one record), and none of them is
+taken for a row. In tab-separated text a quote that does not close on its line is a character like others: prose is
+full of them.
 """
 
 import re
@@ -25,8 +27,19 @@ def _closed_line(separator: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"%b(?:%b%b)*+" % (value, separator, value), re.DOTALL)
 
 
+def _closing_line(separator: bytes) -> re.Pattern[bytes]:
+    """Return what a line matches that begins inside a quoted value and ends outside any."""
+    return re.compile(
+        rb'(?>[^"]|"")*+"[^%b]*+(?:%b(?:%b))?+' % (separator, separator, _closed_line(separator).pattern),
+        re.DOTALL,
+    )
+
+
 CLOSED_LINE = {separator: _closed_line(separator.encode()) for separator in ",;\t"}
+CLOSING_LINE = {separator: _closing_line(separator.encode()) for separator in ",;"}
 UNCLOSED = "a quote that does not close on its line: close it, or write it twice"
+OVER_LINES = "a quoted value that goes over the end of its line: write a row on one line, or close the quote"
+NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
 MISPLACED = "misplaced quotes"
 
 
@@ -47,6 +60,7 @@ class Rows(NamedTuple):
     numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
     source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
     any_missing: bool = False  # among the numbers
+    opening: BadRow | None = None  # the last of the bad ones, where its quote does not close in the block
 
     def moved(self, by: int) -> "Rows":
         """Return the rows, as many lines later."""
@@ -54,7 +68,8 @@ class Rows(NamedTuple):
         source = self.source
         if source is not None:
             source = Block(source[0].first_line + by, source[0].text), source[1]
-        return self._replace(lines=self.lines + by, bad=bad, source=source)
+        opening = None if self.opening is None else self.opening._replace(line=self.opening.line + by)
+        return self._replace(lines=self.lines + by, bad=bad, source=source, opening=opening)
 
     def bad_rows(self, told: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
         """Return rows as bad ones: each because of what is wrong with its cell in the column of a name."""
@@ -83,7 +98,7 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     source = block
     if header.separator == "\t" and b'"' in block.text:
         block = Block(block.first_line, _quotes_as_written(block.text))
-    text, lines, bad = _plain_lines(block, header.separator)
+    text, lines, bad, is_open = _plain_lines(block, header.separator)
     columns, lines, ragged = _parse(text, lines, header, wanted)
     rows = Rows(columns, lines, [], source=(source, header))
     if not bad and not ragged:
@@ -94,7 +109,8 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
         at = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
         quote = texts[line - block.first_line].find(b'"') + 1
         told.append(BadRow(line, reason, quote if reason == MISPLACED else at))
-    return rows._replace(bad=sorted(told))
+    told.sort()
+    return rows._replace(bad=told, opening=told[-1] if is_open else None)
 
 
 def _quotes_as_written(text: bytes) -> bytes:
@@ -112,8 +128,28 @@ def _quotes_as_written(text: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def _plain_lines(block: Block, separator: str) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]]]:
-    """Set aside blank lines, and lines that are no text or whose quotes do not close."""
+def after_quote(text: bytes, separator: str) -> bytes | None:
+    r"""Return the lines after the one on which a quoted value ends that began before them; None where none does.
+
+    >>> after_quote(b'so,1\nsaid he",2\n3,4\n', ",")
+    b'3,4\n'
+    """
+    start = 0
+    while (quote := text.find(b'"', start)) >= 0:
+        start, end = text.rfind(b"\n", start, quote) + 1 or start, text.find(b"\n", quote)
+        if CLOSING_LINE[separator].fullmatch(text, start, end):
+            return text[end + 1 :]
+        start = end + 1
+    return None
+
+
+def _plain_lines(
+    block: Block, separator: str
+) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]], bool]:
+    """Set aside blank lines, and lines that are no text or whose quotes do not close.
+
+    The last value says whether the quote of the last bad line does not close in the block.
+    """
     data = np.frombuffer(block.text, np.uint8)
     ends = np.flatnonzero(data == NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -132,23 +168,50 @@ def _plain_lines(block: Block, separator: str) -> tuple[bytes, NDArray[np.int64]
             returns[data[returns + 1] != NEWLINE],
             "a carriage return inside the line: end lines with a newline",
         )
+    inner = np.zeros(ends.size, bool)  # lines of a row that began on a line before
+    is_open = False
     if b'"' in block.text:
+        after = 0  # the first line that no row before reaches
         for row in _odd_quotes(data, ends, ord(separator)):
+            if row < after:
+                continue
             lo, hi = int(starts[row]), int(ends[row])
-            if block.text.count(b'"', lo, hi) % 2 or not CLOSED_LINE[separator].fullmatch(block.text, lo, hi):
+            closed = CLOSED_LINE[separator].fullmatch(block.text, lo, hi)
+            if closed is None and separator in CLOSING_LINE:
+                reject(np.array([_opening_quote(block.text[lo:hi], separator) + lo]), OVER_LINES)
+                rest = after_quote(block.text[hi + 1 :], separator)
+                is_open = rest is None
+                after = ends.size if rest is None else int(np.searchsorted(ends, len(block.text) - len(rest)))
+                inner[row + 1 : after] = True
+            elif closed is None or block.text.count(b'"', lo, hi) % 2:
                 reject(np.array([block.text.rfind(b'"', lo, hi)]), UNCLOSED)
     if not block.text.isascii():
         for row in _not_utf8(block.text):
             at = first_not_utf8(block.text[int(starts[row]) : int(ends[row])])
             bad.setdefault(row, ("not UTF-8 text: convert the file to UTF-8", at + 1))
-    keep = ~blank
+    bad = {row: told for row, told in bad.items() if not inner[row]}
+    keep = ~(blank | inner)
     keep[list(bad)] = False
     lines = block.first_line + np.flatnonzero(keep)
     text = block.text
     if not keep.all():
         pieces = zip(starts[keep].tolist(), ends[keep].tolist(), strict=True)
         text = b"".join(text[start : end + 1] for start, end in pieces)
-    return text, lines, [(block.first_line + row, *told) for row, told in bad.items()]
+    return text, lines, [(block.first_line + row, *told) for row, told in bad.items()], is_open
+
+
+def _opening_quote(line: bytes, separator: str) -> int:
+    """Return where the quote stands that opens the last value of a line."""
+    at = 0
+    while True:
+        if line[at : at + 1] == b'"':
+            end = re.compile(rb'"(?>[^"]|"")*+"').match(line, at)
+            if end is None:
+                return at
+            at = end.end()
+        at = line.find(separator.encode(), at) + 1
+        if at == 0:
+            return line.rfind(b'"')
 
 
 def _odd_quotes(data: NDArray[np.uint8], ends: NDArray[np.int64], separator: int) -> list[int]:

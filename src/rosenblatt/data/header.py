@@ -17,6 +17,17 @@ from rosenblatt.data.kinds import number
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 
+MOST_COLUMNS = 1 << 20
+
+
+def check_width(path: str, line: int | None, columns: int) -> None:
+    """Refuse more columns than any table has."""
+    if columns > MOST_COLUMNS:
+        told = (
+            f"{columns:,} columns, more than {MOST_COLUMNS:,}: write wide rows as LIBSVM text or JSON lines"
+        )
+        raise BadInput(path, line, told)
+
 
 class Header(NamedTuple):
     """How the columns of a table are called, and where its data begin."""
@@ -48,6 +59,7 @@ def read_header(
     """
     known = schema.headerless if schema else None
     lines = first_lines(path, separator or (known.separator if known else None), wait=schema is None)
+    check_width(path, lines.line, len(lines.first))
     if named is None and schema is not None:
         named = known is None or {column.name for column in schema.columns} <= set(lines.first)
     if named is None:

@@ -5,14 +5,16 @@ prose; true is 1; an object inside adds ``name.`` before its fields, a list ``na
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.json_places import BadValue, GivenTwice
+from rosenblatt.data.json_places import BadValue, GivenTwice, TooManyDigits
+from rosenblatt.data.labels import wrong_with_text
 from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
 from rosenblatt.data.named import (
     Record,
@@ -47,7 +49,21 @@ def flattened(
         except BadValue as error:
             error.field = key
             raise
+    if wrong_with_text("".join(features)) is not None:
+        _refuse_name(record, text, words or Words())
     return features
+
+
+def _refuse_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -> NoReturn:
+    """Raise :class:`BadValue` for the first field that makes a name with a NUL or half a surrogate pair."""
+    for key, value in record.items():
+        features: dict[str, float] = {}
+        _flatten(key, value, features, text, words, 0)
+        for name in features:
+            reason = wrong_with_text(name)
+            if reason is not None:
+                raise BadValue(f"the feature {shown(name)} {reason}", key)
+    raise AssertionError("a name was refused that no field makes")
 
 
 def _flatten(
@@ -126,6 +142,7 @@ class JsonExamples(Examples):
         self._grow = grow
         self._labelled = named or any(schema.target in record for record in head)
         self._vocabulary = Vocabulary(schema, grow)
+        self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
 
     @property
     def schema(self) -> NamedSchema:
@@ -135,6 +152,7 @@ class JsonExamples(Examples):
         return NamedSchema(names, told.bits, told.target, told.labels, told.text, told.words)
 
     def _blocks(self) -> Iterator[Batch]:
+        self._written_as = {}
         for path in self._paths:
             for block in blocks_of_lines(path):  # what has arrived waits for no more
                 for records in in_batches(self._records(path, block), self.batch_rows or ROWS_AT_ONCE):
@@ -168,13 +186,31 @@ class JsonExamples(Examples):
         label: Any = None
         if self._labelled:
             label = _label(record, self._told.target, self._told.labels)
-        record.pop(self._told.target or "", None)
-        return Record(number, label, flattened(record, self._told.text, self._told.words))
+        value = record.pop(self._told.target or "", None)
+        features = flattened(record, self._told.text, self._told.words)
+        if self._labelled and self._told.labels == "text":
+            self._check_spelling(label, value)  # last: a bad line settles nothing
+        return Record(number, label, features)
+
+    def _check_spelling(self, label: str, value: Any) -> None:
+        """Refuse ``1`` and ``"1"`` in one file: as text they would be one label."""
+        if self._written_as.setdefault(label, type(value)) is not type(value):
+            raise BadValue(
+                f"the label {self._told.target!r} is {json.dumps(value)} here and "
+                f"{label if isinstance(value, str) else json.dumps(label)} on a line before: write it one way",
+                self._told.target,
+            )
 
 
 def parsed(line: bytes) -> dict[str, Any]:
     """Return the object on a line; anything else is :class:`BadValue` or a decoding error."""
-    record = json.loads(line.decode(), parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+    try:
+        record = json.loads(line.decode(), parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+    except (BadValue, json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        raise TooManyDigits(f"an integer of more than {most:,} digits: write it as text") from None
     if not isinstance(record, dict):
         raise BadValue(f"{shown(str(record))} is not an object: write {{...}} on every line")
     return record
@@ -200,9 +236,19 @@ def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
     if isinstance(value, list | dict):
         raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text", target)
     if kind == "text":
-        return value if isinstance(value, str) else json.dumps(value)
+        label = value if isinstance(value, str) else json.dumps(value)
+        reason = wrong_with_text(label)
+        if reason is not None:
+            raise BadValue(f"the label {target!r} is {shown(label)}, which {reason}", target)
+        return label
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadValue(f"the label {target!r} is {shown(str(value))}, but labels were numbers so far", target)
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise BadValue(
+                f"the label {target!r} is an integer of more than 64 bits: write it as text", target
+            )
+        return value
     return _finite(str(target), value)
 
 

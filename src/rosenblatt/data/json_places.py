@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 
 TOKEN = re.compile(
@@ -40,6 +41,15 @@ class BadValue(ValueError):
                 if depth == 1 and token[2] is not None and _spelled(token[1]) == self.field:
                     yield token.start()
             elif self.word is not None and text == self.word.encode():
+                yield token.start()
+
+
+class TooManyDigits(BadValue):
+    """An integer with more digits than Python converts."""
+
+    def _places(self, line: bytes) -> Iterator[int]:
+        for token in re.finditer(rb'"(?:[^"\\]|\\.)*+"|(-?\d{%d,})' % sys.get_int_max_str_digits(), line):
+            if token[1] is not None:
                 yield token.start()
 
 

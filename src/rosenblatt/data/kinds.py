@@ -111,7 +111,9 @@ def numbers(column: Any) -> NDArray[np.float64]:
     if isinstance(column, np.ndarray):
         return column
     if column.type != pa.string():
-        return as_numpy(column.cast(pa.float64()))
+        return as_numpy(
+            column.cast(pa.float64(), safe=False)
+        )  # an integer beyond 2^53 is rounded, as in text
     for read in (_cast, _cast_where_not_missing):
         try:
             read(column[:20])  # a cast that fails is slow: fail early

@@ -12,7 +12,7 @@ from rosenblatt.data.standard_input import STANDARD_INPUT
 BLOCK_BYTES = 1 << 21  # a few in flight are little memory, and what is done once a block counts for little
 HEAD_BYTES = 1 << 18
 PIPE_BYTES = 1 << 16  # no more arrives at a time
-LONGEST_LINE = 1 << 30
+LONGEST_LINE = 1 << 28  # a few copies of it are in memory while it is read
 UTF8_MARK = b"\xef\xbb\xbf"
 BINARY_MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow IPC"}
 

@@ -1,33 +1,45 @@
 """Mail and text files: mbox, Maildir, folders of text by class; every message a bag of words.
 
-Nothing in a message is run, rendered or fetched; HTML is stripped to its text.
+Nothing in a message is run, rendered or fetched; HTML is stripped to its text. Each message stands alone: one that
+cannot be read says why (:attr:`Letter.problem`), and those after it are read.
 """
 
-import email
-import email.policy
-import html
+import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
-from email.message import Message
-from email.utils import getaddresses, parsedate_to_datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.mime import (
+    LONGEST_TEXT,
+    addresses,
+    header_words,
+    is_message,
+    parse_headers,
+    parse_message,
+    sent,
+    text_of,
+)
 from rosenblatt.data.named import Record, Vocabulary, batch_of, in_batches
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.packed import pieces
 from rosenblatt.data.words import Words
 
 ROWS_AT_ONCE = 256
-LONGEST_TEXT = 1 << 20  # characters of a message that are read
+LARGEST_MESSAGE = 64 << 20  # bytes
+HEAD = 1 << 16  # bytes of a message in which its date and its label are looked for
+PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
 LABEL_HEADERS = ("X-Label", "X-Gmail-Labels", "X-Keywords", "X-Spam-Flag")
-TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.IGNORECASE | re.DOTALL)
 MAILDIR_PARTS = ("cur", "new")
+ESCAPED_FROM = re.compile(rb"^>(?=>*+From )", re.MULTILINE)
+TOO_LARGE = f"larger than {LARGEST_MESSAGE >> 20} MB: take it out"
 
 
 class Letter(NamedTuple):
@@ -37,6 +49,7 @@ class Letter(NamedTuple):
     line: int  # of its file where it begins, from 1
     box: str
     content: bytes
+    problem: str = ""  # why it cannot be read; its content is then empty, or how it begins
 
 
 def letters(path: str) -> Iterator[Letter]:
@@ -73,8 +86,8 @@ def _maildir(folder: Path) -> Iterator[Letter]:
         name = "INBOX" if box == folder else box.name.lstrip(".")
         files = [file for part in MAILDIR_PARTS if (box / part).is_dir() for file in (box / part).iterdir()]
         for file in sorted(files, key=lambda file: file.name):
-            if file.is_file() and not file.name.startswith("."):
-                yield Letter(str(file), 1, name, file.read_bytes())
+            if not file.name.startswith(".") and not file.is_dir():
+                yield read_file(file, name)
 
 
 def _by_class(folder: Path) -> Iterator[Letter]:
@@ -93,45 +106,101 @@ def _by_class(folder: Path) -> Iterator[Letter]:
         )
         ranked += [((at + 0.5) / len(files), inner.name, file) for at, file in enumerate(files)]
     for _, name, file in sorted(ranked):
-        yield Letter(str(file), 1, name, file.read_bytes())
+        yield read_file(file, name, follow_links=True)
+
+
+def read_file(path: Path, box: str = "", follow_links: bool = False) -> Letter:
+    """Read a file with one message or text. What is no regular file, a link or too large is not read.
+
+    Mail folders may come from elsewhere, so their links are not followed: they could name any file of this machine.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not follow_links and path.is_symlink():
+            return Letter(str(path), 1, box, b"", "a symbolic link: put the file itself there")
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 (Path.open takes no flags)
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return Letter(str(path), 1, box, b"", "not a regular file: take it out of the folder")
+            content = file.read(LARGEST_MESSAGE + 1)
+    except OSError as error:
+        return Letter(str(path), 1, box, b"", f"cannot be read: {error.strerror or error}")
+    if len(content) > LARGEST_MESSAGE:
+        return Letter(str(path), 1, box, content[:HEAD], TOO_LARGE)
+    return Letter(str(path), 1, box, content)
 
 
 def _mbox(path: str) -> Iterator[Letter]:
+    """Split an mbox at its lines ``From ...`` that follow an empty line; no more than one message is held."""
     name = Path(path).name.split(".")[0]
-    held: list[bytes] = []
-    begins = 0  # the line of the message under way
-    after_blank = True
-    for number, line in enumerate(_lines(path), 1):
-        if line.startswith(b"From ") and after_blank:
+    message: list[bytes] = []  # pieces of the one under way
+    begins = size = 0  # its first line, and its bytes so far
+    line = 1
+    line_start = blank = (
+        True  # whether the next block begins a line, and whether the line before it is empty so far
+    )
+
+    def letter() -> Letter:
+        return Letter(path, begins, name, b"".join(message), TOO_LARGE if size > LARGEST_MESSAGE else "")
+
+    for block in _line_blocks(path):
+        at = 0
+        for cut in [*_from_lines(block, line_start, blank), len(block)]:
+            piece = block[at:cut]
             if begins:
-                yield Letter(path, begins, name, b"".join(held))
-            begins = number
-            held = []
-        elif begins:
-            held.append(line[1:] if re.match(rb">+From ", line) else line)
-        elif line.strip():
-            raise BadInput(path, number, "not an mbox: it must begin with a line 'From ...'", 1)
-        after_blank = not line.strip()
+                size += len(piece)
+                if size <= LARGEST_MESSAGE:
+                    escaped = b">From " in piece and (at or line_start)
+                    message.append(ESCAPED_FROM.sub(b"", piece) if escaped else piece)
+                elif sum(map(len, message)) != HEAD:  # its beginning says which message it is
+                    message = [(b"".join(message) + piece[:HEAD])[:HEAD]]
+            elif piece.strip():
+                line += piece[: len(piece) - len(piece.lstrip())].count(b"\n")
+                raise BadInput(path, line, "not an mbox: it must begin with a line 'From ...'", 1)
+            line += piece.count(b"\n")
+            if cut < len(block):
+                if begins:
+                    yield letter()
+                message, begins, size = [], line, 0
+                at = block.find(b"\n", cut) + 1 or len(block)
+                line += block.endswith(b"\n", cut, at)
+        blank = _blank_before(block, len(block), line_start or blank)
+        line_start = block.endswith(b"\n")
     if begins:
-        yield Letter(path, begins, name, b"".join(held))
+        yield letter()
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def _line_blocks(path: str) -> Iterator[bytes]:
+    """Yield a file in blocks of whole lines; only a line that is longer than :data:`PIECE` comes in several blocks."""
     rest = b""
-    for piece in pieces(path, 1 << 20):
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from (line + b"\n" for line in whole)
+    for piece in pieces(path, PIECE):
+        whole, newline, last = piece.rpartition(b"\n")
+        if newline:
+            yield rest + whole + newline
+            rest = last
+        else:
+            rest += last
+            if len(rest) > PIECE:
+                yield rest
+                rest = b""
     if rest:
         yield rest
 
 
-def is_message(content: bytes) -> bool:
-    """Whether a text begins like a message, with headers.
+def _from_lines(block: bytes, line_start: bool, blank: bool) -> Iterator[int]:
+    """Yield where lines ``From ...`` begin that follow an empty line; ``blank``: the line before the block is one."""
+    if line_start and blank and block.startswith(b"From "):
+        yield 0
+    at = block.find(b"\nFrom ") + 1
+    while at:
+        if _blank_before(block, at, line_start or blank):
+            yield at
+        at = block.find(b"\nFrom ", at) + 1
 
-    >>> is_message(b"Subject: hi\\n\\nhello"), is_message(b"once upon a time")
-    (True, False)
-    """
-    return re.match(rb"[A-Za-z][A-Za-z0-9-]*:[ \t]", content) is not None
+
+def _blank_before(block: bytes, at: int, first_blank: bool) -> bool:
+    """Whether the line that ends at a position is empty; ``first_blank``: what the block's first line began with is."""
+    begin = block.rfind(b"\n", 0, at - 1) + 1
+    return (begin > 0 or first_blank) and not block[begin:at].strip()
 
 
 def words_of(content: bytes, words: Words) -> dict[str, float]:
@@ -148,55 +217,17 @@ def words_of(content: bytes, words: Words) -> dict[str, float]:
 def fields_of(content: bytes) -> dict[str, str]:
     """Return the parts of a message that are read: subject, from, text."""
     if not is_message(content):
-        return {"text": content.decode("utf-8", "replace")[:LONGEST_TEXT]}
-    message = email.message_from_bytes(content, policy=email.policy.compat32)
-    senders = getaddresses([str(value) for value in message.get_all("from", [])])
-    addresses = " ".join(address.replace("@", " ") for _, address in senders)
-    return {"subject": _header(message, "subject"), "from": addresses, "text": text_of(message)}
-
-
-def text_of(message: Message) -> str:
-    """Return the text of a message; of HTML, what it says."""
-    texts = []
-    for part in message.walk():
-        if part.get_content_maintype() != "text" or part.get_filename():
-            continue
-        payload = part.get_payload(decode=True)
-        if not isinstance(payload, bytes):
-            continue
-        text = _decoded(payload, str(part.get_content_charset() or "utf-8"))
-        if part.get_content_subtype() == "html":
-            text = html.unescape(TAG.sub(" ", text))
-        texts.append(text[:LONGEST_TEXT])
-    return "\n".join(texts)[:LONGEST_TEXT]
-
-
-def _decoded(payload: bytes, charset: str) -> str:
-    try:
-        return payload.decode(charset, "replace")
-    except LookupError:  # a charset nobody knows
-        return payload.decode("utf-8", "replace")
-
-
-def _header(message: Message, name: str) -> str:
-    from email.header import decode_header
-
-    try:
-        parts = decode_header(str(message.get(name, "")))
-    except (email.errors.HeaderParseError, ValueError):
-        return str(message.get(name, ""))
-    return " ".join(
-        _decoded(text, charset or "utf-8") if isinstance(text, bytes) else text for text, charset in parts
-    )
+        return {"text": content[: 4 * LONGEST_TEXT].decode("utf-8", "replace")[:LONGEST_TEXT]}
+    message = parse_message(content)
+    senders = " ".join(address.replace("@", " ") for _, address in addresses(message.headers.get("from", [])))
+    subject = header_words(message.headers.first("subject"))
+    return {"subject": subject, "from": senders, "text": text_of(message)}
 
 
 def sent_at(content: bytes) -> float:
     """Return when a message says it was sent, in seconds; infinity where it does not say."""
-    message = email.message_from_bytes(content[: 1 << 16], policy=email.policy.compat32)
-    try:
-        return float(parsedate_to_datetime(str(message.get("date"))).timestamp())
-    except (TypeError, ValueError, OverflowError, IndexError):
-        return float("inf")
+    seconds = sent(parse_headers(content[:HEAD]))
+    return float("inf") if seconds is None else seconds
 
 
 class MailExamples(Examples):
@@ -246,27 +277,37 @@ class MailExamples(Examples):
 
     def _usual_header(self) -> str | None:
         for letter in self._all():
-            message = email.message_from_bytes(letter.content, policy=email.policy.compat32)
-            for name in LABEL_HEADERS:
-                if message.get(name):
-                    return name
-            return None
+            headers = parse_headers(letter.content[:HEAD])
+            return next((name for name in LABEL_HEADERS if headers.first(name.lower())), None)
         return None
 
     def _blocks(self) -> Iterator[Batch]:
-        for letters in in_batches(self._texts(), self.batch_rows or ROWS_AT_ONCE):
+        for labelled in in_batches(self._labelled(), self.batch_rows or ROWS_AT_ONCE):
             records = [
-                Record(letter.line, self._label(letter), words_of(letter.content, self._told.words))
-                for letter in letters
+                Record(letter.line, label, words_of(letter.content, self._told.words))
+                for letter, label in labelled
             ]
             batch, unknown = batch_of(records, self._vocabulary, "text")
             if unknown:
                 self.unseen_in["words the model does not know"] += unknown
-            yield batch._replace(files=_files(letters))
+            yield batch._replace(files=_files([letter for letter, _ in labelled]))
+
+    def _labelled(self) -> Iterator[tuple[Letter, str]]:
+        """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
+        for letter in self._texts():
+            label = self._label(letter)
+            reason = wrong_with_text(label)
+            if reason is None:
+                yield letter, label
+            else:
+                self._pass_over([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
 
     def _texts(self) -> Iterator[Letter]:
         """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
         for letter in self._in_time_order():
+            if letter.problem:
+                self._pass_over([BadLine(letter.path, letter.line, letter.problem)])
+                continue
             nul = letter.content.find(b"\0")
             if nul < 0 or is_message(letter.content):
                 yield letter
@@ -289,8 +330,8 @@ class MailExamples(Examples):
     def _label(self, letter: Letter) -> str:
         if self._target is None:
             return letter.box
-        message = email.message_from_bytes(letter.content[: 1 << 16], policy=email.policy.compat32)
-        return str(message.get(self._target) or "").strip() or letter.box
+        value = parse_headers(letter.content[:HEAD]).first(self._target.lower())
+        return value.strip() or letter.box
 
 
 def _files(letters: Sequence[Letter]) -> tuple[tuple[int, str], ...]:

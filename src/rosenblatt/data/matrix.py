@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.data.labels import checked_classes, exact_labels
+
 
 def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:
     """Return ``X`` as a finite float matrix, dense or canonical CSR; float32 and float64 stay as they come.
@@ -26,12 +28,12 @@ def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, fi
 
 
 def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted classes and the index of every label's class.
+    """Return the sorted classes and the index of every label's class; labels that NumPy would merge are refused.
 
     >>> encoded(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
-    y = np.asarray(y)
+    y = exact_labels(y)
     if y.dtype.kind in "iu" and y.size:
         wide = y.astype(np.uint64 if y.dtype.kind == "u" else np.int64, copy=False)
         low, span = wide.min(), int(y.max()) - int(y.min()) + 1
@@ -41,7 +43,7 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
             classes = (np.flatnonzero(occurs).astype(wide.dtype) + low).astype(y.dtype)
             return classes, (np.cumsum(occurs) - 1)[offset]
     classes, index = np.unique(y, return_inverse=True)
-    return classes, index.astype(np.int64).reshape(-1)
+    return checked_classes(classes), index.astype(np.int64).reshape(-1)
 
 
 def checked_labels(y: Any, n: int, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -49,19 +51,18 @@ def checked_labels(y: Any, n: int, classes: Any = None) -> tuple[NDArray[Any], N
 
     Where two ``classes`` are known and there are no others, both are returned, whichever occur.
     """
+    y = exact_labels(y)
     met, index = _one_of_two(y, classes) or encoded(y)
     if index.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
-    if met.dtype.kind == "f" and not np.isfinite(met).all():
-        raise ValueError("y has a label that is not finite: remove the row or name its class")
     if n == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
     return met, index
 
 
-def _one_of_two(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+def _one_of_two(y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
     """Return two known classes and which of them every label is, or None where there are others."""
-    y, known = np.asarray(y), np.asarray(classes)
+    known = np.asarray(classes)
     if known.shape != (2,) or known.dtype != y.dtype or not known[0] < known[1]:
         return None
     second = y == known[1]

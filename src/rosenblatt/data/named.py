@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.batch import Batch, sparse_rows
+from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.labels import checked_name, exact_labels
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
 
@@ -51,9 +52,12 @@ class Vocabulary:
         if self.bits:
             at = hashed(name, self.bits)
             if self.heard is not None:
-                self.heard(at, name)
+                self.heard(at, checked_name(name, "feature"))
             return at
-        return self.index.setdefault(name, len(self.index)) if self.grow else self.index.get(name, -1)
+        known = self.index.get(name, -1)
+        if known < 0 and self.grow:
+            self.index[checked_name(name, "feature")] = known = len(self.index)
+        return known
 
 
 class Record(NamedTuple):
@@ -95,9 +99,9 @@ def labels_of(values: Iterable[Any], kind: LabelKind) -> NDArray[Any]:
     (array([1, 2]), array(['a', 'bc'], dtype='<U2'))
     """
     if kind == "text":
-        return np.array(list(values), dtype=np.str_)
-    numbers = np.array(list(values), dtype=np.float64)
-    return numbers.astype(np.int64) if (numbers == np.rint(numbers)).all() else numbers
+        return exact_labels(list(values)).astype(np.str_, copy=False)
+    numbers = np.array(list(values))
+    return numbers if numbers.dtype == np.int64 else as_written(numbers.astype(np.float64, copy=False))
 
 
 def kind_of_label(value: Any) -> LabelKind:

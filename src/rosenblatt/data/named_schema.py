@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rosenblatt.data.words import Words
+from rosenblatt.data.words import Words, words_from_dict
 
 if TYPE_CHECKING:
     from rosenblatt.data.schema import LabelKind
@@ -28,12 +28,14 @@ class NamedSchema:
     words: Words = field(default_factory=Words)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.bits <= MOST_BITS:
+        if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
             raise ValueError(f"hash bits must be between 1 and {MOST_BITS}, or 0 for names, got {self.bits}")
         strings = [*self.names, *self.text, *([] if self.target is None else [self.target])]
         if not all(isinstance(name, str) for name in strings) or len(set(self.names)) < len(self.names):
             raise ValueError("not a schema: names must be strings, each given once")
-        if self.labels not in ("integer", "number", "text"):
+        if self.bits and self.names:
+            raise ValueError("not a schema: features are hashed, and named all the same")
+        if not isinstance(self.labels, str) or self.labels not in ("integer", "number", "text"):
             raise ValueError(f"not a schema: {self.labels!r} is not a kind of label")
 
     @property
@@ -66,10 +68,22 @@ def named_schema_from_dict(stored: Mapping[str, Any]) -> NamedSchema:
     NamedSchema(names=('a',), ..., labels='integer', ...)
     """
     try:
-        told = dict(stored["words"])
-        shortest, longest = (int(n) for n in told.pop("ngrams"))
-        words = Words(**told)._replace(ngrams=(shortest, longest)).check()
-        names, text = tuple(stored["names"]), tuple(stored["text"])
-        return NamedSchema(names, int(stored["bits"]), stored["target"], stored["labels"], text, words)
+        target = stored["target"]
+        return NamedSchema(
+            _names(stored["names"]),
+            stored["bits"],
+            None if target is None else _names([target])[0],
+            stored["labels"],
+            _names(stored["text"]),
+            words_from_dict(stored["words"]),
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or any(
+        not isinstance(name, str) or "\0" in name for name in value
+    ):
+        raise TypeError("names must be a list of strings without NUL")
+    return tuple(value)

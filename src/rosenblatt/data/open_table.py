@@ -116,7 +116,7 @@ class OpenTableExamples(Examples):
                 reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
                 bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
         kind = self._labels or "text"
-        values = [label if kind == "text" else _number(label) or 0.0 for label in texts]
+        values = [label if kind == "text" else _whole_or_number(label) for label in texts]
         found: NDArray[Any] = labels_of(values, kind)[codes]
         return found
 
@@ -185,6 +185,15 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     import pyarrow as pa
 
     return distinct(column.cast(pa.string()).fill_null(""))
+
+
+def _whole_or_number(text: str) -> float:
+    """Return a label as an int where that is exact and fits into 64 bits, else as a float; 0 where it is neither."""
+    try:
+        whole = int(text)
+    except ValueError:
+        whole = 2**63
+    return whole if -(2**63) <= whole < 2**63 and "_" not in text else _number(text) or 0.0
 
 
 def _number(text: str) -> float | None:

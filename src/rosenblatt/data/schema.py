@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from rosenblatt.data.named_schema import NamedSchema, named_schema_from_dict
-from rosenblatt.data.words import Words
+from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]
 
@@ -102,6 +102,10 @@ class TableSchema:
         names = {column.name for column in self.columns}
         if not names or len(names) < len(self.columns):
             raise ValueError("not a schema: a table needs columns, each with a name of its own")
+        if self.target in names:
+            raise ValueError(f"not a schema: {self.target!r} is the target and a feature")
+        if self.headerless is not None and not names <= set(self.headerless.names):
+            raise ValueError("not a schema: a column is not among those of the file")
 
     @property
     def feature_names(self) -> list[str]:
@@ -168,7 +172,7 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
     kind = stored.get("kind")
     try:
         if kind == "libsvm":
-            return LibsvmSchema(_count(stored["n_features"]), bool(stored.get("zero_based", False)))
+            return LibsvmSchema(_count(stored["n_features"]), _flag(stored.get("zero_based", False)))
         if kind == "named":
             return named_schema_from_dict(stored)
         if kind == "table":
@@ -177,48 +181,58 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
             return TableSchema(
                 columns, target, _label_kind(stored["labels"]), _headerless(stored.get("headerless"))
             )
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
     raise ValueError(f"not a schema: kind is {kind!r}, expected 'libsvm', 'named' or 'table'")
 
 
 def _count(value: Any) -> int:
-    if not isinstance(value, int) or value < 0:
+    if type(value) is not int or not 0 <= value < 2**48:
         raise TypeError(f"{value!r} is not a number of features")
     return value
 
 
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or "\0" in value:
         raise TypeError(f"{value!r} is not a name")
     return value
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise TypeError("a list of texts is expected")
+    if len(set(value)) < len(value):
+        raise TypeError("a text is given twice")
+    return tuple(value)
+
+
 def _column(entry: Any) -> Column:
-    return Column(
+    column = Column(
         _text(entry["name"]),
-        _categories(entry["categories"]),
-        _words(entry.get("words")),
+        None if entry["categories"] is None else _texts(entry["categories"]),
+        None if entry.get("words") is None else words_from_dict(entry["words"]),
         _scale(entry.get("scale")),
     )
-
-
-def _words(value: Any) -> Words | None:
-    if value is None:
-        return None
-    shortest, longest = (_count(length) for length in value["ngrams"])
-    words = Words(
-        (shortest, longest), bool(value["lowercase"]), bool(value["binary"]), _count(value["buckets"])
-    )
-    try:
-        return words.check()
-    except ValueError as error:
-        raise TypeError(str(error)) from error
+    if column.scale is not None and column.categories is not None:
+        raise TypeError(f"column {column.name!r} has a scale, but is not numeric")
+    return column
 
 
 def _scale(value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) != 2
+        or any(type(x) not in (int, float) for x in value)
+    ):
+        raise TypeError(f"{value!r} is not a scale")
     centre, spread = float(value[0]), float(value[1])
     if not (isfinite(centre) and isfinite(spread) and spread > 0.0):
         raise TypeError(f"{value!r} is not a scale")
@@ -228,14 +242,10 @@ def _scale(value: Any) -> tuple[float, float] | None:
 def _headerless(value: Any) -> Headerless | None:
     if value is None:
         return None
-    return Headerless(tuple(_text(name) for name in value["names"]), _text(value["separator"]))
-
-
-def _categories(value: Any) -> tuple[str, ...] | None:
-    return None if value is None else tuple(_text(category) for category in value)
+    return Headerless(_texts(value["names"]), _text(value["separator"]))
 
 
 def _label_kind(value: Any) -> LabelKind:
-    if value not in ("integer", "number", "text"):
+    if not isinstance(value, str) or value not in ("integer", "number", "text"):
         raise TypeError(f"{value!r} is not a kind of label")
-    return value  # type: ignore[no-any-return]
+    return value  # type: ignore[return-value]

@@ -1,9 +1,14 @@
-"""Standard input as a source: read once as it arrives, or kept in a temporary file to be read again."""
+"""Standard input as a source: read once as it arrives, or kept in a temporary file to be read again.
+
+The temporary file has no name, so that the system removes it however the process ends, and no more than
+:func:`spool_limit` bytes.
+"""
 
 import atexit
+import errno
 import io
 import os
-import shutil
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +19,41 @@ from rosenblatt.data.unpacking import how_packed, unpacking
 
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 16
+COPY_BYTES = 1 << 20
+SPOOL = "ROSENBLATT_SPOOL"  # the most that is kept of standard input, as in 20GB
+MOST_SPOOLED = "8GB"
+SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size_in_bytes(text: str) -> int | None:
+    """Read a size; None where it is none.
+
+    >>> size_in_bytes("2GB"), size_in_bytes("512m"), size_in_bytes("1000"), size_in_bytes("much")
+    (2147483648, 536870912, 1000, None)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    return None if match is None else int(float(match[1]) * SIZES[match[2].upper()])
+
+
+def spool_limit() -> int:
+    """Return how many bytes of standard input are kept at most: 8 GB, or what ``ROSENBLATT_SPOOL`` says."""
+    text = os.environ.get(SPOOL) or MOST_SPOOLED
+    size = size_in_bytes(text)
+    if size is None:
+        raise ValueError(f"{SPOOL}={text!r} is not a size, as in {SPOOL}=20GB")
+    return size
+
+
+def check_spooled(size: int) -> None:
+    """Refuse to keep so many bytes of standard input where that is more than is allowed."""
+    most = spool_limit()
+    if size > most:
+        raise BadInput(
+            STANDARD_INPUT,
+            None,
+            f"more than {most:,} bytes came through standard input, where they are kept to be read again: write them "
+            f"to a file and name that, learn as they come with `stream`, or allow more ({SPOOL}=20GB)",
+        )
 
 
 class StandardInput:
@@ -59,14 +99,31 @@ class StandardInput:
         self._head = head
 
     def keep(self) -> None:
-        """Copy all of it to a temporary file, which is gone when the process ends."""
+        """Copy all of it to a temporary file, which is gone when the process ends; no more than is allowed."""
         if self._kept is None:
             kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
             atexit.register(kept.close)
-            with self.reader() as reader:
-                shutil.copyfileobj(reader, kept, 1 << 20)
-            kept.flush()
+            try:
+                self._copy_to(kept)
+            except BaseException:
+                kept.close()
+                raise
             self._kept = kept
+
+    def _copy_to(self, kept: Any) -> None:
+        size = 0
+        try:
+            with self.reader() as reader:
+                while piece := reader.read(COPY_BYTES):
+                    size += len(piece)
+                    check_spooled(size)
+                    kept.write(piece)
+            kept.flush()
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            told = "no room to keep standard input, which is read again: free some, or name another folder (TMPDIR)"
+            raise OSError(error.errno, told, tempfile.gettempdir()) from error
 
     def close(self) -> None:
         """Give up what was kept."""

@@ -86,7 +86,7 @@ class TableExamples(Examples):
         for rows in DelimitedSource(self.path, self._header).look(self._target):
             first, count = (rows if count == 0 else None), count + 1
             yield rows.columns
-        self._only_block = None if first is None else first.moved(self._header.line + 1)
+        self._only_block = first
 
     def _rows(self, wanted: list[str]) -> Iterator[Rows]:
         if self._only_block is not None:

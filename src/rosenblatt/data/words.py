@@ -13,7 +13,13 @@ from rosenblatt.data.batch import sparse_rows
 # Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD = re.compile(rf"[\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*")
+LONG_TEXT = (
+    1 << 16
+)  # characters; the words of a longer text are read one by one, so that other threads may run
 MOST_BUCKETS = 1 << 30
+LONGEST_RUN = 256  # characters outside ASCII that are normalised together
+LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
+RUN = re.compile(rf"[\x00-\x7f]+[^\x00-\x7f]{{0,{LONGEST_RUN}}}|[^\x00-\x7f]{{1,{LONGEST_RUN}}}")
 
 
 class Words(NamedTuple):
@@ -41,9 +47,11 @@ class Words(NamedTuple):
 
     def cut(self, text: str) -> list[str]:
         """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
-        if not text.isascii():
-            text = unicodedata.normalize("NFC", text)
-        words: list[str] = WORD.findall(text.lower() if self.lowercase else text)
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+            text = _normalized(text)
+        text = text.lower() if self.lowercase else text
+        long = len(text) > LONG_TEXT
+        words: list[str] = [word.group() for word in WORD.finditer(text)] if long else WORD.findall(text)
         if self.ngrams == (1, 1):
             return words
         shortest, longest = self.ngrams
@@ -56,6 +64,38 @@ class Words(NamedTuple):
     def bucket(self, word: str) -> int:
         """Return the feature of a hashed word: CRC-32 of its UTF-8 bytes, the same everywhere and for ever."""
         return zlib.crc32(word.encode("utf-8", "surrogatepass")) % self.buckets
+
+
+def _normalized(text: str) -> str:
+    """Return a text in Unicode's form NFC, in linear time.
+
+    Python sorts a run of combining marks by insertion, which takes quadratic time. No character of ASCII is part of
+    such a run, so texts are cut before them; a longer run than :data:`LONGEST_RUN` is cut anywhere.
+    """
+    if LONG_RUN.search(text) is None:
+        return unicodedata.normalize("NFC", text)
+    return "".join(unicodedata.normalize("NFC", run) for run in RUN.findall(text))
+
+
+def words_from_dict(stored: Any) -> Words:
+    """Read back what a schema wrote of words; TypeError for anything else.
+
+    >>> words_from_dict({"ngrams": [1, 2], "lowercase": True, "binary": False, "buckets": 0}).binary
+    False
+    """
+    if not isinstance(stored, dict) or not set(stored) <= set(Words._fields):
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    words = Words(**stored)
+    ngrams = words.ngrams
+    if not isinstance(ngrams, list | tuple) or len(ngrams) != 2:
+        raise TypeError(f"ngrams is {ngrams!r}")
+    types = [type(value) for value in (*ngrams, words.buckets, words.lowercase, words.binary)]
+    if types != [int, int, int, bool, bool]:
+        raise TypeError(f"{stored!r} does not say how texts become words")
+    try:
+        return words._replace(ngrams=(ngrams[0], ngrams[1])).check()
+    except ValueError as error:
+        raise TypeError(str(error)) from error
 
 
 class Counted(NamedTuple):

@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.engines.mixing import settle
 from rosenblatt.learner import Epoch, Learner
 
@@ -25,7 +26,7 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
             )
     if len(learners) == 1:
         return copy.deepcopy(first)
-    classes = reduce(np.union1d, (learner.classes for learner in learners))
+    classes = reduce(joined_classes, (learner.classes for learner in learners))
     width = max(learner.n_features for learner in learners)
     every = []
     for learner in learners:

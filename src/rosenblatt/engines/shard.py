@@ -1,5 +1,6 @@
 """A shard: examples that stay where they are. Passes come to them."""
 
+from functools import reduce
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.records import Visits
 from rosenblatt.core.rows import rows_of
 from rosenblatt.data.batch import Batch, concatenate
+from rosenblatt.data.labels import exact_labels, is_missing, joined_classes
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
 from rosenblatt.learner.examples import reach_of as largest_of
 
@@ -106,8 +108,6 @@ def facts_of(shard: Shard) -> Facts:
     """Look a shard over once."""
     X, n = shard.X, shard.X.shape[0]
     classes, index = encoded(shard.y)
-    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
-        raise ValueError("y has a label that is not finite: remove the row or name its class")
     return Facts(
         n,
         classes,
@@ -136,7 +136,7 @@ def facts_of_all(every: list[Facts]) -> Facts:
             raise ValueError(
                 f"shard {at} has {facts.n_features} features, but shard {first_at} has {first.n_features}"
             )
-    classes = np.unique(np.concatenate([facts.classes for _, facts in some]))
+    classes = reduce(joined_classes, (facts.classes for _, facts in some))
     counts = np.zeros(classes.size, np.int64)
     for _, facts in some:
         counts[np.searchsorted(classes, facts.classes)] += facts.counts
@@ -177,20 +177,25 @@ def checked_labels(y: Any) -> NDArray[Any]:
     >>> checked_labels(np.array(["a", "bc"], dtype=object)), checked_labels(np.array([1, 2.5], dtype=object))
     (array(['a', 'bc'], dtype='<U2'), array([1. , 2.5]))
     """
-    labels = np.asarray(y)
+    labels = exact_labels(y)
     if labels.dtype.kind in "mMcV":
         raise ValueError(f"y holds {labels.dtype}: labels are numbers, booleans or strings")
     if labels.dtype.kind != "O":
         return labels
     every = labels.tolist()
     for row, label in enumerate(every):
-        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124 (nan)
+        if is_missing(label):
             raise ValueError(f"y has no label in row {row}: drop the row, or name its class")
     if all(isinstance(label, str) for label in every):
-        return labels.astype(np.str_)
+        return exact_labels(every)
     for kinds, dtype in (((bool, np.bool_), bool), ((int, np.integer), np.int64), ((Number,), np.float64)):
         if all(isinstance(label, kinds) for label in every):
-            return np.array(every, dtype=dtype)
+            converted = np.array(every, dtype=dtype)
+            if len(set(converted.tolist())) < len(set(every)):
+                raise ValueError(
+                    "y has different labels that are one and the same float64: write them as text"
+                )
+            return converted
     names = sorted({type(label).__name__ for label in every})
     raise ValueError(f"y holds labels of several types, {', '.join(names)}: give labels of one type")
 

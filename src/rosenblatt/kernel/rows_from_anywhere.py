@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
 from rosenblatt.linear.base import INPUT
@@ -23,7 +24,7 @@ class RowsFromAnywhere:
     learner_: DualLearner
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        reset = reset or self._is_wider(X)
+        reset, y = reset or self._is_wider(X), exact_if_listed(y)
         if is_foreign(X):
             y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
             if X.ndim == 2 and not X.shape[0]:

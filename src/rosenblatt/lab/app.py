@@ -75,7 +75,12 @@ def serve(own: socket.socket) -> None:
     """Answer requests until interrupted."""
     import uvicorn
 
-    config = uvicorn.Config(make_app(), log_level="warning", ws_max_size=1 << 20)
+    from rosenblatt.service.connections import limited_protocol
+    from rosenblatt.service.settings import Settings
+
+    config = uvicorn.Config(
+        make_app(), http=limited_protocol(Settings()), log_level="warning", ws_max_size=1 << 20
+    )
     uvicorn.Server(config).run(sockets=[own])
 
 

@@ -8,7 +8,7 @@ page that asks, so another site's page is refused too, on the websocket as elsew
 from typing import Any
 
 from rosenblatt.service.refusals import Refusal
-from rosenblatt.service.security import SECURITY_HEADERS, Guard
+from rosenblatt.service.security import SECURITY_HEADERS, Guard, header_fields
 from rosenblatt.service.settings import Settings
 
 
@@ -25,7 +25,7 @@ class OwnPagesOnly:
             await self.app(scope, receive, send)
             return
         try:
-            headers = dict(scope["headers"])
+            headers = header_fields(scope)
             self._guard.check(scope.get("method", "GET"), scope["path"], headers, scope.get("scheme", "http"))
         except Refusal as refused:
             await _refuse(scope, receive, send, refused)

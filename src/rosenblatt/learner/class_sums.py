@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.planes import Planes
 from rosenblatt.passes.sums import add_dense, add_sparse
@@ -35,7 +36,7 @@ class ClassSums(Planes):
         n = X.shape[0]
         met, index = checked_labels(y, n)
         weight = checked_weight(sample_weight, n)
-        grown = np.union1d(met, encoded(classes)[0]) if classes is not None else met
+        grown = joined_classes(met, encoded(classes)[0]) if classes is not None else met
         if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
                 f"y has labels like {grown[0]!r}, but the learner knows {self.classes[:3].tolist()}"
@@ -82,15 +83,9 @@ class ClassSums(Planes):
 
     @classmethod
     def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from sums and counts."""
+        """Rebuild from sums and counts, as checked by :mod:`rosenblatt.file_schema`."""
         learner = cls(**told)
-        sums, counts = arrays["sums"], arrays["counts"]
-        fits = sums.dtype == counts.dtype == np.float64 and sums.ndim == 2
-        if not fits or counts.shape != (classes.size,) or sums.shape[0] != classes.size:
-            raise ValueError("sums and counts do not fit the classes")
-        if not np.isfinite(sums).all() or not (np.isfinite(counts) & (counts >= 0.0)).all():
-            raise ValueError("sums and counts must be finite, and counts not negative")
-        learner.classes, learner.sums, learner.counts = classes, sums, counts
+        learner.classes, learner.sums, learner.counts = classes, arrays["sums"], arrays["counts"]
         return learner
 
     # Inside
@@ -125,7 +120,7 @@ class ClassSums(Planes):
 
     def _grow(self, met: NDArray[Any], n_features: int) -> None:
         """Take in classes and features not met before."""
-        classes = np.union1d(self.classes, met) if self.classes.size else met.copy()
+        classes = joined_classes(self.classes, met) if self.classes.size else met.copy()
         width = max(n_features, self.n_features)
         if classes.size == self.classes.size and width == self.n_features:
             return

@@ -11,11 +11,9 @@ from rosenblatt.learner.real import RealLearner
 from rosenblatt.storage import (
     FORMAT,
     VERSION,
-    BadModel,
-    labels_from_json,
     labels_to_json,
-    load_learner,
-    read_file,
+    learner_from,
+    read_model,
     save_learner,
     write_file,
 )
@@ -48,12 +46,9 @@ def save_model(
 
 def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """Read a model and what was said about it; raise :class:`BadModel` for anything else."""
-    header, arrays = read_file(path)
-    if "kind" not in header:
-        return load_learner(path)
-    try:
-        kind = KINDS[header["kind"]]
-        classes = None if kind is RealLearner else labels_from_json(header["classes"])
-        return kind.from_parts(dict(header["model"]), arrays, classes), dict(header["about"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+    content = read_model(path, "learner", *KINDS)
+    if content.kind == "learner":
+        return learner_from(content), dict(content.about)
+    return KINDS[content.kind].from_parts(content.fields, content.arrays, content.classes), dict(
+        content.about
+    )

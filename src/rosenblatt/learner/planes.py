@@ -29,7 +29,7 @@ class Planes:
 
     @classmethod
     def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from :meth:`to_parts`; ValueError, KeyError or TypeError where the parts do not fit."""
+        """Rebuild from :meth:`to_parts`, as checked by :mod:`rosenblatt.file_schema`."""
         raise NotImplementedError
 
     @property

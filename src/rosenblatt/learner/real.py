@@ -88,22 +88,14 @@ class RealLearner(LearnerState):
 
     @classmethod
     def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: Any) -> Self:
-        """Rebuild from :meth:`to_parts`."""
+        """Rebuild from :meth:`to_parts`, as checked by :mod:`rosenblatt.file_schema`."""
         rule = rules.from_dict(told["rule"])
-        learner = cls(rule, fit_intercept=bool(told["fit_intercept"]), seed=int(told["seed"]))
-        learner.passes, learner.rows_seen = int(told["passes"]), int(told["rows_seen"])
+        learner = cls(rule, fit_intercept=told["fit_intercept"], seed=told["seed"])
+        learner.passes, learner.rows_seen = told["passes"], told["rows_seen"]
         learner.W, learner.A = arrays["W"], arrays["A"]
-        if learner.W.ndim != 2 or learner.W.shape[0] != 1 or learner.W.shape != learner.A.shape:
-            raise ValueError("the weights do not fit together")
-        if learner.W.dtype not in (np.float32, np.float64) or learner.A.dtype != np.float64:
-            raise ValueError("the weights must be floats")
         for name, records in (("running", learner.running), ("totals", learner.totals)):
             for field in records.dtype.names or ():
-                records[field] = arrays[f"{name}.{field}"].reshape(1)
-                if not np.isfinite(records[field]).all():
-                    raise ValueError(f"{name}.{field} is not finite")
-        if not np.isfinite(learner.W).all() or not np.isfinite(learner.A).all():
-            raise ValueError("the weights are not finite")
+                records[field] = arrays[f"{name}.{field}"]
         return learner
 
     def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:

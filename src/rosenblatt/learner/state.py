@@ -1,6 +1,7 @@
 """What a learner knows and how it grows: weights, running scalars, classes, and room for new ones."""
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from rosenblatt import rules
 from rosenblatt.core.geometry import initial_beside, powers_of, through_link
 from rosenblatt.core.records import TOTALS, new_running
+from rosenblatt.data.labels import joined_classes
 from rosenblatt.ledger import Ledger, widened
 
 
@@ -119,7 +121,7 @@ class LearnerState:
             return
         if self.classes.size == 1 and new.size > 1:
             self.meet(new[:1])
-        old, self.classes = self.classes, np.union1d(self.classes, new)
+        old, self.classes = self.classes, joined_classes(self.classes, new)
         place = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
             if place[0] == 1:  # the class met first turns out to be the positive one
@@ -130,6 +132,7 @@ class LearnerState:
     def widen(self, n_features: int) -> None:
         """Take in features not met before: their weights have been zero so far."""
         if n_features > self.n_features:
+            _check_room(self.W.shape[0], n_features)
             more = n_features - self.n_features
             self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
             if self.S is not None:
@@ -149,10 +152,10 @@ class LearnerState:
             self.ledger.start = self.W.copy()
 
     def _negate(self) -> None:
-        self.W, self.A = -self.W, -self.A
+        self.W, self.A = 0.0 - self.W, 0.0 - self.A  # never −0.0: columns not used yet stay as new ones are
         self._refresh_powers()
         if self.ledger is not None:
-            self.ledger.start = -self.ledger.start
+            self.ledger.start = 0.0 - self.ledger.start
             self.ledger.entries["tau"] *= -1.0
 
     def _spread(self, place: NDArray[np.int64]) -> None:
@@ -167,7 +170,7 @@ class LearnerState:
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
             new = np.zeros((rows, old.shape[1]), old.dtype)
-            new[place] = np.concatenate([-old, old]) / (half if joint else 1) if two else old
+            new[place] = np.concatenate([0.0 - old, old]) / (half if joint else 1) if two else old
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
@@ -195,3 +198,16 @@ class LearnerState:
             self.S = powers_of(self.W, self.geometry.p)
             power = (self.W * self.S).sum(axis=1)
             self.running["sqnorm"] = power.sum() if self.joint else power
+
+
+def _check_room(rows: int, n_features: int) -> None:
+    """Raise MemoryError where weights, their average and a copy of one would not fit into the machine's memory.
+
+    The system would promise the memory, and end the process when it is used.
+    """
+    needed = 3 * 8 * rows * (n_features + 1)
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(
+            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than this machine has: number "
+            "the features more densely, or hash their names (--hash-bits)"
+        )

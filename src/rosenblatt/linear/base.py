@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
+from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.data.matrix import checked_weight, encoded
 from rosenblatt.learner.examples import reach_of
 from rosenblatt.learner.explain import Explanation, Portrait, explain_model, explain_row
@@ -186,6 +187,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, reset: bool, finite: bool = True
     ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Check examples as scikit-learn does, and leave out those of weight zero."""
+        y = exact_if_listed(y)
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
         check_labels(y)
         weight = checked_weight(sample_weight, len(y))

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, get_tags
 
+from rosenblatt.data.labels import exact_labels
 from rosenblatt.data.matrix import encoded
 from rosenblatt.linear.comparison import Comparison, Row
 
@@ -48,7 +49,7 @@ def compare(X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0)
     (['Perceptron', 'ClosestCentroid'], True)
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    y = np.asarray(y)
+    y = exact_labels(y)
     classes, labels = encoded(y)
     if labels.shape != (X.shape[0],):
         raise ValueError(f"y must hold one label for each of the {X.shape[0]} rows of X, got {labels.size}")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import hypotheses, rules
+from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import reach_of
@@ -240,6 +241,7 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
         return self._looked_at(X, y, reset, finite=True)
 
     def _looked_at(self, X: Any, y: Any, reset: bool, finite: bool) -> tuple[Any, NDArray[Any]]:
+        y = exact_if_listed(y)
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
         check_labels(y)
         return checked_matrix(X, finite=False), y  # what a row stores twice is added up here, once for all

@@ -11,6 +11,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rosenblatt.data.labels import checked_classes, exact_if_listed
+
 
 class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Soft units in layers, trained by gradient descent on the logistic loss (scikit-learn's ``MLPClassifier``).
@@ -69,9 +71,9 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Hand the examples over."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, exact_if_listed(y), dtype=np.float64)
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        self.classes_ = checked_classes(np.unique(y))
         if self.classes_.size < 2:
             raise ValueError(
                 f"y holds only one class, {self.classes_[0]!r}: a boundary needs two to lie between"

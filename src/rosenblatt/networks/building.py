@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rosenblatt.data.labels import checked_classes, exact_if_listed
 from rosenblatt.learner import Learner
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.linear.base import refuse_one_class, seed_of
@@ -40,9 +41,10 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             not isinstance(self.max_units, int | np.integer) or self.max_units < 1
         ):
             raise ValueError(f"max_units must be 1 or more, or None, got {self.max_units!r}")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, exact_if_listed(y), dtype=np.float64)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        checked_classes(self.classes_)
         refuse_one_class(self.classes_)
         self.inputs_ = Inputs.of(X)
         Z = self.inputs_.read(X)

@@ -42,22 +42,23 @@ class BoxProgram:
         self._infinity = highspy.kHighsInf
         self.n_rows = 0
 
-    def add(self, P: Float64s, offsets: Float64s) -> None:
-        """Add rows ``P w − t ≥ −offsets``."""
-        k = len(P)
-        values = np.column_stack([P, np.full(k, -1.0)])
-        keep = np.abs(values) > 1e-12  # HiGHS ignores smaller ones anyway
-        starts = np.append(0, np.cumsum(keep.sum(axis=1)))[:-1].astype(np.int32)
-        columns = np.broadcast_to(np.arange(self.dim + 1, dtype=np.int32), values.shape)[keep]
-        upper = np.full(k, self._infinity)
-        self._highs.addRows(k, -offsets, upper, int(keep.sum()), starts, columns, values[keep])
+    def add(self, P: Any, offsets: Float64s) -> None:
+        """Add rows ``P w − t ≥ −offsets``; ``P`` is dense or CSR."""
+        import scipy.sparse as sp
+
+        k = P.shape[0]
+        rows = sp.hstack([sp.csr_array(P), sp.csr_array(np.full((k, 1), -1.0))], format="csr")
+        rows.data[np.abs(rows.data) <= 1e-12] = 0.0  # HiGHS ignores smaller ones anyway
+        rows.eliminate_zeros()
+        starts, columns = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        self._highs.addRows(k, -offsets, np.full(k, self._infinity), rows.nnz, starts, columns, rows.data)
         self.n_rows += k
 
-    def reward_slack(self, P: Float64s) -> None:
+    def reward_slack(self, P: Any) -> None:
         """Change the goal to ``max Σ pᵢ·w`` with ``t = 0``: a direction, even where no row can be strict."""
         self._highs.changeColBounds(self.dim, 0.0, 0.0)
-        total = P.sum(axis=0)
-        total /= np.abs(total).max(initial=0.0) or 1.0
+        total = np.asarray(P.sum(axis=0)).ravel()
+        total = total / (np.abs(total).max(initial=0.0) or 1.0)
         for column, reward in enumerate(total.tolist()):
             self._highs.changeColCost(column, -reward)
         self._highs.changeColCost(self.dim, 0.0)

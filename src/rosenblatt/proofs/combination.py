@@ -13,8 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import Integers, over_common_denominator, pivots, solve
+from rosenblatt.proofs.exact import (
+    Integers,
+    longest,
+    over_common_denominator,
+    pivots,
+    pivots_cost,
+    solve,
+    solve_cost,
+)
 
 
 class Combination(NamedTuple):
@@ -24,20 +33,20 @@ class Combination(NamedTuple):
     weights: list[Fraction]  # positive, sum 1
 
 
-def exact_combination(cone: Cone, ids: Ids, guesses: Float64s) -> Combination | None:
-    """Return exact weights on (some of) the demands ``ids``, or None where the guess leads to none."""
+def exact_combination(cone: Cone, ids: Ids, guesses: Float64s, clock: Clock) -> Combination | None:
+    """Return exact weights on (some of) the demands ``ids``; None where the guess leads to none or time is short."""
     keep = np.flatnonzero(guesses > 0)
     if not len(keep):
         return None
     order = keep[np.argsort(-guesses[keep], kind="stable")]
     ids, guesses = np.asarray(ids)[order], guesses[order]
-    whole = cone.integer_rows(ids)
+    whole = cone.equations(ids)
     scaled = [
         math.ldexp(g, max(-1000, min(1000, r - max(whole.rows))))
         for g, r in zip(guesses, whole.rows, strict=True)
     ]
     total = sum(scaled) or 1.0
-    weights = _solve_for_weights(whole.matrix, [g / total for g in scaled])
+    weights = _solve_for_weights(whole.matrix, [g / total for g in scaled], clock)
     return None if weights is None else combination(ids, weights, whole)
 
 
@@ -50,10 +59,14 @@ def combination(ids: Ids, weights: Sequence[Fraction], whole: Integers) -> Combi
     return Combination(np.asarray(ids)[used], [weight / total for weight in true])
 
 
-def _solve_for_weights(rows: list[list[int]], guesses: list[float]) -> list[Fraction] | None:
+def _solve_for_weights(rows: list[list[int]], guesses: list[float], clock: Clock) -> list[Fraction] | None:
     """Solve ``Σ μᵢ rowᵢ = 0``, ``Σ μᵢ = 1`` for non-negative μ near the guesses; None where that fails."""
     equations = [[1] * len(rows), *(list(column) for column in zip(*rows, strict=True) if any(column))]
+    if not clock.affords(pivots_cost(len(equations), len(rows))):
+        return None
     chosen_rows, chosen_columns = pivots(equations)
+    if not clock.affords(solve_cost(len(chosen_rows), longest(rows))):
+        return None
     free = sorted(set(range(len(rows))) - set(chosen_columns))
     fixed = {i: Fraction(round(guesses[i] * 2**20), 2**20) for i in free}
     right = [

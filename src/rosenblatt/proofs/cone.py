@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rosenblatt.passes.active_perceptron import dense_prices
 from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
-from rosenblatt.proofs.signs import ExactVector, Scores, scores
+from rosenblatt.proofs.signs import ExactVector, Scores, as_fractions, scores
 
 Ids = npt.NDArray[np.intp]
 Float64s = npt.NDArray[np.float64]
@@ -100,9 +100,43 @@ class Cone:
         out[at, rival] = -x
         return out.reshape(len(i), -1)[:, : self.dim] + 0.0
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are stored without their zeros."""
+        return not isinstance(self.examples.X, np.ndarray)
+
+    def sparse_rows(self, ids: Ids, scaled: bool = False) -> Any:
+        """Write out rows ``a`` as a CSR array; ``scaled`` takes them from the working copy."""
+        import scipy.sparse as sp
+
+        i, rival = self.example_and_rival(ids)
+        x = sp.csr_array((self.work if scaled else self.examples.X)[i], dtype=np.float64)
+        if self.examples.fit_intercept:
+            bias = np.full((len(i), 1), self.bias if scaled else 1.0)
+            x = sp.hstack([x, sp.csr_array(bias)], format="csr")
+        if not self.joint:
+            return sp.csr_array(sp.diags_array(self.examples.signs[i]) @ x)
+        at = np.repeat(np.arange(len(i)), np.diff(x.indptr))
+        own, other = self.examples.codes[i][at] * self.width, rival[at] * self.width
+        columns = np.concatenate([own + x.indices, other + x.indices])
+        values = np.concatenate([x.data, -x.data])
+        shape = (len(i), self.k * self.width)
+        return sp.csr_array((values, (np.tile(at, 2), columns)), shape=shape)[:, : self.dim]
+
     def integer_rows(self, ids: Ids, evenly: bool = False) -> Integers:
         """Write out rows as integers, exactly; ``evenly`` with the column scales of the working copy."""
         return integers(self.rows(ids), self.scales_of_weights if evenly else None)
+
+    def equations(self, ids: Ids) -> Integers:
+        """Write out rows as integers without repeating a column: for sums of rows each kind of column counts once.
+
+        Rows of text share few columns: this keeps the table about as wide as it is long.
+        """
+        if not self.is_sparse:
+            return self.integer_rows(ids)
+        rows = self.sparse_rows(ids)
+        used = np.unique(rows.indices[rows.data != 0])
+        return integers(np.ascontiguousarray(np.unique(rows[:, used].toarray() + 0.0, axis=1)))
 
     # The working copy: columns brought to one size by powers of two. Certificates never speak of it.
 
@@ -222,18 +256,26 @@ class Cone:
         if not self.joint:
             whole = scores(examples.X, ExactVector.of(w, examples.fit_intercept))
             return [(np.arange(self.n_rows), 0.0, whole)]
-        values = [*ExactVector.of(w, examples.fit_intercept).values, *[Fraction(0)] * self.width]
-        blocks = [values[c * self.width : (c + 1) * self.width] for c in range(self.k)]
+        blocks = self._blocks(w)
         parts: list[tuple[Ids, float, Scores]] = []
         for y in range(self.k):
             mine = np.flatnonzero(examples.codes == y)
             X = examples.X[mine]
             for c in range(self.k):
                 if c != y and len(mine):
-                    gap = [a - b for a, b in zip(blocks[y], blocks[c], strict=True)]
+                    gap = _exact_difference(blocks[y], blocks[c])
                     ids = mine * (self.k - 1) + c - (c > y)
                     parts.append((ids, 1.0, scores(X, ExactVector.of(gap, examples.fit_intercept))))
         return parts
+
+    def _blocks(self, w: Sequence[Any] | Float64s) -> list[Any]:
+        """Return the weights of every class; those of the last are zero where they are not in ``w``."""
+        floats = w if isinstance(w, np.ndarray) else ExactVector.of(w, False).as_floats
+        values = list(as_fractions(w)) if floats is None else floats
+        blocks: list[Any] = [values[c * self.width : (c + 1) * self.width] for c in range(self.k)]
+        if not len(blocks[-1]):
+            blocks[-1] = [Fraction(0)] * self.width if floats is None else np.zeros(self.width)
+        return blocks
 
     def exact_signs(self, w: Sequence[Any] | Float64s) -> npt.NDArray[np.int8]:
         """Return the sign of ``a·w`` for every demand, decided exactly."""
@@ -241,3 +283,16 @@ class Cone:
         for ids, sign, part in self.exact_scores(w):
             out[ids] = part.signs() * (np.int8(sign) if sign else self.examples.signs.astype(np.int8))
         return out
+
+
+def _exact_difference(a: Any, b: Any) -> Sequence[Fraction] | Float64s:
+    """Return ``a − b`` without rounding: as floats where every difference is one, else as Fractions."""
+    if isinstance(a, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap: Float64s = a - b
+            back = gap - a  # Knuth's two-sum: what the rounding of a − b left out
+            lost = (a - (gap - back)) - (b + back)
+        if not lost.any() and np.isfinite(lost).all():
+            return gap
+        a, b = as_fractions(a), as_fractions(b)
+    return [x - y for x, y in zip(a, b, strict=True)]

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import Feasible, Infeasible, Undecided
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone
-from rosenblatt.proofs.cone_answers import Feasible, Infeasible
 from rosenblatt.proofs.examples import Examples, as_matrix
-from rosenblatt.proofs.search import OutOfTime, Strict, search
-from rosenblatt.proofs.separable import Undecided
+from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.signs import ExactVector, scores
 from rosenblatt.proofs.statements import two_sided_statement
 
@@ -47,16 +46,17 @@ def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible
     n, d = matrix.shape
     cone = Cone(Examples(matrix, np.zeros(n, dtype=np.intp), np.ones(1, dtype=np.int64), False))
     found = search(cone, clock)
-    about: dict[str, Any] = {"classes": (1,), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
+    about: dict[str, Any] = {"classes": (), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
     if isinstance(found, Strict):
         return Feasible(**about, hyperplanes=(_scaled(cone, found.w),))
     if isinstance(found, OutOfTime):
         planes = (tuple(Fraction(value) for value in found.w.tolist()),)
-        bounds = two_sided_statement(cone, planes, found.ids, found.weights)
-        return Undecided(**about, rows=tuple(found.ids.tolist()), rivals=(), **bounds)
+        ids, weights = heaviest(cone, found.ids, found.weights)
+        bounds = two_sided_statement(cone, planes, ids, weights)
+        return Undecided(**about, rows=tuple(ids.tolist()), rivals=(), **bounds)
     order = np.argsort(found.ids)
-    weights = tuple(found.weights[i] for i in order)
-    return Infeasible(**about, rows=tuple(found.ids[order].tolist()), weights=weights)
+    exact = tuple(found.weights[i] for i in order)
+    return Infeasible(**about, rows=tuple(found.ids[order].tolist()), weights=exact)
 
 
 def _scaled(cone: Cone, w: Any) -> tuple[Fraction, ...]:

@@ -5,16 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import Inseparable, QuasiSeparable, Separable, Undecided
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import Combination
 from rosenblatt.proofs.cone import Cone, Ids
-from rosenblatt.proofs.duplicates import contradictions
 from rosenblatt.proofs.examples import as_examples
 from rosenblatt.proofs.faces import Face, face
-from rosenblatt.proofs.inseparable import Inseparable, QuasiSeparable
-from rosenblatt.proofs.proof import as_labels
-from rosenblatt.proofs.search import OutOfTime, Strict, search
-from rosenblatt.proofs.separable import Separable, Undecided
+from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
+from rosenblatt.proofs.signs import as_fractions
 from rosenblatt.proofs.statements import margin_statement, two_sided_statement
 from rosenblatt.proofs.wolfe_search import wolfe_search
 
@@ -65,7 +63,7 @@ def separability(
     cone = Cone(examples)
     found = search(cone, clock)
     about: dict[str, Any] = {
-        "classes": as_labels(examples.classes),
+        "classes": examples.classes,
         "fit_intercept": examples.fit_intercept,
         "n_rows": len(examples.codes),
         "n_features": int(examples.X.shape[1]),
@@ -75,14 +73,15 @@ def separability(
         return Separable(**about, hyperplanes=planes, **margin_statement(examples, planes))
     if isinstance(found, OutOfTime):
         planes = _planes(cone, found.w)
-        rows, rivals = _named(cone, found.ids)
-        bounds = two_sided_statement(cone, planes, found.ids, found.weights)
+        ids, weights = heaviest(cone, found.ids, found.weights)
+        rows, rivals = _named(cone, ids)
+        bounds = two_sided_statement(cone, planes, ids, weights)
         return Undecided(**about, rows=rows, rivals=rivals, **bounds)
     order = np.argsort(found.ids)
     blame = Combination(found.ids[order], [found.weights[i] for i in order])
     culprits, rivals = _named(cone, blame.ids)
     about |= {"culprits": culprits, "rivals": rivals, "weights": tuple(blame.weights)}
-    known = face(cone, blame, contradictions(cone), clock) if touching else None
+    known = face(cone, blame, clock) if touching else None
     return _with_face(cone, known, about)
 
 
@@ -109,8 +108,8 @@ def _named(cone: Cone, ids: Ids) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _planes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
     """Cut weights into one hyperplane, or one per class; the last class then has zero weights or its own."""
-    values = [Fraction(value) for value in (w.tolist() if isinstance(w, np.ndarray) else w)]
-    blocks = [tuple(values[i : i + cone.width]) for i in range(0, len(values), cone.width)] or [()]
+    values = as_fractions(w)
+    blocks = [values[i : i + cone.width] for i in range(0, len(values), cone.width)] or [()]
     if cone.joint and len(blocks) < cone.k:
         blocks.append((Fraction(0),) * cone.width)
     return tuple(blocks)

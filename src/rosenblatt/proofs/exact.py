@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 PRIME = (1 << 61) - 1  # residues modulo a Mersenne prime; only lower bounds on ranks are drawn from them
+MOST_BITS = 1 << 31  # of the numerators of rationals over their common denominator, all together
+MOST_DENOMINATOR_BITS = 400_000  # of a common denominator: arithmetic with longer ones takes minutes
 Float64s = npt.NDArray[np.float64]
 
 
@@ -77,11 +79,17 @@ def fraction_of(value: Any) -> Fraction:
 
 
 def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``."""
+    """Return integers ``nᵢ`` and ``D > 0`` with ``values = nᵢ / D``; a ValueError past MOST_BITS."""
     import math
 
     values = list(values)
-    denominator = math.lcm(*(value.denominator for value in values)) if values else 1
+    denominator = 1
+    for value in values:
+        if denominator % value.denominator:
+            denominator = math.lcm(denominator, value.denominator)
+            bits = denominator.bit_length()
+            if bits > MOST_DENOMINATOR_BITS or bits * len(values) > MOST_BITS:
+                raise ValueError("the rationals have a common denominator too large to work with")
     return [value.numerator * (denominator // value.denominator) for value in values], denominator
 
 
@@ -100,6 +108,21 @@ def pivots(matrix: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     chosen = [[row[j] for row in matrix] for j in columns]
     reduced, rank = flint.nmod_mat(flint.fmpz_mat(chosen), PRIME).rref() if chosen else (None, 0)
     return _leading(reduced, rank), columns
+
+
+def pivots_cost(n_rows: int, n_columns: int) -> float:
+    """Predict the seconds that :func:`pivots` takes, rather too many than too few (measured, times about two)."""
+    return n_rows * n_columns * (4e-6 + 2e-8 * min(n_rows, n_columns))
+
+
+def solve_cost(n: int, bits: int) -> float:
+    """Predict the seconds that :func:`solve` takes on n equations with entries of ``bits`` bits, rather too many."""
+    return n * n * 4e-6 + 2e-7 * n**3 * float((max(bits, 8) / 53) ** 1.4)
+
+
+def longest(matrix: Sequence[Sequence[int]]) -> int:
+    """Return the number of bits of the largest entry."""
+    return max((max(map(abs, row)).bit_length() for row in matrix if row), default=0)
 
 
 def _leading(reduced: Any, rank: int) -> list[int]:

@@ -7,24 +7,24 @@ that a floating-point search ended with; from there few pivots are needed. Ties 
 cannot cycle for ever.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import Combination, combination
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import Integers, pivots, solve
+from rosenblatt.proofs.exact import Integers, longest, pivots, pivots_cost, solve, solve_cost
 
 
-def exact_simplex(
-    cone: Cone, start: Ids, out_of_time: Callable[[], bool]
-) -> Combination | list[Fraction] | None:
-    """Return a contradiction or strict weights ``w``; None when time ran out."""
+def exact_simplex(cone: Cone, start: Ids, clock: Clock) -> Combination | list[Fraction] | None:
+    """Return a contradiction or strict weights ``w``; None when time is too short for another pivot."""
+    if not clock.affords(len(start) * cone.dim * 1e-6 + pivots_cost(cone.dim + 1, len(start))):
+        return None
     basis = _Basis(cone, [int(i) for i in start] or [0])
     rng = np.random.default_rng(0)
     stuck = 0
-    while not out_of_time():
+    while clock.affords(basis.cost()):
         weights, slacks = basis.values()
         if not any(slacks.values()):
             return combination(np.array(basis.support), weights, basis.table)
@@ -74,6 +74,11 @@ class _Basis:
             if weights[worst] >= 0:
                 return
             del self.support[worst]
+
+    def cost(self) -> float:
+        """Predict the seconds of one pivot: three solves, and integer rows written out anew."""
+        n = len(self.support)
+        return 3 * solve_cost(n, longest(self.table.matrix)) + 4e-6 * n * self.cone.dim
 
     def _square(self) -> list[list[int]]:
         return [[1 if r == 0 else row[r - 1] for row in self.table.matrix] for r in self.tight]

@@ -1,6 +1,7 @@
 """The soft margin, certified by its duality gap; and the hinge bound, which is a soft margin in disguise."""
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,18 +10,18 @@ import numpy.typing as npt
 from rosenblatt.passes import coordinate_descent as passes
 from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
+from rosenblatt.proofs.claims import SoftMargin
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.examples import Examples, as_examples, row_sqnorms
+from rosenblatt.proofs.statements import soft_margin_statement
 
 
-class SoftMargin(NamedTuple):
-    """A solution of the soft-margin problem and how far from the best it can be."""
+class Solution(NamedTuple):
+    """What the search ends with, in floating point."""
 
     w: npt.NDArray[np.float64]  # (d,), or (k, d) for three or more classes
     b: Any  # float, or (k,)
     alpha: npt.NDArray[np.float64]  # (n,) dual weights, or (n, k)
-    objective: float  # ½‖(w, b)‖² + C Σ hinge
-    gap: float  # objective − dual objective: the objective is at most this far from the least
     n_iter: int
 
 
@@ -49,7 +50,8 @@ def soft_margin(
 
     Guarantee
     ---------
-    ``objective − gap`` is a lower bound on the least objective (weak duality).
+    ``objective − gap`` is a lower bound on the least objective (weak duality). Both numbers are rounded to the safe
+    side, and ``verify(X, y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.SoftMargin`).
 
     Examples
     --------
@@ -63,12 +65,26 @@ def soft_margin(
     """
     if not (C > 0 and np.isfinite(C)):
         raise ValueError(f"C must be a positive number, got {C!r}; for the hard margin use hard_margin")
-    return solve_soft_margin(as_examples(X, y, fit_intercept), C, tolerance, max_iter, Clock(time_limit))
+    examples = as_examples(X, y, fit_intercept)
+    solution = solve_soft_margin(examples, C, tolerance, max_iter, Clock(time_limit))
+    weights = np.atleast_2d(solution.w)
+    if fit_intercept:
+        weights = np.column_stack([weights, np.atleast_1d(solution.b)])
+    planes = tuple(tuple(map(Fraction, plane)) for plane in weights.tolist())
+    n, d = examples.X.shape
+    return SoftMargin(
+        examples.classes,
+        examples.fit_intercept,
+        int(n),
+        int(d),
+        n_iter=solution.n_iter,
+        **soft_margin_statement(examples, planes, solution.alpha, C),
+    )
 
 
 def solve_soft_margin(
     examples: Examples, C: float, tolerance: float, max_iter: int, clock: Clock
-) -> SoftMargin:
+) -> Solution:
     """Run epochs in random order until the gap closes."""
     joint = len(examples.classes) > 2
     dense = isinstance(examples.X, np.ndarray)
@@ -97,9 +113,9 @@ def solve_soft_margin(
         dual = max(dual, float(alpha.sum()) - 0.5 * sqnorm)
         if best[0] - dual <= tolerance * best[0] or worst == 0.0 or clock.out_of_time():
             break
-    objective, weights = best
+    weights = best[1]
     b = weights[:, d] if joint else float(weights[d])
-    return SoftMargin(weights[..., :d], b, alpha, objective, max(objective - dual, 0.0), iteration)
+    return Solution(weights[..., :d], b, alpha, iteration)
 
 
 def hinge_bound(

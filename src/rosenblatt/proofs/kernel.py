@@ -1,29 +1,15 @@
 """Separability in the space of a polynomial kernel, decided exactly and without entering that space."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.proofs.claims import FIELDS, KernelProof
 from rosenblatt.proofs.decision import separability
-from rosenblatt.proofs.proof import Proof
+from rosenblatt.proofs.examples import as_matrix
 
 EXACT = 2**53  # integers up to here are floats
-
-
-class KernelProof(NamedTuple):
-    """An answer about the rows of a Gram matrix, which is an answer about the examples in the kernel's space."""
-
-    proof: Proof  # about the Gram matrix: `proof.rows`, `str(proof)`, `proof.to_json`
-    degree: int
-    coef0: int
-
-    def verify(self, X: Any, y: Any) -> bool:
-        """Compute the Gram matrix again, in integers, and check the proof against it exactly."""
-        return bool(self.proof.verify(exact_gram(X, self.degree, self.coef0), y))
-
-    def __str__(self) -> str:
-        return f"In the space of the kernel (a·b + {self.coef0})^{self.degree}: {self.proof}"
 
 
 def kernel_separability(
@@ -70,20 +56,24 @@ def exact_gram(X: Any, degree: int, coef0: int) -> npt.NDArray[np.float64]:
     array([[ 36., 144.],
            [144., 676.]])
     """
-    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    if rows.ndim != 2:
-        raise ValueError(f"X must be two-dimensional, got shape {rows.shape}")
-    if not (np.isfinite(rows).all() and (rows == np.rint(rows)).all() and (np.abs(rows) <= EXACT).all()):
+    if not hasattr(X, "tocsr") and np.ndim(X) != 2:
+        raise ValueError(f"X must be two-dimensional, got shape {np.shape(X)}")
+    for name, value in (("degree", degree), ("coef0", coef0)):
+        if isinstance(value, bool) or int(value) != value or not FIELDS[name].fits(int(value)):
+            raise ValueError(f"{name} must be {FIELDS[name].description}, got {value!r}")
+    matrix = as_matrix(X)
+    rows = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
+    if not ((rows == np.rint(rows)).all() and (np.abs(rows) <= EXACT).all()):
         raise ValueError(
             "X must hold integers for an exact kernel: round it, or multiply it by a power of ten"
         )
-    if int(degree) != degree or degree < 1 or int(coef0) != coef0:
-        raise ValueError(f"degree must be a positive integer and coef0 an integer, got {degree} and {coef0}")
     whole = rows.astype(np.int64).astype(object)  # Python's integers do not overflow
-    gram = (whole @ whole.T + int(coef0)) ** int(degree)
-    largest = max((abs(value) for value in gram.reshape(-1)), default=0)
-    if largest > EXACT:
+    base = whole @ whole.T + int(coef0)
+    bits = max((abs(value).bit_length() for value in base.reshape(-1)), default=0)
+    gram = base ** int(degree) if (bits - 1) * int(degree) <= 53 else None
+    if gram is None or max((abs(value) for value in gram.reshape(-1)), default=0) > EXACT:
         raise ValueError(
-            f"the kernel reaches {largest:.3g}, beyond what a float holds exactly: scale X down or lower the degree"
+            f"the kernel reaches 2^{(bits - 1) * int(degree)} or more, beyond what a float holds exactly: scale X "
+            "down or lower the degree"
         )
     return np.asarray(gram.astype(np.float64))

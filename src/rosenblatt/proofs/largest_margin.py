@@ -1,34 +1,37 @@
 """The hyperplane of largest margin, certified by its duality gap."""
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.proofs.claims import HardMargin
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.decision import separability
 from rosenblatt.proofs.examples import Examples, as_examples, product, row_sqnorms
+from rosenblatt.proofs.statements import hard_margin_statement
 from rosenblatt.proofs.wolfe_search import MinNormPoint, wolfe_search
 
 Float64s = npt.NDArray[np.float64]
 
 
-class HardMargin(NamedTuple):
-    """The hyperplane of largest margin, and how much larger any margin could be."""
+class Candidate(NamedTuple):
+    """A hyperplane and dual weights, in floating point."""
 
-    w: Float64s  # (d,), or (k, d) for three or more classes; scaled so that the least y f(x) is one
+    w: Float64s  # (d,), or (k, d) for three or more classes; scaled so that the least y f(x) is about one
     b: Any  # float, or (k,)
-    margin: float  # attained by (w, b)
-    upper: float  # no hyperplane has a larger margin than this
-    rows: npt.NDArray[np.intp]  # the support: rows with positive dual weight
-    weights: Float64s  # their dual weights, summing to one
+    margin: float
+    upper: float
+    ids: npt.NDArray[np.intp]  # demands
+    weights: Float64s  # their dual weights
 
     @property
     def gap(self) -> float:
-        """How far the margin can be from the largest one."""
-        return max(self.upper - self.margin, 0.0)
+        """How far the margin is from its upper bound."""
+        return self.upper - self.margin
 
 
 def hard_margin(
@@ -56,8 +59,9 @@ def hard_margin(
 
     Guarantee
     ---------
-    ``margin <= largest margin <= upper`` by weak duality, up to rounding; a ValueError names the rows that
-    contradict each other when the data are not separable.
+    ``margin <= largest margin <= upper`` by weak duality, both rounded to the safe side; ``verify(X, y)`` checks them
+    in exact arithmetic (:class:`rosenblatt.proofs.HardMargin`). A ValueError names the rows that contradict each other
+    when the data are not separable.
 
     Examples
     --------
@@ -71,15 +75,19 @@ def hard_margin(
     """
     clock = Clock(time_limit)
     examples = as_examples(X, y, fit_intercept)
-    if penalise_intercept or not fit_intercept:
-        cone = Cone(examples, kept=True)
+    penalise_intercept = penalise_intercept or not fit_intercept
+    cone = Cone(examples, kept=True)
+    if penalise_intercept:
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
         solution = _homogeneous(cone, point)
     else:
         if len(examples.classes) != 2:
             raise ValueError(f"an unpenalised intercept needs two classes, got {len(examples.classes)}")
         solution = _between_hulls(examples, tolerance, clock)
-    if solution is None or not solution.margin > 0:
+    statement = None
+    if solution is not None and solution.margin > 0:
+        statement = _stated(cone, solution, penalise_intercept)
+    if statement is None:
         _explain(examples, clock)
         if clock.out_of_time():
             raise ValueError(
@@ -88,12 +96,24 @@ def hard_margin(
         raise ValueError(
             "the data are separable, by a margin too thin for this search: scale the columns, or give C for a soft one"
         )
-    return solution
+    n, d = examples.X.shape
+    return HardMargin(examples.classes, examples.fit_intercept, int(n), int(d), **statement)
+
+
+def _stated(cone: Cone, solution: Candidate, penalise_intercept: bool) -> dict[str, Any] | None:
+    """Return the statement of a candidate, its hyperplane taken as the rationals that its floats are."""
+    planes = np.atleast_2d(solution.w)
+    if cone.examples.fit_intercept:
+        planes = np.column_stack([planes, np.atleast_1d(solution.b)])
+    if not np.isfinite(planes).all():
+        return None
+    exact = tuple(tuple(map(Fraction, plane)) for plane in planes.tolist())
+    return hard_margin_statement(cone, exact, solution.ids, solution.weights, penalise_intercept)
 
 
 def _explain(examples: Examples, clock: Clock) -> None:
     """Raise with the rows to blame when the data are not separable."""
-    labels = examples.classes[examples.codes]
+    labels = examples.codes
     left = clock.left()
     limit = None if math.isinf(left) else left
     proof = separability(examples.X, labels, examples.fit_intercept, limit, touching=False)
@@ -101,7 +121,7 @@ def _explain(examples: Examples, clock: Clock) -> None:
         raise ValueError(f"the data have no hard margin; give C for a soft one. {proof}")
 
 
-def _homogeneous(cone: Cone, point: MinNormPoint) -> HardMargin | None:
+def _homogeneous(cone: Cone, point: MinNormPoint) -> Candidate | None:
     w = np.asarray(cone.unscaled(point.w), dtype=np.float64)
     if not point.separates:
         return None
@@ -112,23 +132,22 @@ def _homogeneous(cone: Cone, point: MinNormPoint) -> HardMargin | None:
     d = cone.width - bias
     weights = point.weights / point.weights.sum()
     upper = float(np.linalg.norm(weights @ cone.rows(point.ids)))
-    rows, _ = cone.example_and_rival(point.ids)
-    return HardMargin(
+    return Candidate(
         planes[:, :d] if joint else planes[0, :d],
         (planes[:, d] if joint else float(planes[0, d]))
         if bias
         else (np.zeros(len(planes)) if joint else 0.0),
         1.0 / float(np.linalg.norm(w)),
         upper,
-        rows,
+        point.ids,
         weights,
     )
 
 
-def _between_hulls(examples: Examples, tolerance: float, clock: Clock) -> HardMargin | None:
+def _between_hulls(examples: Examples, tolerance: float, clock: Clock) -> Candidate | None:
     """Let the always-one feature grow until the bias costs nothing, then solve for the support it shows."""
     size = math.sqrt(float(row_sqnorms(examples.X).max()) + 1.0)
-    best: HardMargin | None = None
+    best: Candidate | None = None
     for growth in (0, 4, 7, 10, 13):  # thin margins are lost in the rounding of a large one
         cone = Cone(examples, kept=True, bias_exponent=math.frexp(size)[1] + growth)
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
@@ -159,7 +178,7 @@ def _equalised(examples: Examples, point: MinNormPoint) -> tuple[Float64s, npt.N
 
 def _measured(
     examples: Examples, w: Float64s, ids: npt.NDArray[np.intp], weights: Float64s
-) -> HardMargin | None:
+) -> Candidate | None:
     """Place the bias midway, and bound the margin from both sides."""
     norm = float(np.linalg.norm(w))
     signs = examples.signs
@@ -175,6 +194,6 @@ def _measured(
     x = np.asarray(x if isinstance(x, np.ndarray) else x.toarray(), dtype=np.float64)
     upper = float(np.linalg.norm(part[0] @ x / part[0].sum() - part[1] @ x / part[1].sum())) / 2
     used = weights > 0
-    return HardMargin(
+    return Candidate(
         w / half, -(low + high) / 2 / half, half / norm, upper, ids[used], weights[used] / weights[used].sum()
     )

@@ -56,6 +56,11 @@ class ProjectedCone(Cone):
     basis: Sequence[Sequence[int]]
     B: Float64s
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are stored without their zeros; here they are not."""
+        return False
+
     def example_and_rival(self, ids: Ids) -> tuple[Ids, Ids]:
         """Return positions among the demands left; there are no rivals here."""
         return np.asarray(ids, dtype=np.intp), np.asarray(ids, dtype=np.intp)
@@ -90,6 +95,10 @@ class ProjectedCone(Cone):
         sizes = zip(matrix, lengths, strict=True)
         exponents = [length - (denominator.bit_length() - 1) for (_, denominator), length in sizes]
         return Integers(scaled, exponents, [-longest] * self.dim)
+
+    def equations(self, ids: Ids) -> Integers:
+        """Write out rows as integers, exactly."""
+        return self.integer_rows(ids)
 
     def lifted(self, z: Sequence[Any] | Float64s) -> list[Fraction]:
         """Return ``w = Σ z_l v_l``."""

@@ -1,12 +1,13 @@
 """Is there a ``w`` with ``a·w > 0`` for every demand? A portfolio of searches; the answer is always exact.
 
-The perceptron (wide margins), equal rows with different labels (many real sets), Wolfe's point of least norm,
+The perceptron (wide margins), equal rows with different labels (many real sets), columns of one sign (text), the
+perceptron again for as long as its mistakes fall, Wolfe's point of least norm where its working set is small,
 HiGHS under magnification (thin margins), an exact simplex that cannot fail. Whoever finds it, the answer is
 either weights whose every sign was decided exactly, or an exact combination of rows that adds up to zero.
 """
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,12 @@ from rosenblatt.proofs.combination import Combination, exact_combination
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.duplicates import contradictions
 from rosenblatt.proofs.exact_simplex import exact_simplex
-from rosenblatt.proofs.perceptron_search import perceptron_search
-from rosenblatt.proofs.wolfe_search import wolfe_search
+from rosenblatt.proofs.perceptron_search import ActivePerceptron
+from rosenblatt.proofs.pure_columns import Reduction, reduced
+from rosenblatt.proofs.wolfe_search import is_small, least_work, wolfe_search
 from rosenblatt.proofs.zoom_search import zoom_search
+
+MOST_WRITTEN = 500_000  # values of the rows that bound an undecided margin from above
 
 
 class Strict(NamedTuple):
@@ -45,21 +49,51 @@ class OutOfTime(NamedTuple):
 
 def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
     """Run the portfolio until one answer is proved or the time is up."""
-    w, clean = perceptron_search(cone, clock)
-    if clean and (found := _strict(cone, w, "perceptron")):
-        return found
-    opposite = contradictions(cone)
-    if opposite:
+    perceptron = ActivePerceptron(cone)
+    if perceptron.run(clock) and (strict := _strict(cone, perceptron.w, "perceptron")):
+        return strict
+    if opposite := contradictions(cone):
         ids = opposite[0]
         return Contradiction(ids, _equal_weights(len(ids)), "duplicates")
+    reduction = None if clock.out_of_time() else reduced(cone)
+    if reduction is None:
+        return _search_core(cone, perceptron, clock)
+    if reduction.core is None:
+        w = reduction.lifted([])
+        strict = None if w is None else _short_or_whole(cone, w, "pure columns")
+        return strict or _search_core(cone, perceptron, clock)
+    return _lifted(reduction, search(reduction.core, clock)) or _search_core(cone, perceptron, clock)
+
+
+def _lifted(reduction: Reduction, answer: Strict | Contradiction | OutOfTime) -> Any:
+    """Turn an answer about the core into one about the whole; None where floats cannot hold its weights."""
+    if isinstance(answer, Contradiction):
+        return answer._replace(ids=reduction.rows[answer.ids])
+    w = reduction.lifted(answer.w)
+    if isinstance(answer, Strict):
+        return None if w is None else _short_or_whole(reduction.whole, w, answer.by)
+    best = np.zeros(reduction.whole.dim) if w is None else np.asarray(w, dtype=np.float64)
+    return OutOfTime(best, reduction.rows[answer.ids], answer.weights)
+
+
+def _search_core(
+    cone: Cone, perceptron: ActivePerceptron, clock: Clock
+) -> Strict | Contradiction | OutOfTime:
+    """Search where neither a short run of the perceptron, nor equal rows, nor pure columns gave the answer."""
+    small = is_small(cone)
+    budget = least_work(cone) / 4 if small else np.inf
+    if perceptron.go_on(clock, budget) and (strict := _strict(cone, perceptron.w, "perceptron")):
+        return strict
+    w = perceptron.w
     ids, weights = np.array([0]), np.ones(1)
-    if not clock.out_of_time():
+    if small and not clock.out_of_time():
         point = wolfe_search(cone, w, clock)
-        if point.separates and (found := _strict(cone, point.w, "wolfe")):
-            return found
-        w, ids = point.w, point.ids
-        weights = point.weights / cone.norms[cone.example_and_rival(ids)[0]]
-        if point.norm < 1e-6 and (exact := exact_combination(cone, ids, weights)):
+        if point.separates and (strict := _strict(cone, point.w, "wolfe")):
+            return strict
+        if len(point.ids):
+            w, ids = point.w, point.ids
+            weights = point.weights / cone.norms[cone.example_and_rival(ids)[0]]
+        if point.norm < 1e-6 and (exact := exact_combination(cone, ids, weights, clock)):
             return Contradiction(*exact, "wolfe")
     if not clock.out_of_time():
         answer, tight = zoom_search(cone, ids, clock)
@@ -67,7 +101,7 @@ def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
             return Contradiction(*answer, "highs")
         if answer is not None:
             return Strict(answer, "highs")
-        last = exact_simplex(cone, ids if len(ids) > 1 else tight, clock.out_of_time)
+        last = exact_simplex(cone, ids if len(ids) > 1 else tight, clock)
         if isinstance(last, Combination):
             return Contradiction(*last, "simplex")
         if last is not None:
@@ -77,8 +111,28 @@ def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
 
 def _strict(cone: Cone, w: Float64s, by: str) -> Strict | None:
     """Accept weights of the working copy if every exact sign is positive."""
-    exact = cone.unscaled(w)
-    return Strict(exact, by) if cone.exact_signs(exact).min() > 0 else None
+    return _short_or_whole(cone, cone.unscaled(w), by)
+
+
+def _short_or_whole(cone: Cone, w: list[Fraction] | Float64s, by: str) -> Strict | None:
+    """Accept weights if every exact sign is positive; floats of sparse rows, often many, are tried shortened first."""
+    for candidate in (shortened(w), w) if isinstance(w, np.ndarray) and cone.is_sparse else (w,):
+        if cone.exact_signs(candidate).min() > 0:
+            return Strict(candidate, by)
+    return None
+
+
+def shortened(w: Float64s) -> Float64s:
+    """Round to multiples of one power of two, the largest weight to 26 bits: short numbers are quick to prove with."""
+    exponent = int(np.frexp(np.abs(w).max(initial=0.0))[1])
+    return np.asarray(np.ldexp(np.rint(np.ldexp(w, 26 - exponent)), exponent - 26))
+
+
+def heaviest(cone: Cone, ids: Ids, weights: Float64s) -> tuple[Ids, Float64s]:
+    """Return the demands of largest weight, few enough to be written out: any weights prove an upper bound."""
+    most = max(1, MOST_WRITTEN // max(cone.width * cone.k, 1))
+    order = np.sort(np.argsort(-weights, kind="stable")[:most])
+    return ids[order], weights[order]
 
 
 def _equal_weights(n: int) -> list[Fraction]:

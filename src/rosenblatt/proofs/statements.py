@@ -1,17 +1,17 @@
 """Numbers that a proof may state: rounded to the safe side from exact values."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from rosenblatt.proofs.claims import MOST_ROWS, Planes
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas
-from rosenblatt.proofs.examples import Examples
-from rosenblatt.proofs.separable import MOST_ROWS
-from rosenblatt.proofs.signs import ExactVector, Scores
+from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas, over_common_denominator
+from rosenblatt.proofs.examples import Examples, product
+from rosenblatt.proofs.signs import ExactVector, Scores, U, weighted_sum
 
-Planes = tuple[tuple[Fraction, ...], ...]
 ON_MARGIN = 1 + Fraction(1, 2**20)
 FEW = 2000  # rows looked at exactly in one go
 
@@ -102,19 +102,141 @@ def two_sided_statement(cone: Cone, planes: Planes, ids: Ids, weights: Float64s)
     sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
     lower = floor_sqrt(least**2 / sqnorm) if least >= 0 else -ceil_sqrt(least**2 / sqnorm)
     lambdas = [Fraction(weight) for weight in weights.tolist()]
-    rows = _full_rows(cone, ids)
-    point = [
-        sum((weight * Fraction(value) for weight, value in zip(lambdas, column, strict=True)), Fraction(0))
-        for column in rows.T.tolist()
-    ]
-    reach = sum((value * value for value in point), Fraction(0)) / sum(lambdas, Fraction(0)) ** 2
+    total = sum(lambdas, Fraction(0))
     return {
         "hyperplanes": planes,
         "least": least,
         "lower": lower,
-        "upper": ceil_sqrt(reach),
+        "upper": ceil_sqrt(_sqnorm_of_sum(cone, ids, lambdas) / total**2),
         "weights": tuple(lambdas),
     }
+
+
+def _sqnorm_of_sum(cone: Cone, ids: Ids, weights: Sequence[Fraction]) -> Fraction:
+    """Return ``‖Σ λ a‖²`` exactly, rows staying sparse."""
+    examples = cone.examples
+    rows, rivals = cone.example_and_rival(np.asarray(ids, dtype=np.intp))
+    numerators, denominator = over_common_denominator(weights)
+    terms: list[tuple[int, int, int]] = []
+    for i, rival, n in zip(rows.tolist(), rivals.tolist(), numerators, strict=True):
+        code = int(examples.codes[i])
+        if cone.joint:
+            terms += [(i, code, n), (i, rival, -n)]
+        else:
+            terms.append((i, 0, n if code == cone.k - 1 else -n))
+    values, exponent = weighted_sum(examples.X, examples.fit_intercept, terms)
+    scale = Fraction(2) ** exponent / denominator
+    return sum(value * value for value in values.values()) * scale**2
+
+
+def hard_margin_statement(
+    cone: Cone, planes: Planes, ids: Ids, weights: Float64s, penalise_intercept: bool
+) -> dict[str, Any] | None:
+    """Return what :class:`HardMargin` states of a hyperplane and dual weights, or None where it separates nothing."""
+    examples = cone.examples
+    least = min(_least(part, sides) for _, sides, part in scored(examples, planes))
+    if least <= 0:
+        return None
+    used = weights > 0
+    ids, weights = np.asarray(ids, dtype=np.intp)[used], weights[used]
+    lambdas = [Fraction(weight) for weight in weights.tolist()]
+    counted = planes if penalise_intercept else tuple(plane[:-1] for plane in planes)
+    sqnorm = ExactVector(tuple(value for plane in counted for value in plane), False).sqnorm
+    if penalise_intercept:
+        reach = _sqnorm_of_sum(cone, ids, lambdas) / sum(lambdas, Fraction(0)) ** 2
+    else:
+        codes = examples.codes[ids].tolist()
+        totals = [
+            sum((v for v, c in zip(lambdas, codes, strict=True) if c == side), Fraction(0)) for side in (0, 1)
+        ]
+        if not min(totals):
+            return None
+        averaged = [value / totals[c] for value, c in zip(lambdas, codes, strict=True)]
+        reach = _sqnorm_of_sum(cone, ids, averaged) / 4  # the bias cancels: both classes weigh one
+    rows, rivals = cone.example_and_rival(ids)
+    return {
+        "hyperplanes": planes,
+        "penalise_intercept": penalise_intercept,
+        "least": least,
+        "margin": floor_sqrt(least**2 / sqnorm),
+        "upper": ceil_sqrt(reach),
+        "dual_rows": tuple(rows.tolist()),
+        "dual_rivals": tuple(rivals.tolist()) if cone.joint else (),
+        "dual_weights": tuple(lambdas),
+    }
+
+
+def soft_margin_statement(examples: Examples, planes: Planes, alpha: Float64s, C: float) -> dict[str, Any]:
+    """Return what :class:`SoftMargin` states: floating point with proved error bounds, rounded to the safe side."""
+    worst = np.full(len(examples.codes), -np.inf)  # the largest 1 − a·w of every row, rounded up
+    with np.errstate(over="ignore", invalid="ignore"):
+        for ids, sides, part in scored(examples, planes):
+            low = np.ldexp(part.values * sides - part.errors * (1 + 1e-9), part.w.exponent)
+            worst[ids] = np.maximum(worst[ids], 1.0 - low + 8 * U * np.abs(low) + 4 * U)
+    hinge = float(np.maximum(worst, 0.0).sum()) * (1 + len(worst) * 4 * U)
+    sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
+    alpha = _within_box(alpha, C)
+    rows = np.nonzero(alpha)
+    return {
+        "hyperplanes": planes,
+        "C": float(C),
+        "objective": _float_up(sqnorm / 2 + Fraction(C) * Fraction(hinge)) if np.isfinite(hinge) else np.inf,
+        "lower": _dual_at_least(examples, alpha),
+        "dual_rows": tuple(rows[0].tolist()),
+        "dual_rivals": tuple(rows[1].tolist()) if alpha.ndim == 2 else (),
+        "dual_weights": tuple(Fraction(value) for value in alpha[rows].tolist()),
+    }
+
+
+def _within_box(alpha: Float64s, C: float) -> Float64s:
+    """Return dual weights of which no row spends more than ``C``, exactly."""
+    alpha = np.clip(alpha, 0.0, C)
+    if alpha.ndim == 1:
+        return alpha
+    spent = alpha.sum(axis=1)
+    over = spent > C * (1 - 1e-12)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alpha[over] *= (C * (1 - 1e-12) / spent[over])[
+            :, None
+        ]  # far enough inside for any rounding of the sum
+    return alpha
+
+
+def _dual_at_least(examples: Examples, alpha: Float64s) -> float:
+    """Return a lower bound on ``Σα − ½‖Σ αa‖²``: the float value less a bound on its error.
+
+    Each entry of the sum of n terms is computed within ``(n + 4)·u·Σ|α||a|`` (Higham 2002, section 3.1).
+    """
+    n, bias = len(examples.codes), examples.fit_intercept
+    if alpha.ndim == 1:
+        signed = (alpha * examples.signs)[:, None]
+    else:
+        signed = -alpha
+        signed[np.arange(n), examples.codes] = alpha.sum(axis=1)
+    point, sizes = _summed(examples, signed, bias), _summed(examples, np.abs(signed), bias, absolute=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        slack = (n + 4 + alpha.shape[-1]) * 2 * U * float(np.sqrt(np.square(sizes).sum())) * (1 + 1e-9)
+        norm = float(np.sqrt(np.square(point).sum())) * (1 + (point.size + 8) * U) + slack
+        total = float(alpha.sum())
+        lower = total * (1 - (alpha.size + 4) * U) - 0.5 * norm * norm * (1 + 8 * U)
+        lower -= 8 * U * (abs(total) + 0.5 * norm * norm) + 1e-290
+    return lower if np.isfinite(lower) else -np.inf
+
+
+def _summed(examples: Examples, weights: Float64s, bias: bool, absolute: bool = False) -> Float64s:
+    """Return ``Σ αᵢ x̃ᵢ`` for every column of weights, in floating point."""
+    X = abs(examples.X) if absolute else examples.X
+    total = product(X.T if X.dtype == np.float64 else X.T.astype(np.float64), weights)
+    return np.vstack([total, weights.sum(axis=0)]) if bias else total
+
+
+def _float_up(value: Fraction) -> float:
+    """Return a float that is at least ``value``."""
+    try:
+        guess = float(value)
+    except OverflowError:
+        return float("inf")
+    return guess if Fraction(guess) >= value else float(np.nextafter(guess, np.inf))
 
 
 def _lower_score(part: Scores, sides: Any) -> Fraction:
@@ -125,8 +247,3 @@ def _lower_score(part: Scores, sides: Any) -> Fraction:
         return _least(part, sides)
     scaled = Fraction(np.nextafter(low, -np.inf))
     return scaled * Fraction(2) ** part.w.exponent
-
-
-def _full_rows(cone: Cone, ids: Ids) -> Float64s:
-    """Write out demands with the weights of all classes."""
-    return Cone(cone.examples, kept=True).rows(np.asarray(ids, dtype=np.intp))

@@ -9,6 +9,8 @@ from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 
 ROUNDS = 200
+LARGEST = 8_000_000  # values of a dense working set of sparse rows; past it other solvers take over
+VALUE_TIME = 1e-9  # seconds for one multiplication and addition, rather too many
 ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
 
 
@@ -24,10 +26,26 @@ class MinNormPoint(NamedTuple):
 
 
 def working_rows(cone: Cone, ids: Ids) -> Float64s:
-    """Write out demands of the working copy, brought to norm one."""
+    """Write out demands of the working copy, dense, brought to norm one."""
     P = cone.rows(ids, scaled=True)
     P /= cone.norms[cone.example_and_rival(ids)[0]][:, None]
     return P
+
+
+def working_size(cone: Cone) -> int:
+    """Return the number of rows in a working set."""
+    return min(cone.n_rows, max(2 * cone.dim, 50))
+
+
+def is_small(cone: Cone) -> bool:
+    """Return whether a working set may be written out: the data are dense as they are, or it is small."""
+    return not cone.is_sparse or working_size(cone) * cone.dim <= max(LARGEST, 4 * cone.n_values)
+
+
+def least_work(cone: Cone) -> float:
+    """Predict the values visited for one point of least norm."""
+    size = working_size(cone)
+    return float(size) * cone.dim * min(size, cone.dim)
 
 
 def wolfe_search(
@@ -37,7 +55,7 @@ def wolfe_search(
 
     ``first`` stops at the first separator found; else the search goes on to the point of least norm.
     """
-    size = min(cone.n_rows, max(2 * cone.dim, 50))
+    size = working_size(cone)
     working = _worst(cone.prices(w), size)
     ids, weights = np.empty(0, dtype=np.intp), np.empty(0)
     best, idle = np.inf, 0
@@ -48,7 +66,15 @@ def wolfe_search(
         capacity = min(len(working), cone.dim + 1) + 1
         support, lambdas = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
         support[: len(ids)], lambdas[: len(ids)] = np.searchsorted(working, ids), weights
-        n, r, _, stalled = min_norm_point(P, support, lambdas, len(ids), (20 * (cone.dim + 10), tolerance))
+        most = 20 * (cone.dim + 10)
+        iterations, seconds = _affordable(clock, most, P.shape, len(ids))
+        if not iterations:
+            return point
+        start, limits = len(ids), (iterations, tolerance)
+        n, r, done, stalled = clock.run(
+            seconds,
+            lambda: min_norm_point(P, support, lambdas, start, limits),  # noqa: B023 (runs at once)
+        )
         ids, weights = working[support[:n]], lambdas[:n].copy()
         norm = float(np.linalg.norm(r))
         w = -r[1:]
@@ -61,10 +87,25 @@ def wolfe_search(
         point = MinNormPoint(w, ids, weights, norm, separates, optimal)
         idle = 0 if norm < best * (1 - 1e-6) else idle + 1
         best = min(best, norm)
-        if norm < ZERO or (separates and first) or not len(worse) or idle > 5 or clock.out_of_time():
+        if norm < ZERO or (separates and first) or clock.out_of_time():
+            return point
+        if iterations <= done < most:
+            continue  # cut short for a look at the clock
+        if not len(worse) or idle > 5:
             return point
         working = worse
     return point
+
+
+def _affordable(clock: Clock, most: int, shape: tuple[int, ...], n_used: int) -> tuple[int, float]:
+    """Return a number of iterations that takes at most a quarter of the time left, and their predicted seconds."""
+    n_rows, dim = shape
+    start = VALUE_TIME * 2 * dim * n_used**2  # to orthogonalise the rows in use
+    each = VALUE_TIME * dim * (n_rows + 8 * min(n_rows, dim))
+    iterations = most
+    while iterations and not clock.affords(start + (4 if iterations > 1 else 1) * iterations * each):
+        iterations //= 2
+    return iterations, start + iterations * each
 
 
 def _worst(prices: Float64s, size: int) -> Ids:

@@ -7,6 +7,7 @@ rows that are nearly tight; what was 10⁻¹⁶ becomes one. Iterative refinemen
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,9 @@ class _Focus:
         scales = self.cone.scales_of_weights.tolist()
         w = [value * Fraction(2) ** shift for value, shift in zip(self.center, scales, strict=True)]
         vector = ExactVector.of(w, False)
-        rows = exact_numerators(self.cone.rows(ids), vector)
+        rows = exact_numerators(
+            self.cone.sparse_rows(ids) if self.cone.is_sparse else self.cone.rows(ids), vector
+        )
         norms = self.cone.norms[self.cone.example_and_rival(ids)[0]]
         scaled = [
             _to_float(Fraction(n, vector.denominator) * Fraction(2) ** (e + self.bits)) for n, e in rows
@@ -54,6 +57,16 @@ class _Focus:
         ]
 
 
+def _program_rows(cone: Cone, ids: Ids) -> Any:
+    """Write out demands of the working copy for HiGHS, brought to norm one: sparse where the data are."""
+    if not cone.is_sparse:
+        return working_rows(cone, ids)
+    import scipy.sparse as sp
+
+    norms = cone.norms[cone.example_and_rival(ids)[0]]
+    return sp.csr_array(sp.diags_array(1.0 / norms) @ cone.sparse_rows(ids, scaled=True))
+
+
 def _to_float(value: Fraction) -> float:
     """Round, at most 10¹⁵ either way: farther rows cannot be tight."""
     return float(max(min(value, Fraction(10**15)), Fraction(-(10**15))))
@@ -63,7 +76,7 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
     """Return a contradiction, or strict weights for the rows as they are, or None; and the rows looked at."""
     focus = _Focus(cone, [Fraction(0)] * cone.dim, 0, ids)
     optimum, working = _cutting_plane(focus, clock)
-    if optimum is not None and (found := _conclude(focus, optimum, working)) is not None:
+    if optimum is not None and (found := _conclude(focus, optimum, working, clock)) is not None:
         return found, working
     direction, working = _cutting_plane(_Focus(cone, focus.center, 0, working), clock, reward_slack=True)
     center = [] if direction is None else [Fraction(value) for value in direction.w.tolist()]
@@ -74,7 +87,7 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
         optimum, working = _cutting_plane(focus, clock)
         if optimum is None:
             break
-        if (found := _conclude(focus, optimum, working)) is not None:
+        if (found := _conclude(focus, optimum, working, clock)) is not None:
             return found, working
         if optimum.t < -0.5 and np.abs(optimum.w).max() >= 1.0:
             break  # no separator near this center
@@ -82,7 +95,9 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
     return None, working
 
 
-def _conclude(focus: _Focus, optimum: Optimum, working: Ids) -> Combination | list[Fraction] | None:
+def _conclude(
+    focus: _Focus, optimum: Optimum, working: Ids, clock: Clock
+) -> Combination | list[Fraction] | None:
     """Look for an exact answer in what HiGHS returned."""
     cone = focus.cone
     if optimum.t > 0:
@@ -95,7 +110,7 @@ def _conclude(focus: _Focus, optimum: Optimum, working: Ids) -> Combination | li
     if optimum.t < 1e-6:
         norms = cone.norms[cone.example_and_rival(working)[0]]
         used = np.flatnonzero(optimum.duals > 1e-11)
-        return exact_combination(cone, working[used], optimum.duals[used] / norms[used])
+        return exact_combination(cone, working[used], optimum.duals[used] / norms[used], clock)
     return None
 
 
@@ -117,9 +132,9 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
         known = np.intersect1d(known, near)
         if not len(known):
             known = near[np.argsort(far[near])[:size]]
-    program.add(working_rows(cone, known), focus.offsets(known))
+    program.add(_program_rows(cone, known), focus.offsets(known))
     if reward_slack:
-        program.reward_slack(working_rows(cone, known))
+        program.reward_slack(_program_rows(cone, known))
     optimum = None
     for _ in range(CUTS):
         optimum = program.solve(clock.left())
@@ -137,6 +152,6 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
         fresh = violated[order][~np.isin(violated[order], known)][:size]
         if not len(fresh):
             return optimum, known
-        program.add(working_rows(cone, fresh), focus.offsets(fresh))
+        program.add(_program_rows(cone, fresh), focus.offsets(fresh))
         known = np.append(known, fresh)
     return optimum, known

@@ -21,6 +21,7 @@ from rosenblatt.service.messages import (
     Ledger,
     ModelInfo,
     ModelList,
+    ModelOffline,
     ModelSettings,
     Portraits,
     Predict,
@@ -28,7 +29,6 @@ from rosenblatt.service.messages import (
     Predictions,
 )
 from rosenblatt.service.refusals import Left, TimedOut, TooLarge
-from rosenblatt.service.security import need
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.snapshots import model_from_file
@@ -50,92 +50,100 @@ def _settings(request: Request) -> Settings:
     return settings
 
 
-def _need(request: Request, scope: str) -> None:
-    need(getattr(request.state, "allowed", "admin"), scope)
-
-
 def _told(message: Any, status: int = 200) -> Response:
     return Response(encode(message), status, media_type="application/json")
 
 
 async def _body(request: Request) -> bytes:
-    settings = _settings(request)
-    front.need_json(dict(request.scope["headers"]))
-    return await front.read_body(request.receive, settings.body_bytes, settings.body_seconds)  # type: ignore[arg-type]
+    headers = dict(request.scope["headers"])
+    front.need_json(headers)
+    bodies: front.Bodies = request.app.front.bodies
+    body, held = await bodies.read(request.receive, headers)  # type: ignore[arg-type]
+    bodies.held -= held
+    return body
 
 
-@router.get("/v1/models", **described("List all models", ModelList))
+@router.get("/v1/models", **described("List all models", ModelList, needs="read"))
 async def list_models(request: Request) -> Response:
     """Every model and how it stands."""
-    _need(request, "read")
     models = _service(request).models
-    return _told(ModelList([models.info(name) for name in models.names]))
+    offline = [ModelOffline(each.name, each.reason) for each in models.offline.values()]
+    return _told(ModelList([models.info(name) for name in models.names], offline))
 
 
 @router.put(
-    "/v1/models/{name}", **described("Make a model", ModelInfo, takes=ModelSettings, also={201: ModelInfo})
+    "/v1/models/{name}",
+    **described("Make a model", ModelInfo, takes=ModelSettings, also={201: ModelInfo}, needs="admin"),
 )
 async def put_model(name: Name, request: Request) -> Response:
     """Make a model with settings, or with none; one that is there with the same settings stays as it is."""
-    _need(request, "admin")
     body = await _body(request)
     new = await _service(request).create(name, read_settings(body) if body else ModelSettings())
     return _told(_service(request).models.info(name), 201 if new else 200)
 
 
-@router.get("/v1/models/{name}", **described("Look at a model", ModelInfo))
+@router.get("/v1/models/{name}", **described("Look at a model", ModelInfo, needs="read"))
 async def get_model(
     name: Name,
     request: Request,
     fingerprint: Annotated[bool, Query(description="Also a digest of every bit of it.")] = False,
 ) -> Response:
     """Settings, classes, clock, mistakes, and how far its newest snapshot goes."""
-    _need(request, "read")
-    return _told(_service(request).models.info(name, fingerprint))
+    service = _service(request)
+    digest = await service.fingerprint(name) if fingerprint else None
+    info = service.models.info(name)
+    info.fingerprint = digest
+    return _told(info)
 
 
-@router.delete("/v1/models/{name}", status_code=204, **described("Delete a model", None))
+@router.delete("/v1/models/{name}", status_code=204, **described("Delete a model", None, needs="admin"))
 async def delete_model(name: Name, request: Request) -> Response:
     """Forget a model and all that it was told."""
-    _need(request, "admin")
     await _service(request).delete(name)
     return Response(status_code=204)
 
 
-@router.post("/v1/models/{name}/predict", **described("Predict", (Prediction, Predictions), takes=Predict))
+@router.post(
+    "/v1/models/{name}/predict",
+    **described("Predict", (Prediction, Predictions), takes=Predict, needs="read"),
+)
 async def predict(name: Name, request: Request) -> Response:
     """Predict one example, or many under ``examples``: label, score, margin, whether it is undecided, and why."""
-    _need(request, "read")
     found = await front.predict(_service(request), name, await _body(request), {})
     return Response(found, media_type="application/json")
 
 
-@router.post("/v1/models/{name}/feedback", **described("Tell the truth", Change, takes=Feedback))
+@router.post(
+    "/v1/models/{name}/feedback", **described("Tell the truth", Change, takes=Feedback, needs="feedback")
+)
 async def feedback(name: Name, request: Request) -> Response:
     """Learn the true label of a prediction, by its id, or of an example; answered once it is durable.
 
     A key (in the message, or as the header ``Idempotency-Key``) makes it safe to send again.
     """
-    _need(request, "feedback")
     body = await _body(request)
     found = await front.feedback(_service(request), name, body, dict(request.scope["headers"]))
     return Response(found, media_type="application/json")
 
 
-@router.post("/v1/models/{name}/learn", **described("Learn from many", Learned, takes=Feedback, lines=True))
+@router.post(
+    "/v1/models/{name}/learn",
+    **described("Learn from many", Learned, takes=Feedback, lines=True, needs="feedback"),
+)
 async def learn(name: Name, request: Request) -> Response:
     """Learn from NDJSON, a feedback on every line, while it arrives.
 
     A bad line ends it: the answer names the line, and says how many before it were learned from.
     """
-    _need(request, "feedback")
-    front.need_json(dict(request.scope["headers"]))
+    headers, settings = dict(request.scope["headers"]), _settings(request)
+    front.need_json(headers)
+    front.need_size(headers, settings.upload_bytes)
     service = _service(request)
     service.models.model(name)
-    return _told(await learn_lines(service, name, request.stream(), _settings(request)))
+    return _told(await learn_lines(service, name, request.stream(), settings))
 
 
-@router.get("/v1/models/{name}/ledger", **described("Read the ledger", Ledger))
+@router.get("/v1/models/{name}/ledger", **described("Read the ledger", Ledger, needs="read"))
 async def ledger(
     name: Name,
     request: Request,
@@ -143,7 +151,6 @@ async def ledger(
     limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = 100,
 ) -> Response:
     """Every example that was told wrong or that moved the weights, in order."""
-    _need(request, "read")
     service = _service(request)
     number = service.models.model(name).number
     await service.write_ledger()
@@ -151,7 +158,7 @@ async def ledger(
     return _told(Ledger(lines, lines[-1].seq if len(lines) == limit else None))
 
 
-@router.get("/v1/models/{name}/explain", **described("Explain", (Explained, Portraits)))
+@router.get("/v1/models/{name}/explain", **described("Explain", (Explained, Portraits), needs="read"))
 async def explain(
     name: Name,
     request: Request,
@@ -159,28 +166,27 @@ async def explain(
     top: Annotated[int, Query(ge=1, le=1000, description="Features of each class.")] = 20,
 ) -> Response:
     """What every feature adds to a prediction's score; without one, what speaks most for each class."""
-    _need(request, "read")
-    models = _service(request).models
+    service = _service(request)
     if prediction is not None:
-        return _told(models.explain(name, prediction=prediction))
-    model = models.model(name)
-    return _told(await asyncio.to_thread(model.portraits, top, model.learner.frozen()))
+        return _told(await service.explain(name, prediction))
+    return _told(await service.portraits(name, top))
 
 
-@router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes))
+@router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes, needs="read"))
 async def download(name: Name, request: Request) -> Response:
     """The model as a file that every command reads (safetensors)."""
-    _need(request, "read")
     content = await _service(request).file_of(name)
     kept = {"content-disposition": f'attachment; filename="{name}.safetensors"'}
     return Response(content, media_type=BYTES, headers=kept)
 
 
-@router.put("/v1/models/{name}/snapshot", **described("Upload a model", ModelInfo, takes=bytes))
+@router.put(
+    "/v1/models/{name}/snapshot", **described("Upload a model", ModelInfo, takes=bytes, needs="admin")
+)
 async def upload(name: Name, request: Request) -> Response:
     """Put a model file in the place of what is there; what was in the journal before no longer counts."""
-    _need(request, "admin")
     service, settings = _service(request), _settings(request)
+    front.need_size(dict(request.scope["headers"]), settings.upload_bytes)
     folder = service.models.store.folder / "snapshots"
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".upload-", suffix=".safetensors") as file:
         size = 0
@@ -212,25 +218,34 @@ async def _timely(request: Request, seconds: float) -> Any:
         yield piece
 
 
-@router.get("/healthz", **described("Is it alive?", dict[str, str]))
+@router.get("/healthz", **described("Is it alive?", dict[str, str], needs="anybody"))
 async def healthz() -> Response:
     """Answers while the process lives."""
     return _told({"status": "alive"})
 
 
-@router.get("/readyz", **described("Is it ready?", dict[str, str], also={503: dict[str, str]}))
+@router.get(
+    "/readyz", **described("Is it ready?", dict[str, str], also={503: dict[str, str]}, needs="anybody")
+)
 async def readyz(request: Request) -> Response:
-    """Answers 200 while feedback can be made durable, 503 while it cannot."""
+    """Answers 200 while feedback can be made durable, 503 while it cannot; ``offline`` counts models not served."""
     service = _service(request)
-    if service.closing or service.failing is not None:
-        reason = "closing" if service.closing else str(service.failing)
-        return _told({"status": "not ready", "reason": reason}, 503)
-    return _told({"status": "ready"})
+    problem = service.problem()
+    state = {"status": "ready"} if problem is None else {"status": "not ready", "reason": problem}
+    if service.models.offline:
+        state["offline"] = f"{len(service.models.offline)} of the models: see GET /v1/models"
+    return _told(state, 200 if problem is None else 503)
 
 
-@router.get("/metrics", **described("Metrics", str))
+@router.get("/openapi.json", include_in_schema=False, **described("This document", dict, needs="read"))
+async def openapi_document(request: Request) -> Response:
+    """The OpenAPI document; it is made by the first request that asks for it, beside the loop."""
+    document = await asyncio.to_thread(request.app.openapi)
+    return Response(encode(document), media_type="application/json")
+
+
+@router.get("/metrics", **described("Metrics", str, needs="read"))
 async def metrics(request: Request) -> Response:
     """What is counted, in Prometheus' format."""
-    _need(request, "read")
     page = request.app.state.metrics.page(_service(request))
     return Response(page, media_type="text/plain; version=0.0.4")

@@ -1,5 +1,6 @@
 """The service as an application: the API, documented by FastAPI, and the life of the store behind it."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
@@ -8,17 +9,19 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from rosenblatt import __version__
 from rosenblatt.service.api import router
-from rosenblatt.service.document import with_messages
+from rosenblatt.service.document import Needs, with_messages
 from rosenblatt.service.front import Front
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Problem
 from rosenblatt.service.metrics import Metrics
-from rosenblatt.service.models import Models
+from rosenblatt.service.models import Models, open_models
 from rosenblatt.service.refusals import Refusal
+from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.service import Service
 from rosenblatt.service.settings import Settings
 from rosenblatt.service.wire import encode
@@ -45,12 +48,14 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        opened = models or Models(
-            settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages
-        )
+        check_scopes(app)
+        opened = models or open_models(settings)
         service = Service(opened, snapshot_every=settings.snapshot_every, most_waiting=settings.most_waiting)
         for file, reason in opened.passed_over:
             log.error("a snapshot was passed over", extra={"file": file, "reason": reason})
+        for offline in opened.offline.values():
+            log.error("a model is offline", extra={"model": offline.name, "reason": offline.reason})
+        await asyncio.to_thread(rehearse, [model.settings for model in opened])
         log.info("the store is open", extra={"models": opened.names, "replayed": opened.replayed})
         service.start()
         app.state.service = service
@@ -67,10 +72,12 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
         lifespan=life,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        openapi_url=None,  # the router has it, with a scope
+        routes=list(router.routes),  # as they are, so that their scopes can be checked
     )
+    app.state.pages = None  # the mounted pages, which the front protects as a whole
     app.state.settings = settings
     app.state.metrics = Metrics()
-    app.include_router(router)
     app.front = Front(super(Application, app).__call__, settings, app.state, app.state.metrics)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -85,6 +92,27 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
 
     app.openapi = documented  # type: ignore[method-assign]
     return app
+
+
+def check_scopes(app: FastAPI) -> None:
+    """Raise ValueError where a route does not say who may use it.
+
+    >>> app = create_app(Settings())
+    >>> app.add_api_route("/v1/secret", lambda: {})
+    >>> check_scopes(app)
+    Traceback (most recent call last):
+    ValueError: GET /v1/secret declares no scope: add **described(..., needs=SCOPE) to its decorator
+    """
+    for route in app.routes:
+        if route is app.state.pages:
+            continue
+        dependencies = route.dependencies if isinstance(route, APIRoute) else []
+        if not any(isinstance(each.dependency, Needs) for each in dependencies):
+            methods = ",".join(sorted(getattr(route, "methods", None) or ["any method"]))
+            path = getattr(route, "path", route)
+            raise ValueError(
+                f"{methods} {path} declares no scope: add **described(..., needs=SCOPE) to its decorator"
+            )
 
 
 def _problem(status: int, error: str, message: str, refusal: Refusal | None = None) -> Response:

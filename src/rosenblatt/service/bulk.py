@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from rosenblatt.service.wire import read_feedback
 if TYPE_CHECKING:
     from rosenblatt.service.service import Service
 
+LONG_LINE = 16 << 10  # bytes of a line that is read beside the loop
+SLICE_SECONDS = 0.001  # that the lines of a bulk have the loop at a time
 AT_ONCE = 64  # feedbacks of a bulk that go through the queue together
 
 
@@ -76,11 +79,19 @@ async def learn_lines(
 ) -> Learned:
     """Learn from every line; a bad one ends it, and the refusal says what was learned before."""
     bulk, number = Bulk(service), 0
+    began = time.perf_counter()
     try:
         async for line in _lines(pieces, settings):
             number += 1
-            if line.strip():
+            if len(line) > LONG_LINE:
+                async with service.turn():
+                    fresh = await service.aside(_fresh, service, name, line)
+                await bulk.add(fresh)
+            elif line.strip():
                 await bulk.add(_fresh(service, name, line))
+            if time.perf_counter() - began > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
         return await bulk.finish()
     except Refusal as refusal:
         await bulk.settle()
@@ -98,21 +109,39 @@ def _fresh(service: "Service", name: str, line: bytes) -> Fresh:
 
 
 async def _lines(pieces: AsyncIterator[bytes], settings: Settings) -> AsyncIterator[bytes]:
-    held = b""
+    parts: list[bytes] = []  # of a line whose end has not come
+    held = size = 0
+    until = asyncio.get_running_loop().time() + settings.stream_seconds
     while True:
         try:
             async with asyncio.timeout(settings.body_seconds):
                 piece = await anext(pieces)
+            size += len(piece)
         except StopAsyncIteration:
             break
         except ClientDisconnect:
             raise Left("the client went away") from None
         except TimeoutError:
             raise TimedOut(f"nothing arrived for {settings.body_seconds:g} s") from None
-        *lines, held = (held + piece).split(b"\n")
-        if max(map(len, [*lines, held])) > settings.line_bytes:
+        if size > settings.upload_bytes:
+            raise TooLarge(
+                f"there are more than {settings.upload_bytes:,} bytes: send the lines after this one again"
+            )
+        if asyncio.get_running_loop().time() > until:
+            raise TimedOut(
+                f"a stream may take {settings.stream_seconds:g} s: send the lines after this one again"
+            )
+        first, *rest = piece.split(b"\n")
+        held += len(first)
+        if max(held, *map(len, rest), 0) > settings.line_bytes:
             raise TooLarge(f"a line after this one is longer than {settings.line_bytes:,} bytes")
-        for line in lines:
-            yield line
-    if held.strip():
-        yield held
+        parts.append(first)
+        if rest:
+            yield b"".join(parts)
+            *lines, last = rest
+            for line in lines:
+                yield line
+            parts, held = [last], len(last)
+    line = b"".join(parts)
+    if line.strip():
+        yield line

@@ -1,4 +1,4 @@
-"""Care of a store that nobody serves: verify it, make it smaller, write its journal out."""
+"""Care of a store that nobody serves: verify, compact and repair it, delete a model, write its journal out."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rosenblatt.service.mail.box import Mailbox, there_is_mail
+from rosenblatt.service.mail.marks import MODEL
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
 from rosenblatt.service.refusals import Unknown
-from rosenblatt.service.snapshots import digest_of, load_base
-from rosenblatt.service.store import Store
+from rosenblatt.service.snapshots import digest_of, load_base, restore, write_base
+from rosenblatt.service.store import Damaged, Entry, Orphan, Store, StoreBroken
+from rosenblatt.service.tables import settings_from
 from rosenblatt.storage import BadModel
 
 
@@ -24,32 +27,49 @@ class Verdict(NamedTuple):
 
 
 def verify(folder: Path) -> tuple[list[str], list[Verdict]]:
-    """Check the database, every line of the journal, and that each model is what a clean replay makes it."""
-    store = Store(_there(folder))
+    """Check the database, every row, that each model is what a clean replay makes it, and that nothing is left over."""
+    store = Store(_existing(folder))
     try:
         reader = store.reader()
-        found = [row[0] for row in reader.execute("PRAGMA integrity_check").fetchall()]
+        integrity = [row[0] for row in reader.execute("PRAGMA integrity_check").fetchall()]
         reader.close()
-        general = [] if found == ["ok"] else found
+        general = [] if integrity == ["ok"] else integrity
+        lost = [(path.name, seq) for path, _, seq in store.newer_snapshots()]
+        lost += [(file, seq) for _, file, seq in store.lost_rows()]
+        general += [f"snapshot {file} holds feedback up to {seq} that the journal lost" for file, seq in lost]
+        general += [
+            f"{count:,} {what}: remove them with rosenblatt store compact"
+            for what, count in (*store.orphans(), *_mail_orphans(store))
+        ]
         return general, [_verdict(store, *each) for each in store.models()]
     finally:
         store.close()
 
 
-def _verdict(store: Store, number: int, name: str, settings: Any) -> Verdict:
+def _verdict(store: Store, number: int, name: str, settings: bytes) -> Verdict:
     """Replay a model from its base, stopping where a snapshot claims to be, and compare."""
-    model, feedbacks, problems = Model(number, name, settings), 0, []
+    feedbacks, problems = 0, []
     snapshots = {seq: (file, digest) for seq, file, digest in store.snapshots(number)}
+    try:
+        model = Model(number, name, settings_from(settings))
+    except ValueError as error:
+        return Verdict(name, 0, "", (f"its settings cannot be read: {error}",))
     try:
         base = store.base(number)
         if base is not None:
             load_base(store, model, *base)
         for entry in store.entries(number, model.counts.seq):
             problems += _compared(store, model, snapshots, before=entry.seq)
-            model.replay(*entry)
+            try:
+                model.replay(*entry)
+            except Exception as error:
+                raise StoreBroken(
+                    f"feedback {entry.seq} cannot be learned from: {error!r}; remove it with rosenblatt store repair "
+                    f"--model {name}"
+                ) from error
             feedbacks += 1
         problems += _compared(store, model, snapshots, before=1 << 62)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MemoryError) as error:
         problems.append(str(error))
     return Verdict(name, feedbacks, model.learner.fingerprint(), tuple(problems))
 
@@ -75,49 +95,186 @@ def _compared(store: Store, model: Model, snapshots: dict[int, tuple[str, str]],
 
 
 def compact(folder: Path) -> dict[str, Any]:
-    """Make every model as it is now its base, and drop the journal before it; keys and ledger stay."""
-    models = Models(_there(folder))
+    """Make every model as it is now its base, and drop the journal before it; keys and ledger stay.
+
+    Afterwards no file of the store holds anything of a model that was deleted. Models that are offline stay as they
+    are. Predictions made before can no longer be named by their ids.
+    """
+    models = _models(folder)
     before = _size(folder)
     try:
         dropped = models.store.journal_size()
         models.write_ledger()
         for model in models:
             models.write_base(model)
+        dropped -= models.store.journal_size()
+        models.recent.clear()
+        _sweep_mail(models.store)
         models.store.vacuum()
+        offline = [each.refusal() for each in models.offline.values()]
     finally:
         models.close(snapshot=False)
-    return {"feedbacks_dropped": dropped, "bytes_before": before, "bytes_after": _size(folder)}
+    return {
+        "feedbacks_dropped": dropped,
+        "bytes_before": before,
+        "bytes_after": _size(folder),
+        "offline": [str(each) for each in offline],
+    }
 
 
-def export(folder: Path, name: str | None) -> Iterator[bytes]:
-    """Yield a model's journal as lines that ``learn`` takes; a server may have the store open meanwhile."""
-    store = Store(_there(folder), reading=True)
-    known = {found: number for number, found, _ in store.models()}
-    if name is None and len(known) == 1:
-        [name] = known
-    if name not in known:
-        told = f"no model {name!r}" if name else "which model? Name it with --model"
-        raise Unknown(f"{folder}: {told}; there are {', '.join(known) or 'none'}")
-    for entry in store.entries(known[name], 0):
-        yield msgspec.json.encode({"label": entry.label, "features": entry.features})
-    store.close()
+class Repaired(NamedTuple):
+    """What a repair did."""
+
+    model: str
+    replayed: int  # feedbacks of the journal that were learned from again
+    dropped: tuple[int, ...]  # sequence numbers of feedbacks that could not be read or learned from
+    remarks: tuple[str, ...]
 
 
-def has_base(folder: Path, name: str | None) -> bool:
-    """Whether a model began with something that is not in its journal."""
-    store = Store(_there(folder), reading=True)
+def repair(folder: Path, name: str) -> Repaired:
+    """Rebuild a model from what can be read: its newest good snapshot, or base, and the journal after it.
+
+    Feedbacks that cannot be read or learned from are dropped. The result becomes the model's base.
+    """
+    store = Store(_existing(folder))
     try:
-        return any(
-            store.base(number) is not None for number, found, _ in store.models() if name in (None, found)
-        )
+        number, settings = _find(store, folder, name)
+        model = Model(number, name, settings_from(settings))
+        for owner, file, seq in store.note_lost_rows():
+            if owner == number:
+                _enter(store, store.folder / "snapshots" / file, number, seq)
+        entries, remarks = _salvaged(store, model)
+        unreadable = tuple(entry.seq for entry in entries if isinstance(entry, Damaged))
+        readable = [entry for entry in entries if isinstance(entry, Entry)]
+        model, dropped = _relearned(store, model, readable)
+        model.counts.seq = store.last_seq
+        write_base(store, model)
+        return Repaired(name, len(readable) - len(dropped), (*unreadable, *dropped), tuple(remarks))
     finally:
         store.close()
 
 
-def _there(folder: Path) -> Path:
+def _enter(store: Store, path: Path, number: int, seq: int) -> None:
+    """Enter a snapshot that holds more than the journal as one to begin with."""
+    with store.transaction() as db:
+        db.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, 0)",
+            (number, seq, path.name, digest_of(path)),
+        )
+
+
+def _salvaged(store: Store, model: Model) -> tuple[list[Entry | Damaged], list[str]]:
+    """Return the feedbacks after a model's newest good snapshot or base as far as they can be read, and remarks."""
+    remarks = []
+    try:
+        remarks += [f"snapshot {file} was passed over: {reason}" for file, reason in restore(store, model)]
+    except (ValueError, OSError) as error:
+        remarks.append(f"{error}; the model was rebuilt without it")
+    entries: list[Entry | Damaged] = []
+    try:
+        entries.extend(store.readable_entries(model.number, model.counts.seq))
+    except StoreBroken as error:
+        remarks.append(str(error))
+    return entries, remarks
+
+
+def _relearned(store: Store, model: Model, entries: list[Entry]) -> tuple[Model, list[int]]:
+    """Return a model that has learned from all feedbacks it can learn from, and the numbers of the others."""
+    dropped: list[int] = []
+    while True:
+        fresh = Model(model.number, model.name, model.settings)
+        try:
+            restore(store, fresh)
+        except (ValueError, OSError):  # as _salvaged met it
+            fresh = Model(model.number, model.name, model.settings)
+        for entry in entries:
+            if entry.seq in dropped:
+                continue
+            try:
+                fresh.replay(*entry)
+            except Exception:  # it left the model half-changed: begin again without it
+                dropped.append(entry.seq)
+                break
+        else:
+            return fresh, dropped
+
+
+def delete(folder: Path, name: str) -> None:
+    """Delete a model and all that it was told; compact afterwards to remove its bytes from the files."""
+    store = Store(_existing(folder))
+    try:
+        store.drop_model(_find(store, folder, name)[0])
+    finally:
+        store.close()
+
+
+def _find(store: Store, folder: Path, name: str | None) -> tuple[int, bytes]:
+    """Return number and encoded settings of a model; of the only one where none is named."""
+    known = {known: (number, settings) for number, known, settings in store.models()}
+    if name is None and len(known) == 1:
+        [name] = known
+    if name is None or name not in known:
+        problem = f"no model {name!r}" if name else "which model? Name it with --model"
+        raise Unknown(f"{folder}: {problem}; there are {', '.join(known) or 'none'}")
+    return known[name]
+
+
+class Export:
+    """A model's journal as lines that ``learn`` takes; a server may have the store open meanwhile."""
+
+    def __init__(self, folder: Path, name: str | None) -> None:
+        self._store = Store(_existing(folder), reading=True)
+        self._number = _find(self._store, folder, name)[0]
+        self.has_base = self._store.base_seq(self._number) >= 0  # it began with more than its journal
+        self.damaged: list[str] = []  # why feedbacks were left out
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for entry in self._store.readable_entries(self._number, 0):
+                if isinstance(entry, Damaged):
+                    self.damaged.append(entry.reason)
+                else:
+                    yield msgspec.json.encode({"label": entry.label, "features": entry.features})
+        except StoreBroken as error:
+            self.damaged.append(str(error))
+        finally:
+            self._store.close()
+
+
+def _models(folder: Path) -> Models:
+    """Open all models, however large: what a command does with them makes none larger."""
+    return Models(_existing(folder), model_bytes=None, memory_bytes=None)
+
+
+def _existing(folder: Path) -> Path:
     if not (folder / "journal.sqlite3").is_file():
         raise FileNotFoundError(f"{folder}: there is no store")
     return folder
+
+
+def _mail_orphans(store: Store) -> list[Orphan]:
+    """Count what the mailbox still holds of models that were deleted."""
+    if not there_is_mail(store.folder):
+        return []
+    box = Mailbox(store.folder)
+    try:
+        return [Orphan(what, count) for what, count in box.orphans(store.live, _has_mail_model(store))]
+    finally:
+        box.close()
+
+
+def _sweep_mail(store: Store) -> None:
+    """Delete what the mailbox still holds of models that were deleted, and rewrite it without unused space."""
+    if there_is_mail(store.folder):
+        box = Mailbox(store.folder)
+        try:
+            box.sweep(store.live, _has_mail_model(store))
+        finally:
+            box.close()
+
+
+def _has_mail_model(store: Store) -> bool:
+    return any(name == MODEL for _, name, _ in store.models())
 
 
 def _size(folder: Path) -> int:

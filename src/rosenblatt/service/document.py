@@ -3,8 +3,10 @@
 from typing import Any
 
 import msgspec
+from fastapi import Depends, Request
 
 from rosenblatt.service.messages import Problem
+from rosenblatt.service.security import LEVELS, Forbidden, need
 
 REF = "#/components/schemas/{name}"
 FAILURES = {
@@ -25,15 +27,32 @@ FAILURES = {
 _parts: dict[str, Any] = {}
 
 
+class Needs:
+    """The scope that a route needs, as a dependency of FastAPI: it is checked before the route's parameters are."""
+
+    def __init__(self, scope: str) -> None:
+        if scope not in LEVELS:
+            raise ValueError(f"{scope!r} is not a scope: choose one of {', '.join(LEVELS)}")
+        self.scope = scope
+
+    async def __call__(self, request: Request) -> None:
+        """Raise a refusal where the request's scope does not reach."""
+        allowed = getattr(request.state, "allowed", None)
+        if allowed is None:
+            raise Forbidden("nobody has decided what this request may do")
+        need(allowed, self.scope)
+
+
 def described(
     summary: str,
     gives: Any,
     *,
+    needs: str,
     takes: Any = None,
     lines: bool = False,
     also: dict[int, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a FastAPI route is told about its messages."""
+    """Return what a FastAPI route is told about the scope it needs and about its messages."""
     responses: dict[int | str, Any] = {
         status: {"description": told, "content": _content(Problem)} for status, told in FAILURES.items()
     }
@@ -41,7 +60,12 @@ def described(
         responses[200] = {"description": "Done.", "content": _content(gives)}
     for status, kind in (also or {}).items():
         responses[status] = {"description": FAILURES.get(status, "Made."), "content": _content(kind)}
-    told: dict[str, Any] = {"summary": summary, "responses": responses, "response_model": None}
+    told: dict[str, Any] = {
+        "summary": summary,
+        "responses": responses,
+        "response_model": None,
+        "dependencies": [Depends(Needs(needs))],
+    }
     if takes is not None:
         content = _content(takes)
         if lines:

@@ -64,6 +64,11 @@ class GroupCommit:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
     def put(self, waiting: Waiting) -> None:
         """Put something into the queue."""
         self._queue.append(waiting)
@@ -89,6 +94,12 @@ class GroupCommit:
         return due
 
     # In the thread
+
+    def discard_ledger(self, model: int) -> None:
+        """Forget the lines of a model that is being deleted. For errands."""
+        due = [line for line in self.ledger_due() if line[0] != model]
+        if due:
+            self._ledger.appendleft(due)
 
     def write_ledger(self) -> None:
         """Write the lines of the ledger that were handed over; they stay due where that fails. For errands."""

@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.records import RUNNING
 from rosenblatt.data.named import hashed
 from rosenblatt.rules import PNorm
 from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
+Matrix = list[list[float]] | NDArray[Any]
 BIAS = "(bias)"
 SMALL = 4096  # products that are made one by one sooner than an array is
+NAME_BYTES = 200  # about what a name of a feature takes beside its weights
+OWN_BYTES = 64 << 10  # about what a model takes that has learned nothing
 
 
 class Scored(NamedTuple):
@@ -26,25 +30,28 @@ class Scored(NamedTuple):
     margin: float  # of the best over the second; zero for a tie
     names: tuple[str, ...]  # the bias, and the features that are known
     values: list[float]
-    weights: list[
-        list[float]
-    ]  # of those names, for one class against the other where there are two, else for each
+    weights: Matrix  # of those names, for one class against the other where there are two, else for each
 
     def pushes(self) -> list[float]:
         """Return what each name adds to the lead of the best class over the second: the parts of the margin."""
         if len(self.weights) == 1:
             sign = 1.0 if self.best == 1 else -1.0
-            return [sign * w * v for w, v in zip(self.weights[0], self.values, strict=True)]
-        best, second = self.weights[self.best], self.weights[self.second]
+            return [sign * w * v for w, v in zip(row_of(self.weights, 0), self.values, strict=True)]
+        best, second = row_of(self.weights, self.best), row_of(self.weights, self.second)
         return [(w - u) * v for w, u, v in zip(best, second, self.values, strict=True)]
 
 
-def speaking_for(names: tuple[str, ...], weights: list[list[float]], code: int) -> dict[str, float]:
-    """Return the weight of each name for a class, against the other where there are two."""
-    if len(weights) == 1:
-        sign = 1.0 if code == 1 else -1.0
-        return {name: sign * w for name, w in zip(names, weights[0], strict=True)}
-    return dict(zip(names, weights[code], strict=True))
+def columns_of(matrix: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some columns of a matrix; ``take`` is quicker, but copies all of a matrix that has spare columns."""
+    if matrix.flags.c_contiguous or matrix.size <= SMALL:
+        return matrix.take(places, axis=1)
+    return np.ascontiguousarray(matrix[:, places])
+
+
+def row_of(weights: Matrix, row: int) -> list[float]:
+    """Return a row of weights as numbers of Python."""
+    found: Any = weights[row]
+    return found if isinstance(found, list) else found.tolist()
 
 
 class Looked(NamedTuple):
@@ -54,29 +61,53 @@ class Looked(NamedTuple):
     names: tuple[str, ...]  # the bias, and those that are known
     places: NDArray[np.int64]
     rows: int  # learned from when the weights were read
-    weights: list[list[float]]
+    weights: Matrix
 
 
 class Weights(NamedTuple):
-    """The weights of some names at some time, as a learner keeps them."""
+    """The weights of some names at some time, as a learner stores them."""
 
-    names: tuple[str, ...]
-    W: NDArray[Any]
+    W: NDArray[Any]  # (rows, names)
     A: NDArray[Any]
     running: NDArray[Any]
     clock: float
 
-    def read(self, averaged: bool) -> list[list[float]]:
+    def read(self, averaged: bool) -> NDArray[np.float64]:
         """Return the weights of a hypothesis."""
-        found: NDArray[np.float64]
+        weights: NDArray[np.float64]
         if averaged and self.clock:
-            found = self.running["shadow"][:, None] * self.W
-            found -= self.A
-            found /= self.clock
+            weights = self.running["shadow"][:, None] * self.W
+            weights -= self.A
+            weights /= self.clock
         else:
-            found = self.running["scale"][:, None] * self.W
-        weights: list[list[float]] = found.tolist()
+            weights = self.running["scale"][:, None] * self.W
         return weights
+
+
+class ClassWeights(NamedTuple):
+    """The weights of some names for one class, against the other where there are two."""
+
+    names: tuple[str, ...]
+    sign: float
+    weights: Weights  # one row
+
+    def read(self, averaged: bool) -> dict[str, float]:
+        """Return the weight of each name."""
+        row = self.weights.read(averaged)[0] * self.sign
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+
+def room_for(n_features: int) -> int:
+    """Return for how many features room is made where so many are needed."""
+    return n_features + n_features // 8 + 64
+
+
+def _digestible(array: NDArray[Any], width: int, beyond: float) -> bytes:
+    """Return the bytes of the first columns, zeros without a sign; columns that do not exist yet hold ``beyond``."""
+    columns = np.full((array.shape[0], width), beyond)
+    exists = min(width, array.shape[1])
+    np.add(array[:, :exists], 0.0, out=columns[:, :exists])  # −0.0 + 0.0 is 0.0
+    return columns.tobytes()
 
 
 class ServedLearner(OnlineLearner):
@@ -98,13 +129,13 @@ class ServedLearner(OnlineLearner):
             values = [self.learner.unit, *map(x.__getitem__, names[1:])]
         n = len(self.labels)
         if len(weights) == 1:
-            score = sum(map(mul, weights[0], values))
+            score = sum(map(mul, row_of(weights, 0), values))
             up = int(score > 0.0)
             return Scored(min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights)
-        if len(values) * n <= SMALL:
+        if isinstance(weights, list):
             scores = [sum(map(mul, row, values)) for row in weights]
         else:
-            scores = (np.array(weights) @ np.array(values)).tolist()
+            scores = (weights @ np.array(values)).tolist()
         best = max(range(n), key=scores.__getitem__)
         second = max((at for at in range(n) if at != best), key=scores.__getitem__)
         return Scored(best, second, scores[best], scores[best] - scores[second], names, values, weights)
@@ -122,12 +153,26 @@ class ServedLearner(OnlineLearner):
         clock = self.learner.totals.item(0)[0]
         return label, score / clock if self.hypothesis == "averaged" and clock else score, ahead
 
-    def weights_before(self, x: Named) -> "Weights":
-        """Return the weights of an example's names as they are now, to be read later if at all."""
+    def weights_for(self, x: Named, code: int) -> "ClassWeights":
+        """Return the weights of an example's known names for a class as they are now, to be read later if at all."""
         looked = self._look(tuple(x), read=False)
         learner = self.learner
-        W, A = learner.W.take(looked.places, axis=1), learner.A.take(looked.places, axis=1)
-        return Weights(looked.names, W, A, learner.running.copy(), learner.totals.item(0)[0])
+        many = learner.W.shape[0] > 1
+        row, own = (code, min(code, learner.running.size - 1)) if many else (0, 0)
+        sign = 1.0 if many or code == 1 else -1.0
+        if isinstance(learner.geometry, PNorm):
+            linked = learner.weights(self.hypothesis)[row : row + 1, looked.places]
+            return ClassWeights(looked.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
+        W, A, running = learner.W, learner.A, learner.running
+        if many:
+            W, A, running = W[row : row + 1], A[row : row + 1], running[own : own + 1]
+        weights = Weights(
+            columns_of(W, looked.places),
+            columns_of(A, looked.places),
+            running.copy(),
+            learner.totals.item(0)[0],
+        )
+        return ClassWeights(looked.names, sign, weights)
 
     def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
         """Return the weights of names, those that are known; only where they are unless they are to be read."""
@@ -154,15 +199,35 @@ class ServedLearner(OnlineLearner):
             self.widen(int(places.max()))
         return Looked(asked, (BIAS, *names), places, -1, [])
 
-    def _weights_at(self, places: NDArray[np.int64]) -> list[list[float]]:
-        """Return the weights in some columns, of the hypothesis that predicts."""
+    def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
+        """Return the weights in some columns, of the hypothesis that predicts: lists where small, else an array."""
         learner = self.learner
         if isinstance(learner.geometry, PNorm):
-            linked: list[list[float]] = learner.weights(self.hypothesis)[:, places].tolist()
-            return linked
-        W, A = learner.W.take(places, axis=1), learner.A.take(places, axis=1)
-        now = Weights((), W, A, learner.running, learner.totals.item(0)[0])
-        return now.read(self.hypothesis == "averaged")
+            weights = learner.weights(self.hypothesis)[:, places]
+        else:
+            W, A = columns_of(learner.W, places), columns_of(learner.A, places)
+            now = Weights(W, A, learner.running, learner.totals.item(0)[0])
+            weights = now.read(self.hypothesis == "averaged")
+        return weights.tolist() if weights.size <= SMALL else np.ascontiguousarray(weights)
+
+    # Memory
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many features and an eighth more, so that growing stays cheap and memory near the need."""
+        if n_features > self.learner.n_features:
+            self.learner.widen(room_for(n_features) if self.simple and not self.hash_bits else n_features)
+            self._clear()
+
+    def memory(self, new_names: int = 0, new_classes: int = 0) -> int:
+        """Return about how many bytes it takes once it has met so many more names and classes."""
+        classes = len(self.labels) + new_classes
+        if self.hash_bits:
+            columns, names = 1 + (1 << self.hash_bits), 0
+        else:
+            names = len(self._vocabulary) + new_names
+            columns = 1 + (room_for(names) if self.simple else names)
+        arrays = 2 if self.learner.S is None else 3
+        return (1 if classes <= 2 else classes) * columns * 8 * arrays + names * NAME_BYTES + OWN_BYTES
 
     def frozen(self) -> "ServedLearner":
         """Return a twin that stays as this one is now, to be written to a file by another thread."""
@@ -182,12 +247,18 @@ class ServedLearner(OnlineLearner):
         return twin
 
     def fingerprint(self) -> str:
-        """Return a digest of every bit that later predictions and updates depend on."""
-        twin = self.frozen()
-        own: Any = twin.learner
-        told = hashlib.blake2b(digest_size=16)
-        told.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
-        told.update("\0".join(twin.names).encode("utf-8", "surrogatepass"))
-        for array in (own.W, own.A, own.running, own.totals, *([] if own.S is None else [own.S])):
-            told.update(np.ascontiguousarray(array).tobytes())
-        return told.hexdigest()
+        """Return a digest of every bit that later predictions and updates depend on.
+
+        Columns that no name uses yet do not count, and −0.0 counts as 0.0: no score or update can tell them apart.
+        """
+        own: Any = self.learner
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
+        digest.update("\0".join(self.names).encode("utf-8", "surrogatepass"))
+        for weights in (own.W, own.A):
+            digest.update(_digestible(weights, 1 + len(self._vocabulary), 0.0))
+        for record in (own.running, own.totals):
+            digest.update(record.tobytes())
+        if own.S is not None:
+            digest.update(_digestible(own.S, 1 + len(self._vocabulary), own.beside))
+        return digest.hexdigest()

@@ -174,10 +174,18 @@ class ModelInfo(Struct):
     fingerprint: str | None = None
 
 
-class ModelList(Struct):
-    """All models."""
+class ModelOffline(Struct):
+    """A model that cannot be rebuilt from its journal, and why."""
+
+    name: str
+    reason: str
+
+
+class ModelList(Struct, omit_defaults=True):
+    """All models; those under ``offline`` answer 503 until they are repaired or deleted."""
 
     models: list[ModelInfo]
+    offline: list[ModelOffline] = []
 
 
 class Part(Struct):

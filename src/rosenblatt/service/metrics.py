@@ -72,6 +72,8 @@ class _Collector:
             yield CounterMetricFamily(name, told, value=value)
         for name, told, number in (
             ("rosenblatt_feedbacks_waiting", "Feedbacks waiting to be durable.", service.waiting),
+            ("rosenblatt_models_offline", "Models that cannot be served.", len(service.models.offline)),
+            ("rosenblatt_memory_bytes", "Memory that models take, about.", service.models.memory),
             ("rosenblatt_store_failing", "Whether the last write failed.", int(service.failing is not None)),
             (
                 "rosenblatt_journal_seq",

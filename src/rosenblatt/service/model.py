@@ -1,12 +1,13 @@
 """One model of the service: it predicts with reasons, learns from feedback, and says what changed."""
 
 import os
+from math import isfinite
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
 from rosenblatt.learner.explain import explain_model
-from rosenblatt.service.learner import Named, Scored, ServedLearner, Weights, speaking_for
+from rosenblatt.service.learner import Named, Scored, ServedLearner
 from rosenblatt.service.messages import (
     LONGEST_NAME,
     MOST_FEATURES,
@@ -25,6 +26,9 @@ from rosenblatt.service.model_file import TEXT, Counts, read_model, rule_of, wor
 from rosenblatt.service.refusals import BadMessage
 
 MOST_MOVED = 8
+LARGEST_SQNORM = (
+    1e150  # of the weights before an update: one update by allowed numbers then stays below 1e300
+)
 ONLY_NUMBERS = {float}
 
 
@@ -38,6 +42,45 @@ class Told(NamedTuple):
     reasons: list[Reason]
 
 
+class Reserved:
+    """Names and classes of feedbacks that wait to be learned, so that limits hold for all of them together."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {}  # how many feedbacks bring each
+        self._labels: dict[Any, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._names or self._labels)
+
+    def with_more(self, names: tuple[str, ...], label: Any) -> tuple[int, int]:
+        """Return how many names and classes there would be with these; ``label`` is None where its class is known."""
+        more = sum(name not in self._names for name in names) if self._names else len(names)
+        return len(self._names) + more, len(self._labels) + (label is not None and label not in self._labels)
+
+    def add(self, names: tuple[str, ...], label: Any) -> None:
+        """Reserve them."""
+        for name in names:
+            self._names[name] = self._names.get(name, 0) + 1
+        if label is not None:
+            self._labels[label] = self._labels.get(label, 0) + 1
+
+    def remove(self, names: tuple[str, ...], label: Any) -> None:
+        """Give them back."""
+        for counts, keys in ((self._names, names), (self._labels, (label,))):
+            for key in keys:
+                left = counts.get(key, 1) - 1
+                if left:
+                    counts[key] = left
+                else:
+                    counts.pop(key, None)
+
+    def clear(self) -> None:
+        """Give everything back."""
+        if self:
+            self._names.clear()
+            self._labels.clear()
+
+
 class Model:
     """A named model: an online learner with an open vocabulary, and what it has been told so far.
 
@@ -49,6 +92,9 @@ class Model:
         self.words = words_of(settings).check()
         self.counts = Counts()
         self.snapshot_seq = 0
+        self.reserved = Reserved()
+        self.memory = 0  # bytes that are counted for it
+        self.generation = 0  # how often feedback had been taken out of its journal when it was built
         self.learner = ServedLearner(
             settings.hypothesis,
             rule=rule_of(settings),
@@ -57,6 +103,7 @@ class Model:
             hash_bits=settings.hash_bits,
             forget=settings.forget,
         )
+        self._sqnorm = 0.0  # the largest of its weights' squared norms, after the last update
         if settings.classes:
             self.learner.meet([self.label_of(label) for label in settings.classes])
 
@@ -75,7 +122,7 @@ class Model:
                 if isinstance(value, str):
                     named[_joined(name, value)] = 1.0
                 elif value is not None and value is not False:
-                    named[name] = float(value)
+                    named[name] = _number(name, value)
         if example.vector is UNSET and example.text is UNSET:
             return named
         named = dict(named)
@@ -104,6 +151,13 @@ class Model:
             )
         return label
 
+    def size(self, new_names: int = 0, new_classes: int = 0) -> str:
+        """Describe in words how many features and classes it has, with so many more."""
+        classes = len(self.learner.labels) + new_classes
+        if self.learner.hash_bits:
+            return f"{classes:,} classes of 2**{self.learner.hash_bits} hashed features"
+        return f"{classes:,} classes of {len(self.learner._vocabulary) + new_names:,} features"
+
     # Predicting
 
     def predict(self, x: Named, reasons: int = 5) -> Told:
@@ -123,21 +177,46 @@ class Model:
 
     # Learning
 
+    def check_growth(self) -> None:
+        """Raise a refusal where the weights are so large that another update could overflow.
+
+        The answer depends on the weights alone, so a replay of the journal leaves out the same feedbacks.
+        """
+        if not self._sqnorm <= LARGEST_SQNORM:
+            raise BadMessage(
+                f"the weights of model {self.name!r} have grown beyond 1e75, so it learns no more: its features "
+                "are too large for its rule; make another model and scale them, or clip them"
+            )
+
+    def _largest_sqnorm(self) -> float:
+        norms = self.learner.learner.running["sqnorm"]
+        largest: float = norms.item(0) if norms.size == 1 else float(norms.max())
+        return largest
+
     def learn(self, seq: int, x: Named, label: Any, brief: bool = False) -> tuple[Change, LedgerLine | None]:
-        """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due."""
+        """Learn from a feedback of the journal; return what changed, and a line for the ledger if one is due.
+
+        A feedback that :meth:`check_growth` refuses changes nothing; its change says why under ``error``. Any exception
+        means that the model is no longer what its journal makes it.
+        """
         learner, counts = self.learner, self.counts
+        try:
+            self.check_growth()
+        except BadMessage as refusal:
+            counts.seq, counts.failed = seq, counts.failed + 1
+            return Change(seq=seq, repeated=False, error=str(refusal)), None
         updates, clock = learner.learner.updates, learner.rows
-        predicted, score, right, before = None, 0.0, False, None
+        predicted, score, right = None, 0.0, False
+        before = None
         if learner.labels:
             predicted, score, ahead = learner.guess(x)
             right = ahead and predicted == label
-            before = None if brief or not learner.simple else learner.weights_before(x)
-        known = label in learner.labels
-        try:
-            learner.learn_one(x, label)
-        except ValueError as error:  # the same on every replay: weights that outgrew a float
-            counts.seq, counts.failed = seq, counts.failed + 1
-            return Change(seq=seq, repeated=False, error=str(error)), None
+            if not brief and label in learner.labels:
+                before = learner.weights_for(x, learner.labels.index(label))
+        learner.learn_one(x, label)
+        self._sqnorm = self._largest_sqnorm()
+        if not isfinite(self._sqnorm):
+            raise OverflowError("the weights grew beyond what a float can hold")
         counts.seq = seq
         counts.mistakes += not right
         moved = learner.learner.updates > updates
@@ -152,7 +231,12 @@ class Model:
             clock=learner.rows,
         )
         if moved and not brief:
-            self._tell_moves(change, x, label, before if known else None)
+            averaged, after = (
+                learner.hypothesis == "averaged",
+                learner.weights_for(x, learner.labels.index(label)),
+            )
+            change.label = learner.predict_one(x) if learner.simple else learner.guess(x)[0]
+            change.changed = _moved({} if before is None else before.read(averaged), after.read(averaged))
         if right and not moved:
             return change, None
         line = LedgerLine(
@@ -160,25 +244,15 @@ class Model:
         )
         return change, line
 
-    def _tell_moves(self, change: Change, x: Named, label: Any, before: Weights | None) -> None:
-        """Say what the model thinks of the example now, and which weights moved most for its true label."""
-        learner, code = self.learner, self.learner.labels.index(label)
-        after = learner.score(x)
-        change.label = learner.labels[after.best]
-        old = {}
-        if before is not None:
-            old = speaking_for(before.names, before.read(learner.hypothesis == "averaged"), code)
-        change.changed = _moved(old, speaking_for(after.names, after.weights, code))
-
     def replay(self, seq: int, x: Named, label: Any) -> LedgerLine | None:
         """Learn from a feedback of the journal again."""
         return self.learn(seq, x, label, brief=True)[1]
 
     # Explaining
 
-    def explain(self, x: Named) -> Explained:
-        """Say what every feature adds to an example's score; the parts sum to it exactly."""
-        learner = self.learner
+    def explain(self, x: Named, learner: ServedLearner | None = None) -> Explained:
+        """Say what every feature adds to an example's score, exactly; as it is, or was when a learner was frozen."""
+        learner = learner or self.learner
         if not learner.labels:
             return Explained(None, None, 0.0, [])
         told = learner.explain_one({name: value for name, value in x.items() if value})
@@ -212,10 +286,18 @@ class Model:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Take over the weights and counts of a file that was made with the same settings."""
         self.learner, self.counts = read_model(path, self.settings)
+        self._sqnorm = self._largest_sqnorm()
 
 
 def _weight(pair: tuple[float, str]) -> float:
     return abs(pair[0])
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadMessage(f"feature {name!r:.80} has the value {value!r:.80}: {error}") from None
 
 
 def _joined(name: str, value: str) -> str:

@@ -95,6 +95,9 @@ def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, d
     learner, schema, told = load_stream(path, ServedLearner)
     if not isinstance(schema, NamedSchema):
         raise BadModel(f"{path}: the features of this model have no names")
+    kind = learner.learner.classes.dtype.kind
+    if learner.labels and kind not in "iuU":
+        raise BadModel(f"{path}: its labels are of kind {kind!r}, expected text or integers")
     return learner, schema, told
 
 

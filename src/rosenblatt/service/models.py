@@ -2,10 +2,11 @@
 
 import contextlib
 import re
+import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -26,17 +27,38 @@ from rosenblatt.service.messages import (
 )
 from rosenblatt.service.model import Model
 from rosenblatt.service.recent import ROOM, Recent
-from rosenblatt.service.refusals import BadMessage, Conflict, TooLarge, Unknown
+from rosenblatt.service.refusals import BadMessage, Conflict, Offline, Refusal, TooLarge, Unknown
+from rosenblatt.service.settings import MEMORY_BYTES, MODEL_BYTES, Settings
 from rosenblatt.service.snapshots import Frozen, Tried, freeze, restore, write_base, write_snapshot
-from rosenblatt.service.store import Fresh, Kept, Store
+from rosenblatt.service.store import DELETED, Fresh, Kept, Store, StoreBroken, journal_row
+from rosenblatt.service.tables import settings_from
 
 MOST_NAMES = 4_000_000  # features of one model
 MOST_CLASSES = 1_000
 LEDGER_AT_ONCE = 4096
+LONGEST_KEY = 128
 AT_ONCE = 1024  # feedbacks in one transaction of `learn`
 _predict = msgspec.json.Decoder(Predict).decode
 _encode = msgspec.json.Encoder().encode
-_good_name = re.compile(MODEL_NAME).match
+_decode_settings = msgspec.json.Decoder(ModelSettings).decode
+_good_name = re.compile(MODEL_NAME).fullmatch
+SMALLEST_PARAMETER = 1e-9  # of a rule, zero aside: steps stay far from overflow
+LARGEST_P = 64.0  # of a p-norm
+
+
+class OfflineModel(NamedTuple):
+    """A model that cannot be rebuilt from its journal; its rows stay where they are."""
+
+    number: int
+    name: str
+    reason: str
+
+    def refusal(self) -> Offline:
+        """Return what is answered to every request for it."""
+        return Offline(
+            f"model {self.name!r} is offline: {self.reason}. Stop the service and run rosenblatt store repair "
+            f"--model {self.name} (it keeps all that can be read), or delete the model"
+        )
 
 
 class Models:
@@ -56,38 +78,149 @@ class Models:
     """
 
     def __init__(
-        self, folder: str | Path, *, recent_bytes: int = ROOM, most_pages: int | None = None
+        self,
+        folder: str | Path,
+        *,
+        recent_bytes: int = ROOM,
+        most_pages: int | None = None,
+        model_bytes: int | None = MODEL_BYTES,
+        memory_bytes: int | None = MEMORY_BYTES,
     ) -> None:
+        self.model_bytes, self.memory_bytes = model_bytes, memory_bytes  # None: no limit
+        self.memory = 0  # bytes that all models take, with what waits to be learned
         self.store = Store(folder, most_pages=most_pages)
         self.passed_over: list[Tried] = []
         self.replayed = 0
+        self.offline: dict[str, OfflineModel] = {}
         self._by_name: dict[str, Model] = {}
         self._by_number: dict[int, Model] = {}
         self.ledger_due: list[tuple[int, LedgerLine]] = []
         self._making = threading.Lock()
         with contextlib.ExitStack() as undoing:
             undoing.callback(self.store.close)
+            self._check_snapshots()
+            self.store.sweep()
             self.recent = Recent(self.store.folder / "recent", recent_bytes)
             undoing.callback(self.recent.close)
             for number, name, settings in self.store.models():
-                self.add(self._recovered(number, name, settings))
-            self.write_ledger()
+                if name not in self.offline:
+                    self._recover(number, name, settings)
+            with contextlib.suppress(sqlite3.Error):  # a full disk: predictions are served, lines stay due
+                self.write_ledger()
             undoing.pop_all()  # all is well: nothing is undone
 
-    def _recovered(self, number: int, name: str, settings: ModelSettings) -> Model:
-        """Return a model from its newest good snapshot and the journal after it."""
-        model = Model(number, name, settings)
-        self.passed_over += restore(self.store, model)
-        for entry in self.store.entries(number, model.counts.seq):
-            line = model.replay(*entry)
+    def _check_snapshots(self) -> None:
+        """Take models offline whose snapshots hold feedback that the journal has lost."""
+        names = {number: name for number, name, _ in self.store.models()}
+        for path, number, seq in self.store.newer_snapshots():
+            if number not in names:
+                raise StoreBroken(
+                    f"{path} holds feedback up to {seq}, but the journal ends at {self.store.last_seq} and knows no "
+                    "such model: it was damaged. Restore the folder from a copy, or move that file elsewhere"
+                )
+        for number, file, seq in self.store.note_lost_rows():
+            reason = f"snapshot {file} holds feedback up to {seq}, of which the journal lost a part: it was damaged"
+            self.offline[names[number]] = OfflineModel(number, names[number], reason)
+
+    def _recover(self, number: int, name: str, settings: bytes) -> None:
+        """Rebuild a model from its newest good snapshot and the journal after it; where that fails, it is offline."""
+        lines: list[tuple[int, LedgerLine]] = []
+        try:
+            model = Model(number, name, settings_from(settings))
+            self.passed_over += restore(self.store, model)
+            self._count_memory(model, 0, 0)
+            self._replay(model, lines)
+        except Exception as error:
+            self._take_offline(number, name, error)
+            return
+        self.ledger_due += lines
+        self.add(model)
+
+    def _replay(self, model: Model, lines: list[tuple[int, LedgerLine]]) -> None:
+        """Learn from the journal after what a model has learned from; memory is limited as for new feedback."""
+        for entry in self.store.entries(model.number, model.counts.seq):
+            self._reserve(model, entry.features, entry.label)
+            try:
+                line = model.replay(*entry)
+            except Exception as error:
+                raise StoreBroken(
+                    f"feedback {entry.seq} of the journal cannot be learned from: {error!r}"
+                ) from error
+            model.reserved.clear()
             self.replayed += 1
             if line is not None:
-                self.ledger_due.append((number, line))
-        return model
+                lines.append((model.number, line))
+
+    def _take_offline(self, number: int, name: str, error: BaseException) -> None:
+        model = self._by_number.get(number)
+        if model is not None:
+            self.forget(model)
+        reason = str(error) if isinstance(error, ValueError | OSError) else repr(error)
+        self.offline[name] = OfflineModel(number, name, reason.rstrip("."))
 
     def add(self, model: Model) -> None:
         """Serve a model."""
+        before = self._by_number.get(model.number)
+        if before is not None:
+            self.memory -= before.memory
         self._by_name[model.name] = self._by_number[model.number] = model
+        self._count_memory(model, 0, 0, limited=False)
+
+    # Memory
+
+    def _count_memory(self, model: Model, names: int, classes: int, *, limited: bool = True) -> None:
+        """Count what a model takes with so many more names and classes; refuse what is beyond the limits."""
+        needed = model.learner.memory(names, classes)
+        total = self.memory - (model.memory if model.number in self._by_number else 0) + needed
+        if limited and self.model_bytes is not None and needed > self.model_bytes:
+            raise TooLarge(
+                f"model {model.name!r} would take {_mb(needed)} of memory for {model.size(names, classes)}, and one "
+                f"model may take {_mb(self.model_bytes)}: make it with fewer classes or with hash_bits, or start the "
+                "service with a larger --model-memory"
+            )
+        if limited and self.memory_bytes is not None and total > self.memory_bytes:
+            raise TooLarge(
+                f"model {model.name!r} would take {_mb(needed)} of memory for {model.size(names, classes)}, all models "
+                f"together {_mb(total)}, and they may take {_mb(self.memory_bytes)}: delete a model, or start the "
+                "service with a larger --memory"
+            )
+        model.memory = needed
+        if model.number in self._by_number:
+            self.memory = total
+
+    def check_room(self, model: Model) -> None:
+        """Raise a refusal where there is no room for a model that comes from a file."""
+        before = self._by_name.get(model.name)
+        self.memory -= before.memory if before is not None else 0
+        try:
+            self._count_memory(model, 0, 0)
+        finally:
+            self.memory += before.memory if before is not None else 0
+
+    def _reserve(self, model: Model, features: Named, label: Any) -> tuple[str, ...]:
+        """Check that there is room for what a feedback adds to a model; return the names that it does not know."""
+        learner = model.learner
+        names: tuple[str, ...] = ()
+        if not learner.hash_bits:
+            index = learner._vocabulary.index
+            if len(features) != sum(map(index.__contains__, features)):
+                names = tuple(name for name in features if name not in index)
+        new_class = label not in learner.labels
+        if not names and not new_class:
+            return names
+        reserved = model.reserved
+        names_then, classes_then = reserved.with_more(names, label if new_class else None)
+        if not learner.hash_bits and len(learner._vocabulary) + names_then > MOST_NAMES:
+            raise TooLarge(
+                f"model {model.name!r} has {MOST_NAMES:,} features at most: make one with hash_bits instead"
+            )
+        if len(learner.labels) + classes_then > MOST_CLASSES:
+            raise TooLarge(
+                f"model {model.name!r} has {MOST_CLASSES:,} classes, and {label!r} would be one more"
+            )
+        self._count_memory(model, names_then, classes_then)
+        reserved.add(names, label if new_class else None)
+        return names
 
     # Models
 
@@ -98,10 +231,12 @@ class Models:
 
     def model(self, name: str) -> Model:
         """Return a model by its name."""
-        found = self._by_name.get(name)
-        if found is None:
+        model = self._by_name.get(name)
+        if model is None:
+            if name in self.offline:
+                raise self.offline[name].refusal()
             raise Unknown(f"there is no model {name!r}: make it with PUT /v1/models/{name}")
-        return found
+        return model
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
@@ -113,33 +248,66 @@ class Models:
         """Make a model; nothing happens where it is there with the same settings."""
         settings = settings or ModelSettings()
         self.checked(name, settings)
-        there = self._by_name.get(name)
-        if there is None:
+        existing = self._by_name.get(name)
+        if existing is None:
             self.add(Model(self.store.add_model(name, settings), name, settings))
-        elif there.settings != settings:
+        elif existing.settings != settings:
             raise Conflict(
                 f"model {name!r} is there with other settings: delete it first, or choose another name"
             )
 
     def checked(self, name: str, settings: ModelSettings) -> None:
-        """Raise a refusal where a name or settings make no sense."""
+        """Raise a refusal where a name or settings make no sense, or would take too much memory."""
         if not _good_name(name):
             raise BadMessage(
                 f"{name[:80]!r} cannot name a model: 1 to 64 letters, digits, '.', '_' or '-', not a sign first"
             )
+        if name in self.offline:
+            raise self.offline[name].refusal()
         try:
-            Model(0, name, settings)
+            stored = _decode_settings(_encode(settings))
+        except (ValueError, UnicodeError, TypeError, OverflowError) as error:
+            raise BadMessage(f"the settings cannot be stored: {error}") from error
+        for label in settings.classes:
+            journal_row({}, label)
+        if stored != settings:
+            raise BadMessage("the settings are not the same after they were written and read back")
+        for parameter, value in settings.parameters.items():
+            if 0.0 < abs(value) < SMALLEST_PARAMETER or (parameter == "p" and value > LARGEST_P):
+                raise BadMessage(
+                    f"parameter {parameter} is {value!r}: a rule's parameters are 0 or at least "
+                    f"{SMALLEST_PARAMETER:g} in size, and p is {LARGEST_P:g} at most"
+                )
+        if name in self._by_name:
+            return
+        try:
+            small = Model(0, name, msgspec.structs.replace(settings, hash_bits=0))
         except ValueError as error:
             raise BadMessage(str(error)) from error
+        small.learner.hash_bits = settings.hash_bits
+        self._count_memory(small, 0, 0)
 
     def delete(self, name: str) -> None:
-        """Forget a model and all that it was told."""
-        model = self.model(name)
-        self.store.drop_model(model.number)
-        self.forget(model)
+        """Delete a model and all that it was told; one that is offline, too."""
+        self.store.drop_model(self.number_of(name))
+        self.forget_name(name)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a model, whether it is offline or not."""
+        if name in self.offline:
+            return self.offline[name].number
+        return self.model(name).number
+
+    def forget_name(self, name: str) -> None:
+        """Take a model out of this process by its name."""
+        self.offline.pop(name, None)
+        if name in self._by_name:
+            self.forget(self._by_name[name])
 
     def forget(self, model: Model) -> None:
         """Take a model out of this process."""
+        if self._by_number.get(model.number) is model:
+            self.memory -= model.memory
         self._by_name.pop(model.name, None)
         self._by_number.pop(model.number, None)
         self.ledger_due = [each for each in self.ledger_due if each[0] != model.number]
@@ -206,9 +374,11 @@ class Models:
         prediction: str | None = None,
         key: str | None = None,
     ) -> Fresh:
-        """Return a feedback ready for the journal: everything about it that can be wrong has been checked."""
+        """Return a feedback ready for the journal: it can be stored, read back, and learned from."""
         model = self.model(name)
         label = model.label_of(label)
+        if key is not None:
+            check_key(key)
         if prediction is not None:
             if example is not None:
                 raise BadMessage("give either the id of a prediction or an example, not both")
@@ -217,25 +387,43 @@ class Models:
             named = model.named(example)
         else:
             raise BadMessage("feedback needs the id of a prediction, or an example: features, vector or text")
-        learner = model.learner
-        if not learner.hash_bits and len(learner._vocabulary) + len(named) > MOST_NAMES:
-            raise TooLarge(f"model {name!r} has {MOST_NAMES:,} features: make one with hash_bits instead")
-        if len(learner.labels) >= MOST_CLASSES and label not in learner.labels:
-            raise TooLarge(f"model {name!r} has {MOST_CLASSES:,} classes, and {label!r} would be one more")
-        return Fresh(model.number, named, label, key)
+        content, features, label = journal_row(named, label)
+        model.check_growth()
+        return Fresh(model.number, features, label, key, content, self._reserve(model, features, label))
+
+    def release(self, fresh: Fresh) -> None:
+        """Give back what :meth:`fresh` reserved for a feedback: it was learned from, or refused."""
+        model = self._by_number.get(fresh.model)
+        if model is not None and model.reserved:
+            model.reserved.remove(fresh.new_names, fresh.label)
 
     def learned(self, fresh: Fresh, kept: Kept, brief: bool = False) -> Change:
-        """Learn from a feedback that is in the journal; say what changed, without its weights where ``brief``."""
+        """Learn from a feedback that is in the journal; say what changed, without its weights where ``brief``.
+
+        A model that fails here is no longer what its journal makes it, and goes offline.
+        """
+        self.release(fresh)
         if kept.conflict:
             raise Conflict(f"key {fresh.key!r} was used for another feedback (seq {kept.seq}): use a new key")
         if kept.repeated:
             return Change(seq=kept.seq, repeated=True)
         model = self._by_number.get(fresh.model)
-        if model is None:  # deleted meanwhile
+        if model is None:
+            offline = next((each for each in self.offline.values() if each.number == fresh.model), None)
+            if offline is not None:
+                raise offline.refusal()
+        if model is None or kept.seq == DELETED:
             raise Unknown("the model was deleted before it could learn from this")
         if kept.seq <= model.counts.seq:  # met when the journal was read again after a failure
             return Change(seq=kept.seq, repeated=False)
-        change, line = model.learn(kept.seq, fresh.features, fresh.label, brief)
+        try:
+            change, line = model.learn(kept.seq, fresh.features, fresh.label, brief)
+        except Exception as error:
+            reason = StoreBroken(f"feedback {kept.seq} of the journal cannot be learned from: {error!r}")
+            self._take_offline(model.number, model.name, reason)
+            raise self.offline[model.name].refusal() from error
+        if change.error is not None:
+            raise BadMessage(change.error)
         if line is not None:
             self.ledger_due.append((model.number, line))
         return change
@@ -279,10 +467,10 @@ class Models:
     def catch_up(self) -> None:
         """Learn from what is in the journal and was not learned from: a write that failed, and then had not."""
         for model in self:
-            for entry in self.store.entries(model.number, model.counts.seq):
-                line = model.replay(*entry)
-                if line is not None:
-                    self.ledger_due.append((model.number, line))
+            try:
+                self._replay(model, self.ledger_due)
+            except (Refusal, StoreBroken) as error:
+                self._take_offline(model.number, model.name, error)
 
     # Explaining
 
@@ -313,8 +501,13 @@ class Models:
         return due
 
     def write_ledger(self) -> None:
-        """Write all lines that are due."""
-        self.store.write_ledger(self.take_ledger(1))
+        """Write all lines that are due; they stay due where that fails."""
+        due = self.take_ledger(1)
+        try:
+            self.store.write_ledger(due)
+        except BaseException:
+            self.ledger_due = due + self.ledger_due
+            raise
 
     # Snapshots
 
@@ -344,6 +537,31 @@ class Models:
         finally:
             self.recent.close()
             self.store.close()
+
+
+def open_models(settings: Settings) -> Models:
+    """Open the store of a server's settings."""
+    return Models(
+        settings.data,
+        recent_bytes=settings.recent_bytes,
+        most_pages=settings.most_pages,
+        model_bytes=settings.model_bytes,
+        memory_bytes=settings.memory_bytes,
+    )
+
+
+def check_key(key: str) -> None:
+    """Raise a refusal for a key that the journal could not store."""
+    try:
+        good = 1 <= len(key) <= LONGEST_KEY and key.encode() != b"" and "\0" not in key
+    except (UnicodeError, AttributeError):
+        good = False
+    if not good:
+        raise BadMessage(f"key {key!r:.80} is not text of 1 to {LONGEST_KEY} characters without NUL")
+
+
+def _mb(size: int) -> str:
+    return f"{max(1, round(size / 2**20)):,} MB"
 
 
 def add_to(total: Learned, change: Change) -> None:

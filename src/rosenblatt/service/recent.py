@@ -8,6 +8,7 @@ import os
 import zlib
 from pathlib import Path
 from struct import Struct
+from struct import error as StructError
 
 from rosenblatt.service.refusals import BadMessage, Gone
 
@@ -58,6 +59,14 @@ class Recent:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, START + self._room)  # a full disk is met here, not later
 
+    def clear(self) -> None:
+        """Forget every request, in the file too."""
+        self._ring[:] = bytes(self._room)
+        self._file.truncate(0)
+        self._head = self._salt = 0
+        self._read()
+        self._flushed = self._head
+
     @property
     def dirty(self) -> bool:
         """Whether something is remembered that the file does not have."""
@@ -79,6 +88,14 @@ class Recent:
         self._ring[at + RECORD.size : at + need] = body
         self._head = position + need
         return f"{position:x}.{check:08x}"
+
+    def length(self, prediction: str) -> int:
+        """Return how long the request of a prediction is, zero where its id says nothing; only a hint."""
+        try:
+            at = int(prediction.split(".", maxsplit=1)[0], 16) % self._room
+            return int(RECORD.unpack_from(self._ring, at)[1])
+        except (ValueError, StructError):
+            return 0
 
     def find(self, prediction: str) -> tuple[int, bytes, int]:
         """Return the model, the request, and which of its examples a prediction's id names."""

@@ -23,6 +23,12 @@ class Unknown(Refusal):
     status, error = 404, "not_found"
 
 
+class NotAllowed(Refusal):
+    """A method that a path does not have."""
+
+    status, error = 405, "method_not_allowed"
+
+
 class Gone(Refusal):
     """A prediction that was made, but is no longer remembered."""
 
@@ -53,6 +59,12 @@ class StoreDown(Refusal):
     status, error, retry_after = 503, "store_down", 5
 
 
+class Offline(Refusal):
+    """A model that cannot be rebuilt from its journal; others are served."""
+
+    status, error = 503, "model_offline"
+
+
 class Closing(Refusal):
     """The service is shutting down."""
 
@@ -75,9 +87,3 @@ class Left(Refusal):
     """A client that went away before all of its request had come; nobody reads the answer."""
 
     status, error = 400, "left"
-
-
-class Unlearned(Refusal):
-    """A feedback that is in the journal and could not be learned from: a fault of ours."""
-
-    status, error = 500, "internal_error"

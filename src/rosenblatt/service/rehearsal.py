@@ -1,28 +1,99 @@
-"""Learn once before anybody waits for it: loops are then loaded, or compiled the first time on a machine."""
+"""Compile what a model needs before anybody waits for it: machine code is loaded, or made the first time on a machine.
 
+The server rehearses the default rule and those of its stored models before it is ready. For a model with another rule
+a child process compiles, since compiling holds the interpreter, and this process only loads the result.
+"""
+
+import itertools
+import logging
+import subprocess
+import sys
+import threading
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
 
-from msgspec.structs import replace
+import msgspec
+import numba
+from llvmlite import binding
 
+from rosenblatt.machine_code import MachineCode
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 
+log = logging.getLogger("rosenblatt.service")
 LABELS = "aabcc"  # one class, two classes, and several
+COMPILE_SECONDS = 300.0
+HYPOTHESES: tuple[Literal["averaged", "last"], ...] = ("averaged", "last")
+MULTI_CLASS: tuple[Literal["joint", "ovr"], ...] = ("joint", "ovr")
+_ready: set[str] = set()  # rules whose machine code this process has loaded
+_preparing = threading.Lock()  # one at a time: compiling takes all of a core
+_code = MachineCode("rehearsed", "passes", "rules", "learner", "streams", "service")
+
+
+def is_ready(settings: ModelSettings) -> bool:
+    """Whether a model with these settings learns and predicts without compiling or loading anything."""
+    return settings.rule in _ready
 
 
 def rehearse(served: Iterable[ModelSettings] = ()) -> int:
-    """Let throw-away models learn and predict as those that are served do, and one made by default; return how many.
-
-    Inside a request this would hold up every other one for seconds.
+    """Let throw-away models learn and predict by every rule that is served, and by the default; return how many rules.
 
     >>> rehearse([ModelSettings(rule="margin"), ModelSettings(rule="margin", classes=["x", "y"])])
     2
     """
-    every = [ModelSettings(), *served]
-    kinds = {(each.rule, each.hypothesis, each.multi_class): each for each in every}
-    for settings in kinds.values():
-        model = Model(0, "rehearsal", replace(settings, labels="text", classes=[], hash_bits=0))
-        for seq, label in enumerate(LABELS):
-            model.learn(seq, {"x": 1.0, "y": float(seq)}, label)
-            model.predict({"x": 1.0})
-    return len(kinds)
+    rules = {each.rule: each for each in [ModelSettings(), *served]}
+    for settings in rules.values():
+        if settings.rule in _ready:
+            continue
+        for hypothesis, multi_class in itertools.product(HYPOTHESES, MULTI_CLASS):
+            plain = ModelSettings(
+                rule=settings.rule,
+                parameters=settings.parameters,
+                hypothesis=hypothesis,
+                multi_class=multi_class,
+            )
+            model = Model(0, "rehearsal", plain)
+            for seq, label in enumerate(LABELS):
+                model.learn(seq, {"x": 1.0, "y": float(seq)}, label)
+                model.predict({"x": 1.0})
+        _ready.add(settings.rule)
+    return len(rules)
+
+
+def prepare(settings: ModelSettings) -> None:
+    """Make a rule ready, from any thread: compile it in a child process unless that was done before, and load it."""
+    with _preparing:
+        if is_ready(settings):
+            return
+        mark = _mark(settings)
+        if mark is not None and not mark.exists():
+            log.info("compiling in a child process", extra={"rule": settings.rule})
+            try:
+                subprocess.run(
+                    [sys.executable, "-P", "-m", __name__, msgspec.json.encode(settings).decode()],
+                    check=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    timeout=COMPILE_SECONDS,
+                )
+                mark.touch()
+            except (
+                OSError,
+                subprocess.SubprocessError,
+            ) as error:  # then it is compiled here, beside the loop
+                log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})
+        rehearse([settings])
+
+
+def _mark(settings: ModelSettings) -> Path | None:
+    """Return the file that says that a rule was compiled for this version on this processor; None without a cache."""
+    folder = _code.folder(numba.config.CACHE_DIR)
+    if not folder:
+        return None
+    return Path(folder) / f"{settings.rule}-{binding.get_host_cpu_name()}"
+
+
+if __name__ == "__main__":
+    rehearse([msgspec.json.decode(sys.argv[1], type=ModelSettings)])

@@ -2,17 +2,27 @@
 
 import hmac
 import ipaddress
+import re
+from collections import Counter
 from functools import lru_cache
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.settings import Settings
 
 SCOPES = ("read", "feedback", "admin")  # each includes those before it
+ANYBODY = "anybody"  # may do what needs no token
+LEVELS = (ANYBODY, *SCOPES)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 COOKIE = "rosenblatt"
-OPEN_PATHS = ("/healthz", "/readyz", "/sign-in")
+COOKIE_SAFE = "!#$&'()*+-./:<=>?@[]^_`{|}~"  # what a cookie may hold as it is (RFC 6265), without '%'
+OPEN_PATHS = ("/healthz", "/readyz", "/sign-in", "/sign-out")
+HOST = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?").fullmatch
+SINGLE_FIELDS = frozenset(  # read by this service: with two of them, another parser might read the other one
+    b"host authorization cookie origin content-length content-type transfer-encoding upgrade expect idempotency-key "
+    b"sec-fetch-site sec-fetch-mode sec-websocket-key sec-websocket-version x-request-id".split()
+)
 
 # On every answer. NiceGUI needs inline scripts and eval; nothing may come from, or be sent to, elsewhere.
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -60,6 +70,30 @@ class Misdirected(Refusal):
     status, error = 421, "misdirected"
 
 
+class RepeatedField(Refusal):
+    """A header field that must be sent once."""
+
+
+def header_fields(scope: dict[str, Any]) -> dict[bytes, bytes]:
+    """Return the header fields of a request, and hide its cookies from every library behind this one.
+
+    The standard library's parser of cookies takes quadratic time, and Starlette calls it for every request.
+
+    >>> scope = {"headers": [(b"host", b"localhost"), (b"cookie", b"a=b")]}
+    >>> header_fields(scope)[b"cookie"], scope["headers"]
+    (b'a=b', [(b'host', b'localhost')])
+    """
+    pairs = scope["headers"]
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        for name, n in Counter(name for name, _ in pairs).items():
+            if n > 1 and name in SINGLE_FIELDS:
+                raise RepeatedField(f"the header field {name.decode()!r} is sent {n} times: send it once")
+    if b"cookie" in fields:
+        scope["headers"] = [pair for pair in pairs if pair[0] != b"cookie"]
+    return fields
+
+
 class Guard:
     """Decides by the headers of a request whether it may go on, and how far.
 
@@ -90,8 +124,13 @@ class Guard:
         if not self._tokens:
             return "admin"
         if path in OPEN_PATHS:
-            return "read"
+            return ANYBODY
         return self._scope_of(_token(headers))
+
+    @property
+    def asks_for_tokens(self) -> bool:
+        """Whether anybody needs a token here."""
+        return bool(self._tokens)
 
     def _scope_of(self, token: bytes) -> str:
         """Return the scope of a token; every token is compared, each in constant time."""
@@ -112,14 +151,16 @@ class Guard:
         return True
 
     def _host_allowed(self, host: bytes) -> bool:
+        if not HOST(host):
+            return False
         name = _host_name(host)
         return name in self._names or _is_address(name)  # an address cannot be rebound
 
 
 def need(scope: str, wanted: str) -> None:
     """Raise a refusal where a scope does not include the wanted one."""
-    if SCOPES.index(scope) < SCOPES.index(wanted):
-        raise Forbidden(f"this token may {scope}; here {wanted} is needed")
+    if LEVELS.index(scope) < LEVELS.index(wanted):
+        raise Forbidden(f"this token has the scope {scope!r}; {wanted!r} is needed here")
 
 
 def _shown(header: bytes) -> str:
@@ -151,11 +192,25 @@ def _token(headers: dict[bytes, bytes]) -> bytes:
     kind, _, token = headers.get(b"authorization", b"").partition(b" ")
     if kind.lower() == b"bearer" and token.strip():
         return token.strip()
-    if b"cookie" in headers:
-        try:
-            cookies: Any = SimpleCookie(headers[b"cookie"].decode("latin-1"))
-        except CookieError:
-            return b""
-        if COOKIE in cookies:
-            return bytes(cookies[COOKIE].value.encode("latin-1", "replace"))
+    return cookie_token(headers.get(b"cookie", b""))
+
+
+def cookie_token(cookies: bytes) -> bytes:
+    """Return the token in a ``Cookie`` header, empty where there is none; in linear time.
+
+    >>> cookie_token(b'theme=dark; rosenblatt=abc%3Bdef; other="')
+    b'abc;def'
+    """
+    for pair in cookies.split(b";"):
+        name, _, value = pair.partition(b"=")
+        if name.strip() == COOKIE.encode():
+            return unquote_to_bytes(value.strip())
     return b""
+
+
+def cookie_with(token: str, scheme: str) -> bytes:
+    """Return the value of ``Set-Cookie`` that hands a token to a browser; without a token it is taken back."""
+    ends = "" if token else "; Max-Age=0"
+    secure = "; Secure" if scheme == "https" else ""
+    value = quote(token, safe=COOKIE_SAFE)
+    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{ends}{secure}".encode()

@@ -10,20 +10,26 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from rosenblatt.service.bulk import Bulk
 from rosenblatt.service.group_commit import GroupCommit, Waiting
-from rosenblatt.service.messages import Change, Example, Learned, ModelSettings
+from rosenblatt.service.messages import Change, Example, Explained, Learned, ModelSettings, Portraits
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models
-from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown, Unlearned
+from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown
+from rosenblatt.service.rehearsal import is_ready, prepare
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
 
+T = TypeVar("T")
 log = logging.getLogger("rosenblatt.service")
 MOST_WAITING = 2048
+MOST_LARGE = 64  # large requests that are worked on or wait for their turn
+WRITER_STOPPED = "the thread that writes the journal has stopped: restart the service"
+PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be written to
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 
 
@@ -39,6 +45,11 @@ class Service:
         self.closing = False
         self.waiting = 0  # feedbacks and errands that have not been answered
         self._journal = GroupCommit(models.store, self._learn, self._done)
+        self._large = ThreadPoolExecutor(
+            1, "large-requests"
+        )  # one: the loop has the interpreter every other time
+        self._large_waiting = 0
+        self._turn = asyncio.Semaphore(1)
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -66,12 +77,49 @@ class Service:
         self._remembering.cancel()
         while self.waiting or self._tasks:
             await asyncio.sleep(0.005)
+        self._large.shutdown(wait=False, cancel_futures=True)
         await self._journal.stop()
         self.models.ledger_due = self._journal.ledger_due() + self.models.ledger_due
         try:
             self.models.close()
         except (sqlite3.Error, OSError) as error:  # the journal has everything: the next start takes longer
             log.error("no snapshots at the end", extra={"reason": str(error)})  # noqa: TRY400 (expected)
+
+    # Large requests
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of a large request: they are worked on one after another, and copies made for one only."""
+        if self._large_waiting >= MOST_LARGE:
+            raise Busy(f"{self._large_waiting} large requests wait for their turn: try again in a moment")
+        self._large_waiting += 1
+        try:
+            async with self._turn:
+                yield
+        finally:
+            self._large_waiting -= 1
+
+    async def aside(self, work: Callable[..., T], *given: Any) -> T:
+        """Run work beside the event loop: it may read what never changes, or a frozen copy."""
+        return await self._loop.run_in_executor(self._large, work, *given)
+
+    async def explain(self, name: str, prediction: str) -> Explained:
+        """Say what every feature adds to the score of a prediction's example."""
+        async with self.turn():
+            model = self.models.model(name)
+            example = await self.aside(self.models.remembered, name, prediction)
+            return await self.aside(model.explain, example, model.learner.frozen())
+
+    async def portraits(self, name: str, top: int) -> Portraits:
+        """Return the features that speak most for each class."""
+        async with self.turn():
+            model = self.models.model(name)
+            return await self.aside(model.portraits, top, model.learner.frozen())
+
+    async def fingerprint(self, name: str) -> str:
+        """Return a digest of every bit of a model as it is when its turn comes."""
+        async with self.turn():
+            return await self.aside(self.models.model(name).learner.frozen().fingerprint)
 
     # Writing
 
@@ -90,13 +138,24 @@ class Service:
 
     def submit(self, fresh: Sequence[Fresh], brief: bool = False) -> "asyncio.Future[list[Change | Refusal]]":
         """Put feedbacks into the queue; the future holds their changes."""
-        if self.closing:
-            raise Closing("the service is shutting down: try again in a moment")
-        if self.waiting + len(fresh) > self.most_waiting:
-            raise Busy(f"{self.waiting:,} feedbacks wait to be written: try again in a moment")
+        refusal = self._refusal(len(fresh))
+        if refusal is not None:
+            for each in fresh:
+                self.models.release(each)
+            raise refusal
         answer: asyncio.Future[list[Change | Refusal]] = self._loop.create_future()
         self._put(Waiting(fresh, answer, brief))
         return answer
+
+    def _refusal(self, n: int) -> Refusal | None:
+        """Return why so many feedbacks cannot be taken now, or None."""
+        if self.closing:
+            return Closing("the service is shutting down: try again in a moment")
+        if not self._journal.alive:
+            return StoreDown(WRITER_STOPPED)
+        if self.waiting + n > self.most_waiting:
+            return Busy(f"{self.waiting:,} feedbacks wait to be written: try again in a moment")
+        return None
 
     def _put(self, waiting: Waiting) -> None:
         self.waiting += len(waiting.fresh) or 1
@@ -108,17 +167,6 @@ class Service:
         for example, label in pairs:
             await bulk.add(self.models.fresh(name, label, example))
         return await bulk.finish()
-
-    @asynccontextmanager
-    async def without_snapshots(self, number: int) -> AsyncIterator[None]:
-        """Hold back the snapshots of a model, after one that is being taken."""
-        while number in self._snapping:
-            await asyncio.sleep(0.005)
-        self._snapping.add(number)
-        try:
-            yield
-        finally:
-            self._snapping.discard(number)
 
     async def errand(self, work: Callable[[], Any], then: Callable[[Any], Any] | None = None) -> Any:
         """Have the journal's thread do something after all that is in the queue."""
@@ -133,6 +181,8 @@ class Service:
         settings = settings or ModelSettings()
         self.models.checked(name, settings)
         if name not in self.models:
+            if not is_ready(settings):
+                await asyncio.to_thread(prepare, settings)
             try:
                 await self.errand(
                     lambda: self.models.store.add_model(name, settings),
@@ -146,22 +196,31 @@ class Service:
         return False
 
     async def delete(self, name: str) -> None:
-        """Forget a model and all that it was told."""
-        model = self.models.model(name)
-        await self.errand(
-            lambda: self.models.store.drop_model(model.number), lambda _: self.models.forget(model)
-        )
+        """Delete a model and all that it was told: after what is in the queue; what comes later finds no model."""
+        number = self.models.number_of(name)
+
+        def drop() -> None:
+            self._journal.discard_ledger(number)
+            self.models.store.drop_model(number)
+
+        def forget(_: None) -> None:
+            if name in self.models.offline or (name in self.models and self.models.number_of(name) == number):
+                self.models.forget_name(name)
+
+        await self.errand(drop, forget)
 
     async def adopt(self, name: str, model: Model) -> None:
         """Put a model that came in a file in the place of the one of this name, or make it."""
+        self.models.check_room(model)
         await self.create(name, model.settings)
         model.number = self.models.model(name).number
         await self.errand(lambda: self.models.write_base(model), lambda _: self.models.add(model))
 
     async def file_of(self, name: str) -> bytes:
         """Return a model as a file."""
-        frozen = freeze(self.models.model(name))
-        return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
+        async with self.turn():
+            frozen = freeze(self.models.model(name))
+            return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
 
     async def snapshot(self, name: str) -> None:
         """Write a snapshot without keeping predictions waiting."""
@@ -190,7 +249,7 @@ class Service:
         if waiting.answer.done():
             return
         if isinstance(error, sqlite3.Error | OSError):
-            self.failing = str(error)
+            self._fail(str(error))
             error = StoreDown(f"the store cannot be written to: {error}")
         if error is not None:
             waiting.answer.set_exception(error)
@@ -220,20 +279,21 @@ class Service:
             try:
                 changes.append(self.models.learned(fresh, where, waiting.brief))
             except Refusal as refusal:
+                if isinstance(refusal.__cause__, Exception):
+                    log.exception("a model went offline", extra={"seq": where.seq})
                 changes.append(refusal)
-            except Exception as error:
-                log.exception("a feedback could not be learned from", extra={"seq": where.seq})
-                changes.append(Unlearned(f"it is in the journal, but could not be learned from: {error}"))
         return changes
 
     def _refuse(self, batch: list[Waiting], error: Exception) -> None:
         """Say that nothing was learned; where the journal has it nevertheless, learn it, so that both agree."""
-        self.failing = str(error)
+        self._fail(str(error))
         feedbacks = sum(len(each.fresh) for each in batch)
         log.error("the journal cannot be written", extra={"reason": str(error), "feedbacks": feedbacks})
         self._agree_with_the_journal()
         for waiting in batch:
             self.waiting -= len(waiting.fresh)
+            for fresh in waiting.fresh:
+                self.models.release(fresh)
             if not waiting.answer.done():
                 waiting.answer.set_exception(
                     StoreDown(f"the feedback could not be made durable and was not learned from: {error}")
@@ -245,6 +305,37 @@ class Service:
             self.models.catch_up()
         except Exception as error:
             log.error("the store cannot be opened again", extra={"reason": str(error)})  # noqa: TRY400 (expected)
+
+    # Whether it is ready
+
+    def problem(self) -> str | None:
+        """Return why feedback cannot be made durable now, or None."""
+        if self.closing:
+            return "closing"
+        if not self._journal.alive:
+            return WRITER_STOPPED
+        return self.failing
+
+    def _fail(self, reason: str) -> None:
+        """Note that the store cannot be written to, and try again until it can be."""
+        if self.failing is None:
+            self._loop.call_later(PROBE_SECONDS, self._start_probe)
+        self.failing = reason
+
+    def _start_probe(self) -> None:
+        if self.failing is not None and not self.closing:
+            task = self._loop.create_task(self._probe())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _probe(self) -> None:
+        try:
+            await self.errand(self.models.store.probe)
+        except Exception:  # written down by _done; the next attempt may succeed
+            self._loop.call_later(PROBE_SECONDS, self._start_probe)
+        else:
+            self.failing = None
+            log.info("the store can be written to again")
 
     def _remember(self) -> None:
         """Have what was predicted of late written where a successor finds it."""

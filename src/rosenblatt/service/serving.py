@@ -8,8 +8,10 @@ import ipaddress
 import logging
 import signal
 import socket
+import ssl
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from rosenblatt.service.settings import Settings
 log = logging.getLogger("rosenblatt.service")
 DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 30
+RESERVED_FILES = 256  # of the store, logs and libraries, beside one for each connection
 SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for microseconds, but soon
 
 
@@ -83,15 +86,45 @@ def application(settings: Settings, models: Any = None) -> Any:
     return app
 
 
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """Return how connections are encrypted, None where they are not; without renegotiation, which costs the server."""
+    if settings.tls_certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+    return context
+
+
+def within_file_limit(settings: Settings) -> tuple[Settings, list[str]]:
+    """Raise the process's limit of open files; return settings that keep within it, and remarks."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return settings, []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = settings.most_connections + RESERVED_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return settings, []
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if most >= wanted:
+        return settings, []
+    room = max(most // 2, most - RESERVED_FILES)
+    told = f"this process may open {most:,} files: {room:,} connections at a time (raise it with ulimit -n {wanted})"
+    return replace(settings, most_connections=room), [told]
+
+
 def server(settings: Settings, models: Any = None) -> Any:
     """Return a server that is ready to run on a socket."""
     import uvicorn
 
-    from rosenblatt.service.connections import careful_protocol
+    from rosenblatt.service.connections import limited_protocol
 
     config = uvicorn.Config(
         application(settings, models),
-        http=careful_protocol(settings),
+        http=limited_protocol(settings, tls_context(settings)),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -100,27 +133,26 @@ def server(settings: Settings, models: Any = None) -> Any:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
         ws_max_size=settings.body_bytes,
-        ssl_certfile=settings.tls_certificate,
-        ssl_keyfile=settings.tls_key,
     )
     return uvicorn.Server(config)
 
 
 def serve(settings: Settings) -> None:
     """Serve until told to stop; then answer what was asked, write snapshots, and return."""
-    from rosenblatt.service.models import Models
+    from rosenblatt.service.models import open_models
     from rosenblatt.service.rehearsal import rehearse
 
     remarks = check(settings)
-    models = Models(settings.data, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages)
+    models = open_models(settings)
     try:
         rehearse(model.settings for model in models)
+        settings, told = within_file_limit(settings)
         sock = listening(settings)
     except BaseException:
         models.close(snapshot=False)
         raise
     set_up()
-    for remark in remarks:
+    for remark in (*remarks, *told):
         log.warning(remark)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(100_000, 50, 100)  # requests make no cycles; looking for some takes longer than they do

@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+MODEL_BYTES = 256 << 20  # of memory that the weights and names of one model may take
+MEMORY_BYTES = 1024 << 20  # of all models together
+
 
 def usual_folder() -> Path:
     """Return where a user's data are kept, unless told otherwise."""
@@ -27,10 +30,19 @@ class Settings:
     pages: bool = True
     body_bytes: int = 8 << 20
     line_bytes: int = 2 << 20  # of a line of NDJSON
-    upload_bytes: int = 1 << 30  # of a snapshot
+    upload_bytes: int = 1 << 30  # of a snapshot, or of all lines of one request to learn
+    mail_bytes: int = (
+        256 << 20
+    )  # of an mbox that is uploaded on a page, and of every other body sent by pages
+    bodies_bytes: int = 256 << 20  # of all large bodies that are being read or worked on
+    header_seconds: float = 15.0  # for a handshake and headers, and for a body without an authorised token
     body_seconds: float = 30.0  # in which a body must have arrived, or its next piece where it is streamed
+    stream_seconds: float = 3600.0  # in which a streamed body must have arrived
     most_connections: int = 1000
+    most_connections_per_address: int = 512
     most_waiting: int = 2048
+    model_bytes: int = MODEL_BYTES
+    memory_bytes: int = MEMORY_BYTES
     snapshot_every: int = 20_000
     recent_bytes: int = 16 << 20
     log_requests: bool = False

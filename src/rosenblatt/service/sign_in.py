@@ -1,11 +1,12 @@
-"""Signing in by a page: the token goes into a cookie that scripts cannot read and other sites cannot send."""
+"""Signing in and out by a page: the token goes into a cookie that scripts cannot read and other sites cannot send."""
 
 from html import escape
 from urllib.parse import parse_qs
 
-from rosenblatt.service.security import COOKIE, Guard
+from rosenblatt.service.security import Guard, cookie_with
 
 PATH = "/sign-in"
+SIGN_OUT = "/sign-out"
 Answered = tuple[int, bytes, tuple[tuple[bytes, bytes], ...]]
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>rosenblatt: sign in</title>
@@ -13,16 +14,16 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewp
 input,button{{font:inherit;padding:.5em;width:100%;box-sizing:border-box;margin-top:.5em}}</style>
 <h1>rosenblatt</h1><form method="post" action="{path}"><label>Token
 <input name="token" type="password" autocomplete="current-password" autofocus required></label>
-<button>Sign in</button><p role="alert">{told}</p></form></html>"""
+<button>Sign in</button><p role="alert">{message}</p></form></html>"""
 STYLED = (
     b"content-security-policy",
     b"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
 )
 
 
-def sign_in_page(status: int, told: str = "") -> Answered:
+def sign_in_page(status: int, message: str = "") -> Answered:
     """Return the page that asks for a token."""
-    page = PAGE.format(path=PATH, told=escape(told))
+    page = PAGE.format(path=PATH, message=escape(message))
     return status, page.encode(), ((b"content-type", b"text/html; charset=utf-8"), STYLED)
 
 
@@ -31,7 +32,9 @@ def signed_in(guard: Guard, body: bytes, scheme: str) -> Answered:
     token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
     if not guard.knows(token):
         return sign_in_page(401, "This token is not known here.")
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-    if scheme == "https":
-        cookie += "; Secure"
-    return 303, b"", ((b"location", b"/"), (b"set-cookie", cookie.encode()))
+    return 303, b"", ((b"location", b"/"), (b"set-cookie", cookie_with(token, scheme)))
+
+
+def signed_out(scheme: str) -> Answered:
+    """Take the cookie back, and show the page that asks for a token."""
+    return 303, b"", ((b"location", PATH.encode()), (b"set-cookie", cookie_with("", scheme)))

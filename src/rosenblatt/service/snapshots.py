@@ -12,7 +12,7 @@ from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 from rosenblatt.service.model_file import Counts, settings_of
-from rosenblatt.service.refusals import BadMessage, Conflict
+from rosenblatt.service.refusals import BadMessage, Conflict, Unknown
 from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel
 
@@ -34,20 +34,31 @@ def freeze(model: Model) -> Frozen:
 
 
 def write_snapshot(store: Store, frozen: Frozen) -> None:
-    """Write a snapshot, enter it, and drop those that are too many; one that a base has overtaken is left out."""
+    """Write a snapshot, enter it, and drop those that are too many.
+
+    One that a base has overtaken, or whose model was deleted since it was frozen or lost a feedback, is left out.
+    """
     number, seq = frozen.model.number, frozen.counts.seq
-    if store.base_seq(number) >= seq:  # what was frozen may have been replaced meanwhile
+    if not _current(store, frozen):
         return
     folder = store.folder / "snapshots"
     name = f"{number}-{seq}.safetensors"
-    frozen.model.save(folder / name, frozen.learner, frozen.counts)
+    beside = folder / f".{name}"
+    try:
+        frozen.model.save(beside, frozen.learner, frozen.counts)
+        beside.chmod(0o600)
+        digest = digest_of(beside)
+        beside.replace(folder / name)
+    finally:
+        beside.unlink(missing_ok=True)
     _flush_folder(folder)
-    digest = digest_of(folder / name)
     with store.transaction() as db:
-        db.execute(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
-            (number, seq, name, digest, time.time()),
-        )
+        current = _current(store, frozen)
+        if current:
+            db.execute(
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+                (number, seq, name, digest, time.time()),
+            )
         rows = db.execute(
             "SELECT seq, file FROM snapshots WHERE model = ? ORDER BY seq DESC", (number,)
         ).fetchall()
@@ -58,7 +69,18 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
     for file in folder.glob(f"{number}-*.safetensors"):
         if file.name not in kept:
             file.unlink(missing_ok=True)
-    frozen.model.snapshot_seq = max(seq, frozen.model.snapshot_seq)
+    if current:
+        frozen.model.snapshot_seq = max(seq, frozen.model.snapshot_seq)
+
+
+def _current(store: Store, frozen: Frozen) -> bool:
+    """Whether a model, as it was frozen, is still what its base and a beginning of its journal make it."""
+    number = frozen.model.number
+    return (
+        number in store.live
+        and store.base_seq(number) < frozen.counts.seq
+        and store.generations.get(number, 0) == frozen.model.generation
+    )
 
 
 def content_of(folder: Path, frozen: Frozen) -> bytes:
@@ -110,15 +132,24 @@ def restore(store: Store, model: Model) -> list[Tried]:
 
 
 def write_base(store: Store, model: Model) -> None:
-    """Enter a model as the base of its number; its journal, and snapshots of what it was before, go."""
+    """Enter a model as the base of its number; its journal, and snapshots of what it was before, go.
+
+    The content is read back first and must be the same model: nothing is dropped for a base that cannot be loaded.
+    """
     beside = store.folder / "snapshots" / f".base-{model.number}.safetensors"
     try:
         model.save(beside)
         content = beside.read_bytes()
+        twin = Model(model.number, model.name, model.settings)
+        twin.load(beside)
     finally:
         beside.unlink(missing_ok=True)
+    if twin.learner.fingerprint() != model.learner.fingerprint():
+        raise BadModel(f"model {model.name!r} is not the same after it was written and read back")
     seq = model.counts.seq
     with store.transaction() as db:
+        if model.number not in store.live:
+            raise Unknown(f"model {model.name!r} was deleted meanwhile")
         db.execute(
             "INSERT OR REPLACE INTO bases VALUES (?, ?, ?, ?)",
             (model.number, seq, hashlib.blake2b(content, digest_size=16).hexdigest(), content),
@@ -135,12 +166,10 @@ def load_base(store: Store, model: Model, seq: int, digest: str, content: bytes)
         raise BadModel(
             f"{store.path}: the base of model {model.name!r} is damaged; restore the store from a copy"
         )
-    beside = store.folder / "snapshots" / f".base-{model.number}.safetensors"
-    try:
-        beside.write_bytes(content)
-        model.load(beside)
-    finally:
-        beside.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(dir=store.folder / "snapshots", prefix=".base-") as folder:
+        path = Path(folder) / "model.safetensors"
+        path.write_bytes(content)
+        model.load(path)
     model.snapshot_seq = seq
 
 

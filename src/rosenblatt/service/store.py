@@ -8,12 +8,15 @@ They are there entirely or not at all, and a key that has been seen is never sto
 """
 
 import contextlib
+import os
+import shlex
 import shutil
 import sqlite3
 import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,21 +24,45 @@ import msgspec
 
 from rosenblatt.service.learner import Named
 from rosenblatt.service.lock import FolderLock
-from rosenblatt.service.messages import LedgerLine
-from rosenblatt.service.tables import SCHEMA, Tables
+from rosenblatt.service.messages import LARGEST, LONGEST_NAME, Label, LedgerLine, Name, Number
+from rosenblatt.service.refusals import BadMessage
+from rosenblatt.service.tables import OWNED, SCHEMA, Tables
 
 VERSION = 1
 PARTS = 6  # columns of the journal
 ROWS_AT_ONCE = 128  # in one statement: SQLite's smallest limit is 999 parameters
 CHECKPOINT_PAGES = 4000
+LOST_ROWS = "holds rows that the journal lost"  # in place of a snapshot's digest
 
 _encode = msgspec.json.Encoder().encode
 _features = msgspec.json.Decoder(dict[str, float]).decode
 _label = msgspec.json.Decoder(str | int).decode
+_checked_features = msgspec.json.Decoder(dict[Name, Number]).decode  # what may be written; more may be read
+_checked_label = msgspec.json.Decoder(Label).decode
+ONLY_FLOATS, ONLY_TEXT = {float}, {str}
+NUL = b"\\u0000"  # as JSON writes it
 
 
 class StoreBroken(ValueError):
     """What is in the store does not hold together."""
+
+
+class OpenToOthers(ValueError):
+    """A folder that other users can read, where a store's may not be."""
+
+
+class Orphan(NamedTuple):
+    """Rows or files that belong to no model, and how many there are."""
+
+    what: str
+    amount: int
+
+
+class Content(NamedTuple):
+    """The two values of a journal row that hold what a client sent."""
+
+    label: bytes
+    features: bytes
 
 
 class Fresh(NamedTuple):
@@ -45,14 +72,79 @@ class Fresh(NamedTuple):
     features: Named
     label: Any
     key: str | None = None
+    content: Content | None = None  # encoded; None: encode when it is written
+    new_names: tuple[str, ...] = ()  # features that the model had not met when this was checked
+
+
+DELETED = 0  # the sequence number of a feedback whose model had been deleted: it was not stored
 
 
 class Kept(NamedTuple):
     """Where a feedback is in the journal."""
 
-    seq: int
+    seq: int  # DELETED: nowhere
     repeated: bool  # it had been there under its key
     conflict: bool = False  # under its key, something else had been there
+
+
+def journal_row(features: Named, label: Any) -> tuple[Content, Named, Any]:
+    """Encode a feedback for the journal and return it as a replay will read it.
+
+    The model learns from what is returned, so it learns exactly what a replay of the journal learns. Raises
+    :class:`BadMessage` for whatever could not be read back: text with NUL or a lone surrogate, numbers that are not
+    finite or beyond the limit of a message, names or labels that are empty or too long.
+    """
+    try:
+        content = Content(_encode(label), _encode(features))
+        if not _reads_back_as_it_is(features, label):
+            features, label = _checked_features(content.features), _checked_label(content.label)
+    except (msgspec.DecodeError, UnicodeError, OverflowError, RecursionError, TypeError) as error:
+        raise BadMessage(_reason(features, label, error)) from None
+    if NUL in content.features or NUL in content.label:
+        for text in (label, *features):
+            if isinstance(text, str) and "\0" in text:
+                raise BadMessage(
+                    f"{text[:80]!r} contains NUL (U+0000), which no label or name may: remove it"
+                )
+    return content, features, label
+
+
+def _reads_back_as_it_is(features: Named, label: Any) -> bool:
+    """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
+    values = features.values()
+    return (
+        type(label) is str
+        and 0 < len(label) <= LONGEST_NAME
+        and set(map(type, values)) == ONLY_FLOATS
+        and set(map(type, features)) == ONLY_TEXT
+        and isfinite(sum(values))
+        and max(values) <= LARGEST
+        and min(values) >= -LARGEST
+        and len(max(features, key=len)) <= LONGEST_NAME
+        and "" not in features
+    )
+
+
+def _reason(features: Named, label: Any, error: Exception) -> str:
+    """Name the label, name or value that cannot be stored."""
+    if not _storable(label, _checked_label):
+        return f"label {label!r:.80} cannot be stored: {error}"
+    for name, value in features.items():
+        if not _storable({name: 0.0}, _checked_features):
+            return (
+                f"feature {name!r:.80} cannot be stored: {error}; a name has 1 to {LONGEST_NAME} characters"
+            )
+        if not _storable({name: value}, _checked_features):
+            return f"feature {name[:80]!r} has the value {value!r:.80}, which cannot be stored: {error}"
+    return f"the feedback cannot be stored: {error}"
+
+
+def _storable(value: Any, decode: Any) -> bool:
+    try:
+        decode(_encode(value))
+    except (msgspec.DecodeError, UnicodeError, OverflowError, RecursionError, TypeError):
+        return False
+    return True
 
 
 class Entry(NamedTuple):
@@ -63,32 +155,37 @@ class Entry(NamedTuple):
     label: Any
 
 
+class Damaged(NamedTuple):
+    """A feedback of the journal that cannot be read."""
+
+    seq: int
+    reason: str
+
+
 class Store(Tables):
-    """A folder with the journal, the models and their snapshots; one process at a time may have it open."""
+    """A folder with the journal, the models and their snapshots; one process at a time may have it open.
+
+    The folder must be closed to other users (:class:`OpenToOthers`); files made in it have mode 0600.
+    """
 
     def __init__(self, folder: str | Path, *, most_pages: int | None = None, reading: bool = False) -> None:
         self.folder = Path(folder)
         self._most_pages = most_pages
         self._writing = threading.RLock()
         self._lock: FolderLock | None = None
+        self.live: set[int] = set()  # numbers of the models that exist; changed only while writing
+        self.generations: dict[int, int] = {}  # how often feedback was taken out of a model's journal
         if reading:  # beside whoever has it open
             self._db = self.reader()
             return
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self.folder / "snapshots").mkdir(exist_ok=True, mode=0o700)
+        make_private_folder(self.folder)
+        make_private_folder(self.folder / "snapshots")
         self._lock = FolderLock(self.folder)
-        self._sweep()
         try:
             self._connect()
         except BaseException:
             self._lock.release()
             raise
-
-    def _sweep(self) -> None:
-        """Remove what a killed process had half-written beside its snapshots."""
-        for left in [*self.folder.glob(".download-*"), *(self.folder / "snapshots").glob(".*")]:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     @property
     def path(self) -> Path:
@@ -97,6 +194,7 @@ class Store(Tables):
 
     def _connect(self) -> None:
         try:
+            make_private_file(self.path)
             self._db = sqlite3.connect(
                 self.path, isolation_level=None, check_same_thread=False, cached_statements=512
             )
@@ -105,17 +203,25 @@ class Store(Tables):
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             if self._most_pages:
                 self._db.execute(f"PRAGMA max_page_count={int(self._most_pages)}")
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, VERSION):
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, VERSION):
                 raise StoreBroken(
-                    f"{self.path}: a store of version {found}, but this rosenblatt reads {VERSION}"
+                    f"{self.path}: a store of version {version}, but this rosenblatt reads {VERSION}"
                 )
-            self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+            if version == 0:  # a full disk must not keep an existing store from being opened
+                self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+            else:
+                # a file that cannot be written to is refused now; a full disk is not
+                self._db.executescript(f"BEGIN IMMEDIATE;PRAGMA user_version={VERSION};ROLLBACK;")
+            self._identity = _identity(self.path)
+            self.last_seq = self._stored_last_seq()
+            self.live = {row[0] for row in self._db.execute("SELECT number FROM models")}
         except sqlite3.DatabaseError as error:
-            raise StoreBroken(f"{self.path}: cannot be opened as a store: {error}") from error
-        self.last_seq = self._found_last()
+            raise StoreBroken(
+                f"{self.path}: cannot be opened as a store: {error}; restore the folder from a copy"
+            ) from error
 
-    def _found_last(self) -> int:
+    def _stored_last_seq(self) -> int:
         tables = ("journal", "snapshots", "bases", "marks")
         last = [self._db.execute(f"SELECT max(seq) FROM {table}").fetchone()[0] for table in tables]
         return max(seq or 0 for seq in last)
@@ -129,10 +235,26 @@ class Store(Tables):
 
     def reopen(self) -> None:
         """Begin anew after the disk refused something: only what is on disk counts."""
+        self.check_file()
         with self._writing:
             with contextlib.suppress(sqlite3.Error):
                 self._db.close()
             self._connect()
+
+    def check_file(self) -> None:
+        """Raise OSError where the journal's file was deleted or replaced: what is written now would be lost."""
+        if _identity(self.path) != self._identity:
+            raise OSError(
+                f"{self.path} was deleted or replaced while the store was open: stop the service and restore it"
+            )
+
+    def probe(self) -> None:
+        """Write and delete 64 kB durably; raises where the disk takes nothing."""
+        self.check_file()
+        with self.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO bases VALUES (0, 0, '', zeroblob(65536))")
+        with self.transaction() as db:
+            db.execute("DELETE FROM bases WHERE model = 0")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -150,8 +272,12 @@ class Store(Tables):
     # The journal
 
     def append(self, fresh: Sequence[Fresh], ledger: Sequence[tuple[int, LedgerLine]] = ()) -> list[Kept]:
-        """Put feedbacks into the journal, in order and durably; lines of the ledger may come along."""
+        """Put feedbacks into the journal, in order and durably; lines of the ledger may come along.
+
+        Feedbacks and lines of a model that was deleted are left out.
+        """
         with self._writing:
+            self.check_file()
             rows, keys, kept = self._prepared(fresh)
             if not keys and not ledger and len(rows) <= ROWS_AT_ONCE:
                 if rows:
@@ -175,12 +301,15 @@ class Store(Tables):
         kept = []
         now, seq = time.time(), self.last_seq
         for each in fresh:
-            label, features = _encode(each.label), _encode(each.features)
+            if each.model not in self.live:
+                kept.append(Kept(DELETED, False))
+                continue
+            label, features = each.content or journal_row(each.features, each.label)[0]
             if each.key is not None:
                 checksum = zlib.crc32(features, zlib.crc32(label))
-                found = keys.get((each.model, each.key)) or self._key(each.model, each.key)
-                if found is not None:
-                    kept.append(Kept(found[2], repeated=True, conflict=found[3] != checksum))
+                known = keys.get((each.model, each.key)) or self._key(each.model, each.key)
+                if known is not None:
+                    kept.append(Kept(known[2], repeated=True, conflict=known[3] != checksum))
                     continue
                 keys[each.model, each.key] = (each.model, each.key, seq + 1, checksum)
             seq += 1
@@ -201,7 +330,16 @@ class Store(Tables):
         self._db.execute(statement, [value for row in rows for value in row])
 
     def entries(self, model: int, after: int, until: int | None = None) -> Iterator[Entry]:
-        """Yield a model's feedbacks after one, in order, each checked."""
+        """Yield a model's feedbacks after one, in order, each checked; raise StoreBroken for one that is damaged."""
+        for entry in self.readable_entries(model, after, until):
+            if isinstance(entry, Damaged):
+                raise StoreBroken(entry.reason)
+            yield entry
+
+    def readable_entries(
+        self, model: int, after: int, until: int | None = None
+    ) -> "Iterator[Entry | Damaged]":
+        """Yield a model's feedbacks after one, in order, with what is damaged among them."""
         reader = self.reader()
         try:
             for seq, label, features, checksum in reader.execute(
@@ -209,11 +347,14 @@ class Store(Tables):
                 "WHERE model = ? AND seq > ? AND seq <= ? ORDER BY seq",
                 (model, after, until or 1 << 62),
             ):
-                if checksum != _checksum(seq, model, label, features):
-                    raise StoreBroken(
-                        f"{self.path}: feedback {seq} is damaged; restore the store from a copy"
-                    )
-                yield Entry(seq, _features(features), _label(label))
+                try:
+                    sound = checksum == _checksum(seq, model, label, features)
+                    entry = Entry(seq, _features(features), _label(label))
+                except (ValueError, TypeError):  # not bytes, not JSON, not what a feedback holds
+                    sound = False
+                yield entry if sound else Damaged(seq, f"{self.path}: feedback {seq} is damaged")
+        except sqlite3.DatabaseError as error:
+            raise StoreBroken(f"{self.path}: the journal cannot be read: {error}") from error
         finally:
             reader.close()
 
@@ -231,10 +372,105 @@ class Store(Tables):
         return int(self._db.execute("SELECT count(*) FROM journal").fetchone()[0])
 
     def vacuum(self) -> None:
-        """Give space back that is no longer used."""
+        """Rewrite the database without unused space, and empty its log: what was deleted is in neither."""
         with self._writing:
             self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise StoreBroken(
+                f"{self.path}: another process is reading it, so deleted rows are still in its log: try again"
+            )
+
+    # Orphans
+
+    def orphans(self) -> list[Orphan]:
+        """Return rows and snapshot files that belong to no model, and half-written files."""
+        found = []
+        for table in OWNED:
+            count = self._db.execute(
+                f"SELECT count(*) FROM {table} WHERE model NOT IN (SELECT number FROM models)"
+            ).fetchone()[0]
+            if count:
+                found.append(Orphan(f"{table} rows of models that were deleted", count))
+        files = self._orphan_files()
+        if files:
+            found.append(Orphan("snapshot or temporary files that no model owns", len(files)))
+        return found
+
+    def sweep(self) -> None:
+        """Delete what :meth:`orphans` counts."""
+        if any(each.what.endswith("deleted") for each in self.orphans()):
+            with self.transaction() as db:
+                self.mark(db)
+                for table in OWNED:
+                    db.execute(f"DELETE FROM {table} WHERE model NOT IN (SELECT number FROM models)")
+        for path in self._orphan_files():
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _orphan_files(self) -> list[Path]:
+        entered = {row[0] for row in self._db.execute("SELECT file FROM snapshots")}
+        newer = {path for path, _, _ in self.newer_snapshots()}
+        folder = self.folder / "snapshots"
+        return [
+            *self.folder.glob(".download-*"),
+            *(path for path in folder.iterdir() if path.name not in entered and path not in newer),
+        ]
+
+    def note_lost_rows(self) -> list[tuple[int, str, int]]:
+        """Return model, file and seq of snapshots that hold rows which the journal has lost.
+
+        They are entered as such, because later feedback makes the journal as long as they are again.
+        """
+        newer = self.newer_snapshots()
+        if newer:
+            self.last_seq = max(self.last_seq, newer[-1][2])
+            with self.transaction() as db:
+                self.mark(db)
+                db.executemany(
+                    "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+                    [(number, seq, path.name, LOST_ROWS, time.time()) for path, number, seq in newer],
+                )
+        return self.lost_rows()
+
+    def lost_rows(self) -> list[tuple[int, str, int]]:
+        """Return model, file and seq of snapshots that were entered as holding rows which the journal has lost."""
+        return self._db.execute(
+            "SELECT model, file, seq FROM snapshots WHERE digest = ? ORDER BY seq", (LOST_ROWS,)
+        ).fetchall()
+
+    def newer_snapshots(self) -> list[tuple[Path, int, int]]:
+        """Return file, model and seq of snapshots that hold more than the journal has: it lost acknowledged rows."""
+        found = []
+        for path in (self.folder / "snapshots").glob("*-*.safetensors"):
+            number, _, seq = path.stem.partition("-")
+            if number.isdigit() and seq.isdigit() and int(seq) > self.last_seq:
+                found.append((path, int(number), int(seq)))
+        return sorted(found, key=lambda each: each[2])
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter; refuse one that is there and open to others."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        raise OpenToOthers(
+            f"{folder}: other users of this machine can read or change what is in this folder; close it with: "
+            f"chmod go-rwx {shlex.quote(str(folder))}"
+        )
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file that only its owner may read, where there is none."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _checksum(seq: int, model: int, label: bytes, features: bytes) -> int:

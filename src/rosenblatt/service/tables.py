@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ CREATE TABLE IF NOT EXISTS marks (seq INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS bases (
   model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
 """
+OWNED = ("journal", "keys", "ledger", "snapshots", "bases")  # tables whose rows belong to a model
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,7 +39,9 @@ class Tables:
     """Reading and writing of everything but the journal, over a connection that a store opens."""
 
     folder: Path
+    live: set[int]
     _db: sqlite3.Connection
+    _writing: threading.RLock
 
     def transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """All that is written inside is there afterwards, or none of it."""
@@ -74,7 +78,7 @@ class Tables:
     # The ledger
 
     def write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
-        """Write lines of the ledger; those that are there already stay."""
+        """Write lines of the ledger; those that are there already stay, those of deleted models are left out."""
         if lines:
             with self.transaction():
                 self._write_ledger(lines)
@@ -95,6 +99,7 @@ class Tables:
                     line.updates,
                 )
                 for model, line in lines
+                if model in self.live
             ],
         )
 
@@ -125,32 +130,38 @@ class Tables:
 
     # Models
 
-    def models(self) -> list[tuple[int, str, ModelSettings]]:
-        """Return number, name and settings of every model."""
-        rows = self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
-        return [
-            (number, name, msgspec.json.decode(settings, type=ModelSettings))
-            for number, name, settings in rows
-        ]
+    def models(self) -> list[tuple[int, str, bytes]]:
+        """Return number, name and encoded settings of every model."""
+        return self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
 
     def add_model(self, name: str, settings: ModelSettings) -> int:
         """Make a model; return its number, which is never used again."""
-        try:
-            with self.transaction() as db:
-                made = db.execute(
-                    "INSERT INTO models (name, settings, made) VALUES (?, ?, ?)",
-                    (name, _encode(settings), time.time()),
-                )
-                return int(made.lastrowid or 0)
-        except sqlite3.IntegrityError:
-            raise Conflict(f"model {name!r} is there already") from None
+        with self._writing:
+            try:
+                with self.transaction() as db:
+                    made = db.execute(
+                        "INSERT INTO models (name, settings, made) VALUES (?, ?, ?)",
+                        (name, _encode(settings), time.time()),
+                    )
+                    number = int(made.lastrowid or 0)
+            except sqlite3.IntegrityError:
+                raise Conflict(f"model {name!r} is there already") from None
+            self.live.add(number)
+        return number
 
     def drop_model(self, number: int) -> None:
-        """Forget a model and all that was told it; its snapshots go with it."""
-        with self.transaction() as db:
-            self.mark(db)
-            db.execute("DELETE FROM models WHERE number = ?", (number,))
-            for table in ("journal", "keys", "ledger", "snapshots", "bases"):
-                db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
+        """Delete a model with all its rows and snapshots; nothing is written for its number afterwards."""
+        with self._writing:
+            with self.transaction() as db:
+                self.mark(db)
+                db.execute("DELETE FROM models WHERE number = ?", (number,))
+                for table in OWNED:
+                    db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
+            self.live.discard(number)
         for file in (self.folder / "snapshots").glob(f"{number}-*.safetensors"):
             file.unlink(missing_ok=True)
+
+
+def settings_from(content: bytes) -> ModelSettings:
+    """Decode the settings of a model."""
+    return msgspec.json.decode(content, type=ModelSettings)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rosenblatt.service.messages import LedgerLine
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Gone
+from rosenblatt.service.refusals import Gone, Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.snapshots import restore
 from rosenblatt.service.store import Store
@@ -47,9 +47,8 @@ async def undo_served(service: Service, name: str, seq: int) -> bool:
         service.models.add(rebuilt.model)
         return rebuilt
 
-    async with service.without_snapshots(number):  # one of what it was must not be written after this
-        await service.write_ledger()
-        rebuilt: Rebuilt = await service.errand(rebuild, put)
+    await service.write_ledger()
+    rebuilt: Rebuilt = await service.errand(rebuild, put)
     return rebuilt.removed
 
 
@@ -62,6 +61,8 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
             "say the opposite instead"
         )
     with store.transaction() as db:
+        if old.number not in store.live:
+            raise Unknown(f"model {old.name!r} was deleted meanwhile")
         store.mark(db)
         removed = db.execute("DELETE FROM journal WHERE model = ? AND seq = ?", (old.number, seq)).rowcount
         stale = [row[0] for row in db.execute(
@@ -69,9 +70,11 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
         )]  # fmt: skip
         db.execute("DELETE FROM snapshots WHERE model = ? AND seq >= ?", (old.number, seq))
         db.execute("DELETE FROM ledger WHERE model = ? AND seq >= ?", (old.number, seq))
+        store.generations[old.number] = generation = store.generations.get(old.number, 0) + 1
     for file in stale:
         (store.folder / "snapshots" / file).unlink(missing_ok=True)
     model = Model(old.number, old.name, old.settings)
+    model.generation = generation
     restore(store, model)
     lines = []
     for entry in store.entries(model.number, model.counts.seq):

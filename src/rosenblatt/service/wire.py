@@ -2,12 +2,20 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from rosenblatt.service.messages import DEFAULT_REASONS, Example, Feedback, ModelSettings, Predict
+from rosenblatt.service.messages import (
+    DEFAULT_REASONS,
+    MOST_EXAMPLES,
+    Example,
+    Feedback,
+    ModelSettings,
+    Predict,
+    Reasons,
+)
 from rosenblatt.service.refusals import BadMessage
 
 T = TypeVar("T")
@@ -74,6 +82,46 @@ def _names_of_predict(message: Predict) -> int:
 
 def _names_of_feedback(message: Feedback) -> int:
     return 1 + _names(message) + (message.prediction is not UNSET) + (message.key is not UNSET)
+
+
+class _Outline(Example, kw_only=True):
+    """A request to predict whose examples are not yet decoded."""
+
+    examples: Annotated[list[msgspec.Raw], msgspec.Meta(max_length=MOST_EXAMPLES)] | UnsetType = UNSET
+    reasons: Reasons = DEFAULT_REASONS
+
+
+_outline = msgspec.json.Decoder(_Outline).decode
+_example = msgspec.json.Decoder(Example).decode
+
+
+def read_large_predict(body: bytes) -> Predict:
+    """Decode a large request to predict, an example at a time, so that other threads may run in between.
+
+    >>> read_large_predict(b'{"examples":[{"text":"a"},{"vector":[1]}]}').examples[1].vector
+    [1.0]
+    """
+    at = None
+    try:
+        outline = _outline(body)
+        many: list[Example] | UnsetType = UNSET
+        if outline.examples is not UNSET:
+            many = []
+            for at, raw in enumerate(outline.examples):  # noqa: B007 (named in the refusal)
+                many.append(_example(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        where = "" if at is None else f"examples[{at}]: "
+        raise BadMessage(where + _in_words(error)) from None
+    message = Predict(
+        features=outline.features,
+        vector=outline.vector,
+        text=outline.text,
+        examples=many,
+        reasons=outline.reasons,
+    )
+    if body.count(b":") > _names_of_predict(message):
+        _refuse_duplicates(body)
+    return message
 
 
 read_predict = strict(Predict, _names_of_predict)

@@ -1,18 +1,21 @@
 """What is kept between passes and between runs: batches as Arrow IPC, found again by the content they were read from.
 
 A kept file is named after the content of its sources and the way they were read. So it is never stale: another
-content has another name. It is written beside, flushed and renamed, so it is never half-written.
+content has another name. It is written beside, flushed and renamed, so it is never half-written. Whoever writes one
+holds a lock on it; what a process that was killed left half-written has none, and is removed by the next one that
+looks.
 """
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
-import time
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rosenblatt import __version__
 from rosenblatt.data import Batch, Examples
@@ -21,9 +24,6 @@ from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.gathering import BYTES, ROWS, gathered
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
-from rosenblatt.storage import replacing
-
-WRITTEN_SECONDS = 3600  # that a file half-written may lie untouched, and somebody be writing it yet
 
 
 class NoCache(Exception):
@@ -40,8 +40,12 @@ def remove_cache() -> int:
 
     What a process that was killed left half-written goes too; what one writes at this time stays.
     """
+    return _remove(kept_files())
+
+
+def _remove(files: Iterable[Path]) -> int:
     freed = 0
-    for file in kept_files():
+    for file in files:
         with suppress(FileNotFoundError):  # somebody else removes it too
             freed += file.stat().st_size
             file.unlink()
@@ -49,12 +53,60 @@ def remove_cache() -> int:
 
 
 def kept_files() -> list[Path]:
-    """Return the files of the cache, those that nobody writes any more among them."""
+    """Return the files of the cache, those that were left half-written among them."""
+    return sorted([*cache_folder().glob("[!.]*.arrow"), *abandoned_files()])
+
+
+def abandoned_files() -> list[Path]:
+    """Return the half-written files that nobody writes any more: a killed process left them."""
     folder = cache_folder()
-    left = [
-        file for file in folder.glob(".*.arrow.*") if time.time() - file.stat().st_mtime > WRITTEN_SECONDS
-    ]
-    return sorted([*folder.glob("*.arrow"), *left])
+    if not folder.is_dir():
+        return []
+    with _locked(folder):  # or a file that was just made would look abandoned
+        return [file for file in folder.glob(".*.arrow.*") if _is_abandoned(file)]
+
+
+def _is_abandoned(file: Path) -> bool:
+    """Whether nobody holds the lock of a half-written file."""
+    try:
+        with file.open("rb") as part:
+            fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody holds it, or it has just become whole
+        return False
+    return True
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder while files are made in it, or looked for."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _becoming(kept: Path) -> Iterator[BinaryIO]:
+    """Open a file beside the path to write to, locked; it takes the path's place when it is whole, or never."""
+    try:
+        with _locked(kept.parent):
+            handle, name = tempfile.mkstemp(dir=kept.parent, prefix=f".{kept.name}.")
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise NoCache(str(error)) from error  # a file system without locks
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            Path(name).replace(kept)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def can_be_read_again(source: Source) -> bool:
@@ -94,7 +146,8 @@ def kept_batches(
         else:
             return found
     _make(kept.parent)
-    with room_on_the_disk(kept), replacing(kept) as file:
+    _remove(abandoned_files())
+    with room_on_the_disk(kept), _becoming(kept) as file:
         write_batches(file, examples, gathered(told(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
@@ -103,7 +156,7 @@ def kept_batches(
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what the sources hold
     except OSError as error:
         raise NoCache(str(error)) from error
     if not os.access(folder, os.W_OK):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rosenblatt.data import Schema, schema_from_dict
+from rosenblatt.hypotheses import FROM_THE_LEDGER
 from rosenblatt.storage import BadModel, load_learner, save_learner
 from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import RowsLearner
@@ -57,17 +58,20 @@ def save_stream(
 def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, dict[str, Any]]:
     """Read a stream's learner, the schema of its examples, and what else was said of it (``names``: a sketch)."""
     learner, about = load_learner(path)
+    told = dict(about.get("stream", {}))
     try:
-        told = dict(about.get("stream", {}))
-        stream = cls(str(about.get("hypothesis", "averaged")), rule=learner.rule)
-        stream.forget = None if told.get("forget") is None else float(told["forget"])
-        stream.rows = int(told.get("rows", learner.clock))
-        stream._since = int(told.get("since", 0))
-        schema = schema_from_dict(about["schema"])
-    except (KeyError, TypeError, ValueError) as error:
+        schema = schema_from_dict(about.get("schema") or {})
+        stream = cls(about.get("hypothesis", "averaged"), rule=learner.rule, forget=told.get("forget"))
+    except ValueError as error:
         raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
-    if learner.n_features != schema.n_features:
-        raise BadModel(f"{path}: {learner.n_features} weights for {schema.n_features} features")
+    stream.rows = told.get("rows", int(learner.clock))
+    stream._since = told.get("since", 0)
+    if stream.hypothesis in FROM_THE_LEDGER and learner.ledger is None:
+        raise BadModel(f"{path}: {stream.hypothesis!r} is read from a ledger, which the file does not have")
+    if stream.forget is not None and stream._since >= stream._forget_every():
+        raise BadModel(
+            f"{path}: about.stream.since is {stream._since}, expected below {stream._forget_every()}"
+        )
     learner.standings, learner.pocket, learner.converged = {}, None, False  # of a training that is over
     stream.learner = learner
     return stream, schema, {**told, "names": NameSketch(stored_names(about))}

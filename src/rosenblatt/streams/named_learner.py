@@ -9,6 +9,7 @@ from rosenblatt.core.rows import Rows
 from rosenblatt.core.single import row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.json_lines import flattened
+from rosenblatt.data.labels import checked_label
 from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.streams.columns import Names, check_columns, columns_of
@@ -117,6 +118,7 @@ class NamedLearner(RowsLearner):
     def _meet_one(self, y: Any) -> int:
         if y is None or (isinstance(y, float) and not np.isfinite(y)):
             raise ValueError(f"y is {y!r}: a label must be a number or text")
+        y = checked_label(y)
         self.meet_if_new(y)
         many = len(self.labels) > 2
         self._truth_of = {label: code if many else 2 * code - 1 for code, label in enumerate(self.labels)}

@@ -81,8 +81,5 @@ def listen(examples: Examples, sketch: NameSketch) -> None:
 
 
 def stored_names(about: Mapping[str, Any]) -> dict[int, str]:
-    """Return the names that a model file keeps, by feature."""
-    told = about.get("hashed_names")
-    if not isinstance(told, Mapping):
-        return {}
-    return {int(at): str(name) for at, name in told.items() if str(at).isdigit()}
+    """Return the names that a checked model file keeps, by feature."""
+    return {int(at): name for at, name in about.get("hashed_names", {}).items()}

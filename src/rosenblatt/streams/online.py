@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.single import NOT_FINITE
 from rosenblatt.data.json_lines import flattened
+from rosenblatt.data.labels import exact_labels
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.streams.laying import Example
@@ -159,7 +160,7 @@ class OnlineLearner(NamedLearner):
         """
         X = X if hasattr(X, "__len__") else list(X)
         rows = self._rows(X, grow=True)
-        labels = _labels(y if hasattr(y, "__len__") else list(y))
+        labels = exact_labels(y if hasattr(y, "__len__") else list(y))
         self._truth_of = {}
         self._sketch.prune(self.learner.W)
         if not self.simple:
@@ -208,13 +209,3 @@ class OnlineLearner(NamedLearner):
             return self.labels[0], np.zeros(len(self.labels))
         scores = np.atleast_1d(self.learner.scores(row, self.hypothesis)[0])
         return self.learner.predict(row, self.hypothesis).tolist()[0], scores
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    """Return labels as an array; numpy would take a number among strings for a string, which one by one it is not."""
-    labels = np.asarray(y)
-    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
-        other = next((label for label in y if not isinstance(label, str)), None)
-        if other is not None:
-            raise ValueError(f"y has the labels {y[0]!r} and {other!r}: expected all text, or all numbers")
-    return labels

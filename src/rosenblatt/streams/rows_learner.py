@@ -20,6 +20,7 @@ from rosenblatt.core.single import (
     new_desk,
     rows_learner,
 )
+from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
 from rosenblatt.rules import PNorm
@@ -225,7 +226,7 @@ class RowsLearner:
         at = int(np.searchsorted(known, label)) if known.size else 0
         if at < known.size and known[at] == label:
             return False
-        self._meet_classes(np.asarray([label]))
+        self._meet_classes(np.asarray([checked_label(label)]))
         return True
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -313,6 +314,8 @@ def _check_labels(y: NDArray[Any]) -> None:
     missing = y == None if y.dtype.kind == "O" else ~np.isfinite(y) if y.dtype.kind == "f" else None  # noqa: E711 (of each)
     if missing is not None and missing.any():
         raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
+    if y.dtype.kind == "f" and not (np.abs(y) < EXACT).all():
+        checked_classes(y)
 
 
 _NO_WEIGHTS = np.empty(0)

@@ -13,9 +13,10 @@ from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import LateZero, SkippedLines
 from rosenblatt.data.examples import SecondLook
-from rosenblatt.data.gathering import gathered
+from rosenblatt.data.gathering import batch_bytes, gathered
 from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
+from rosenblatt.data.standard_input import check_spooled
 from rosenblatt.learner import Epoch, Learner, Standing
 from rosenblatt.learner.examples import checked_examples
 from rosenblatt.streams.cache import NoCache, can_be_kept, can_be_read_again, kept_batches, room_on_the_disk
@@ -94,15 +95,27 @@ def train_on_stream(
             return run.over(
                 _read_whole(lambda: kept_batches(examples, source, options or {}, run.told), examples)
             )
-    with tempfile.TemporaryDirectory(prefix="rosenblatt-") as folder:
-        path = Path(folder, "batches.arrow")
+    with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
 
         def written() -> BatchFile:
-            with path.open("wb") as file, room_on_the_disk(path):
-                write_batches(file, examples, gathered(run.told(examples)))
-            return BatchFile(str(path))
+            file.seek(0)
+            file.truncate()
+            batches = run.told(examples)
+            with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
+                write_batches(file, examples, gathered(batches if again else _as_allowed(batches)))
+                file.flush()
+            return BatchFile(examples.path, file=file)
 
         return run.over(_read_whole(written, examples if again else None))
+
+
+def _as_allowed(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Pass on the batches of standard input while what is kept of it is no more than is allowed."""
+    size = 0
+    for batch in batches:
+        size += batch_bytes(batch)
+        check_spooled(size)
+        yield batch
 
 
 def _read_whole(read: Callable[[], BatchFile], examples: Examples | None) -> BatchFile:

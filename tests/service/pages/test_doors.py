@@ -64,7 +64,7 @@ def test_the_api_keeps_its_own_words_for_what_is_not_there(taught):
     assert taught.ask("GET", "/healthz").json() == {"status": "alive"}
 
 
-def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, box_file):
+def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, box_file, keep_picture):
     tokens = tmp_path / "tokens"
     tokens.write_text("feedback let-me-in-please-now-1\nread only-to-look-around-1\n")
     tokens.chmod(0o600)
@@ -81,7 +81,20 @@ def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, 
     page.get_by_text("No messages yet").wait_for()
     page.locator(".mail-empty input[type=file]").set_input_files(box_file)
     page.wait_for_function("document.querySelectorAll('.mail-row').length === 5")
+    keep_picture(page, "signed-in")
+    page.get_by_role("button", name="sign out").click()
+    page.wait_for_url(f"{server.address}/sign-in")
+    page.get_by_label("Token").wait_for()
+    assert page.context.cookies() == []
+    assert page.goto(server.address + "/").status == 401
     visitor.troubles = [each for each in visitor.troubles if "401" not in each]  # the browser notes it
+
+
+def test_without_tokens_there_is_nothing_to_sign_out_of(serve, visit):
+    server = serve()
+    page = visit(server).page
+    page.get_by_text("No messages yet").wait_for()
+    assert page.get_by_role("button", name="sign out").count() == 0
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +116,7 @@ def test_commands_beside_a_running_server(taught, tmp_path):
 
 
 def test_a_broken_box_is_said_and_the_api_goes_on(serve, visit, tmp_path):
-    (tmp_path / "store").mkdir()
+    (tmp_path / "store").mkdir(mode=0o700)
     (tmp_path / "store" / "mail.sqlite3").write_bytes(
         b"this is no database, and longer than a header of one is"
     )

@@ -1,6 +1,7 @@
 """The inbox in a real browser: mail comes in, is corrected, is marked anew, and stays so."""
 
 import pytest
+from tests.service.mail.messages import mbox, message
 
 SUBJECTS = ("Budget decision", "Contract review", "Great sale", "Deadline moved")
 
@@ -173,3 +174,17 @@ def test_pages_fit_the_screen_and_can_be_read(taught, visit, keep_picture, size,
         heights = page.evaluate("[...document.querySelectorAll('.mail-row .q-btn')].map(e => e.offsetHeight)")
         assert min((height for height in heights if height), default=44) >= (44 if size == "phone" else 36)
         keep_picture(page, f"{'inbox' if path == '/' else 'model'}-{size}-{theme}")
+
+
+def test_a_message_that_cannot_be_read_is_listed_and_hostile_ones_freeze_nothing(serve, visit, tmp_path):
+    large = b"Message-ID: <b>large</b>\nSubject: large\n\n" + b"x" * (64 << 20)
+    hostile = b"Subject: tags\nContent-Type: text/html\n\n" + b"<script" * 150_000
+    good = message("Budget", "The deadline is Friday.")
+    (tmp_path / "<i>in.mbox").write_bytes(mbox([hostile, large, good]))
+    page = visit(serve()).page
+    upload(page, tmp_path / "<i>in.mbox")
+    listed = page.locator(".mail-failures").inner_text()
+    assert listed.startswith("1 message could not be read:")
+    assert "<i>in.mbox:" in listed
+    assert "message 2, <b>large</b>: larger than 64 MB" in listed
+    assert page.locator(".mail-row").count() == 2

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.records import State, Visits
+from rosenblatt.file_schema import Content
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
+from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.standing import Bounded
 from rosenblatt.passes.kernel_block import Space
 from rosenblatt.passes.kernel_budget import (
@@ -21,7 +23,6 @@ from rosenblatt.passes.kernel_budget import (
 )
 from rosenblatt.passes.kernel_forget import TOLL
 from rosenblatt.rules import Rosenblatt
-from rosenblatt.storage import checked_array, checked_records
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -42,8 +43,7 @@ class BudgetPass:
     def __init__(self, budget: int, forget: str, tolerance: float) -> None:
         self.forget = forget
         self.tolerance = tolerance
-        self.gram = np.zeros((budget, budget))
-        self.factor = np.zeros((budget, budget) if forget == "project" else (0, 0))
+        self.gram = self.factor = np.zeros((0, 0))  # of all slots, from the first pass on
         self.since = np.zeros(budget, np.int64)
         self.counts = np.zeros(3, np.int64)
         self.toll = np.zeros(1, TOLL)
@@ -52,7 +52,9 @@ class BudgetPass:
     def run(self, learner: "DualLearner", data: Data, visits: Visits) -> None:
         """Visit every example in order."""
         space, arrays = learner.unstarted(), learner.unstarted().arrays
-        room, classes = self.gram.shape[0], learner.W.shape[0]
+        room, classes = self.since.size, learner.W.shape[0]
+        if not self.gram.size:
+            self._fill_gram(learner)
         learner.reserve(room)
         truth = data.labels if classes > 1 else 2 * data.labels - 1
         budget = self._slots(learner, data)
@@ -69,7 +71,7 @@ class BudgetPass:
             self._store(learner, data, part.shown, budget)
 
     def _slots(self, learner: "DualLearner", data: Data) -> Budget:
-        room, hypotheses, rule = self.gram.shape[0], learner.running.size, learner.rule
+        room, hypotheses, rule = self.since.size, learner.running.size, learner.rule
         self._bounded = self._bounded and isinstance(rule, Rosenblatt)
         holder = np.full(room, -1)
         holder[: learner.n_support] = learner.support_rows
@@ -147,17 +149,25 @@ class BudgetPass:
         told = {f"toll.{name}": self.toll[name] for name in TOLL.names or ()}
         return {"budget.since": self.since, "budget.counts": self.counts, **told}
 
-    def restore(self, learner: "DualLearner", arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up the numbers of a file, and tell the rest from the support rows."""
+    def restore(self, content: Content) -> None:
+        """Take up the numbers of a checked file."""
+        self.since, self.counts = content.arrays["budget.since"], content.arrays["budget.counts"]
+        self.toll = content.records("toll", TOLL)
+
+    def _fill_gram(self, learner: "DualLearner") -> None:
+        """Compute the products of the support rows that there are: only who learns on needs them."""
         space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
-        self.since = checked_array(arrays, "budget.since", self.since.shape, (np.int64,))
-        self.counts = checked_array(arrays, "budget.counts", (3,), (np.int64,))
-        self.toll = checked_records(arrays, "toll", TOLL, 1)
-        if self.counts[0] != n or n > self.since.size or self.counts.min() < 0:
-            raise ValueError(f"there are {n} support rows in {self.counts[0]} of {self.since.size} slots")
-        if support is None:
-            return
-        among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
-        self.gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
-        if self.factor.size:
-            self.factor[:n, :n] = np.linalg.cholesky(self.gram[:n, :n])
+        if support is not None and isinstance(space.kernel, Precomputed):
+            raise ValueError("a precomputed kernel with a budget cannot go on from a file: fit it anew")
+        gram = np.zeros((self.since.size, self.since.size))
+        factor = np.zeros(gram.shape if self.forget == "project" else (0, 0))
+        if support is not None:
+            among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
+            gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
+            if factor.size:
+                factor[:n, :n] = np.linalg.cholesky(gram[:n, :n])
+                if not (factor.diagonal()[:n] > 0.0).all():
+                    raise ValueError(
+                        "the support rows depend on each other: nothing can be projected onto them"
+                    )
+        self.gram, self.factor = gram, factor

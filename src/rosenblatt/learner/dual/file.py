@@ -8,24 +8,23 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
-from rosenblatt.learner import Epoch, Standing
+from rosenblatt.file_schema import Content
 from rosenblatt.learner.dual import kernels
 from rosenblatt.learner.dual.arrays import Arrays, to_numpy
 from rosenblatt.learner.dual.budget import BudgetPass
 from rosenblatt.learner.dual.learner import DualLearner
-from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.storage import (
     FORMAT,
     VERSION,
     BadModel,
-    checked_array,
-    checked_records,
+    epochs_from,
     json_number,
-    labels_from_json,
     labels_to_json,
-    read_file,
+    read_model,
+    standings_from,
+    support_from,
     write_file,
 )
 
@@ -96,103 +95,53 @@ def load_dual(
     kernel : the function it was trained with, where it was one: files hold no code
     device : where to put its support rows
     """
-    header, arrays = read_file(path)
-    if "dual" not in header:
-        raise BadModel(f"{path}: a rosenblatt model, but not of a kernel learner")
+    content = read_model(path, "dual")
     try:
-        return _dual_from(header, arrays, kernel, device), dict(header["about"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        return _dual_from(content, kernel, device), dict(content.about)
+    except ValueError as error:
         raise BadModel(f"{path}: the model does not hold together: {error}") from error
 
 
-def _dual_from(
-    header: dict[str, Any], arrays: dict[str, NDArray[Any]], function: Any, device: Any
-) -> DualLearner:
-    told = header["dual"]
-    kernel = kernels.from_dict(told["kernel"], function)
+def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
+    fields, arrays = content.fields, content.arrays
+    kernel = kernels.from_dict(fields["kernel"], function)
     learner = DualLearner(
-        rules.from_dict(told["rule"]),
-        kernel=_named(kernel),
-        delta=float(told["delta"]),
-        budget=told["budget"],
-        forget=told["forget"],
-        tolerance=float(told["tolerance"]),
-        multi_class=told["multi_class"],
-        fit_intercept=bool(told["fit_intercept"]),
-        keep_ledger=bool(told["keep_ledger"]),
-        seed=int(told["seed"]),
-        block_size=told["block_size"],
+        rules.from_dict(fields["rule"]),
+        kernel=kernel.function if isinstance(kernel, kernels.Function) else fields["kernel"]["name"],
+        delta=float(fields["delta"]),
+        budget=fields["budget"],
+        forget=fields["forget"],
+        tolerance=float(fields["tolerance"]),
+        multi_class=fields["multi_class"],
+        fit_intercept=fields["fit_intercept"],
+        keep_ledger=fields["keep_ledger"],
+        seed=fields["seed"],
+        block_size=fields["block_size"],
         device=device,
-        dtype=told["dtype"],
+        dtype=fields["dtype"],
         **{k: v for k, v in kernel._asdict().items() if k in ("degree", "gamma", "coef0")},
     )
-    learner.meet(labels_from_json(header["classes"]))
-    rows, n = learner.W.shape[0], arrays["support_rows"].size
-    learner.W = checked_array(arrays, "W", (rows, n), (np.float64,))
-    learner.A = checked_array(arrays, "A", (rows, n), (np.float64,))
-    learner.running = checked_records(arrays, "running", RUNNING, learner.running.size)
-    learner.totals = checked_records(arrays, "totals", TOTALS, 1)
-    learner.support_rows = checked_array(arrays, "support_rows", (n,), (np.int64,))
-    learner.rows_seen = int(told["rows_seen"])
-    if np.unique(learner.support_rows).size != n or (n and learner.support_rows.min() < 0):
-        raise ValueError("support rows are named twice")
-    learner._n_features = int(told["n_features"])
-    support = _support_from(arrays, n, learner.n_features, told["dtype"], kernel)
-    place = Arrays(np.empty((0, 0)) if support is None else support, device, told["dtype"])
+    learner.meet(np.empty(0) if content.classes is None else content.classes)
+    learner.W, learner.A = arrays["W"], arrays["A"]
+    learner.running = content.records("running", RUNNING)
+    learner.totals = content.records("totals", TOTALS)
+    learner.support_rows = arrays["support_rows"]
+    learner.rows_seen, learner._n_features = fields["rows_seen"], fields["n_features"]
+    support = support_from("support", content)
+    place = Arrays(np.empty((0, 0)) if support is None else support, device, fields["dtype"])
     learner.space = FeatureSpace(place, kernel, learner.unit)
     learner.support = RowStore(place)
     if support is not None:
         learner.support.add(support if hasattr(support, "tocsr") else place.put(support, str(support.dtype)))
-    learner.epochs = [Epoch(k + 1, int(m), int(u)) for k, (m, u) in enumerate(told["epochs"])]
-    learner.standings = {str(name): Standing(*map(float, of)) for name, of in told["standings"].items()}
-    learner.converged = bool(told["converged"])
+    learner.epochs, learner.standings = epochs_from(fields), standings_from(fields)
+    learner.converged = fields["converged"]
     if learner.ledger is not None:
-        _fill_ledger(learner, learner.ledger, arrays)
+        entries = content.records("ledger", ENTRY)
+        learner.ledger.support_rows = learner.support_rows
+        learner.ledger.room(entries.size)[: entries.size] = entries
+        learner.ledger.written(entries.size, 0)
+        learner.pocket = arrays.get("pocket")
     if learner.budget is not None:
         learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
-        learner.on_budget.restore(learner, arrays)
+        learner.on_budget.restore(content)
     return learner
-
-
-def _named(kernel: kernels.Kernel) -> Any:
-    return kernel.function if isinstance(kernel, kernels.Function) else type(kernel).__name__.lower()
-
-
-def _support_from(
-    arrays: dict[str, NDArray[Any]], n: int, width: int, dtype: str, kernel: kernels.Kernel
-) -> Any:
-    if isinstance(kernel, kernels.Precomputed):
-        if not n:
-            return None
-        columns = checked_array(arrays, "support", (n,), (np.int64,))
-        if columns.min() < 0 or columns.max() >= width:
-            raise ValueError("support speaks of columns that are not there")
-        return columns
-    if "support.data" in arrays:
-        from scipy.sparse import csr_array
-
-        matrix = csr_array(tuple(arrays[f"support.{part}"] for part in PARTS), shape=(n, width))
-        matrix.check_format(full_check=True)
-        if str(matrix.dtype) != dtype or not np.isfinite(matrix.data).all():
-            raise ValueError(f"support has type {matrix.dtype}, or a value that is not finite")
-        return matrix
-    return checked_array(arrays, "support", (n, width), (np.dtype(dtype).type,)) if n else None
-
-
-def _fill_ledger(learner: DualLearner, ledger: DualLedger, arrays: dict[str, NDArray[Any]]) -> None:
-    entries = checked_records(arrays, "ledger", ENTRY, arrays["ledger.row"].size)
-    rows = learner.W.shape[0]
-    known = np.isin(entries["row"], learner.support_rows).all()
-    up, down = entries["up"], entries["down"]
-    in_range = (up >= 0).all() and (up < max(rows, 2)).all() and (down < rows).all()
-    in_range = in_range and ((down >= 0) == learner.joint).all() and (up != down).all()
-    if not known or not in_range or (np.diff(entries["clock"]) < 0).any():
-        raise ValueError("the ledger speaks of rows or classes that are not there")
-    ledger.support_rows = learner.support_rows
-    ledger.room(entries.size)[: entries.size] = entries
-    ledger.written(entries.size, 0)
-    if "pocket" in arrays:
-        learner.pocket = checked_array(arrays, "pocket", (learner.running.size,), (np.int64,))
-        most = [ledger.lines_of(h, learner.joint).size for h in range(learner.running.size)]
-        if (learner.pocket < 0).any() or (learner.pocket > most).any():
-            raise ValueError("the pocket has more updates than the ledger")

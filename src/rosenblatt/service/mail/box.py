@@ -17,7 +17,7 @@ import msgspec
 
 from rosenblatt.service.mail.features import features
 from rosenblatt.service.mail.message import LONGEST_SHOWN, Mail
-from rosenblatt.service.store import StoreBroken
+from rosenblatt.service.store import StoreBroken, make_private_file
 
 FILE = "mail.sqlite3"
 VERSION = 1
@@ -74,6 +74,7 @@ class Mailbox:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._lock = threading.RLock()
+        make_private_file(self.path)
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -93,6 +94,31 @@ class Mailbox:
         with self._lock:
             self._db.close()
 
+    # Models that were deleted
+
+    def orphans(self, live: set[int], has_model: bool) -> list[tuple[str, int]]:
+        """Count answers for models that do not exist, and all messages where the filter's model does not."""
+        answers = sum(number not in live for (number,) in self._read("SELECT model FROM answers", ()))
+        counts = [
+            ("mail answers for models that were deleted", answers),
+            ("mail messages without a model", 0 if has_model else self.count()),
+        ]
+        return [(what, count) for what, count in counts if count]
+
+    def sweep(self, live: set[int], has_model: bool) -> None:
+        """Delete what :meth:`orphans` counts; afterwards its bytes are in neither the database nor its log."""
+        with self._lock:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                if not has_model:
+                    self._db.execute("DELETE FROM messages")
+                    self._db.execute("DELETE FROM answers")
+                for (number,) in self._db.execute("SELECT DISTINCT model FROM answers").fetchall():
+                    if number not in live:
+                        self._db.execute("DELETE FROM answers WHERE model = ?", (number,))
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     # Messages
 
     def add(self, mails: Sequence[Mail], model: int = 0, labels: Sequence[str | None] | None = None) -> int:
@@ -101,6 +127,9 @@ class Mailbox:
         A label that a message has already been given is not given again.
         """
         new, now = 0, time.time()
+        encoded = [
+            _encode(features(mail)) for mail in mails
+        ]  # nothing is written where one cannot be encoded
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             for at, mail in enumerate(mails):
@@ -109,7 +138,7 @@ class Mailbox:
                     "INSERT OR IGNORE INTO messages (digest, sent, sender, name, subject, text, features) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (mail.digest, sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
-                     _encode(features(mail))),
+                     encoded[at]),
                 )  # fmt: skip
                 new += made.rowcount
                 label = labels[at] if labels is not None else None

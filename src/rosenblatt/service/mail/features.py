@@ -33,13 +33,14 @@ KINDS = {
     "numbers": "mostly numbers",
     "short": "very short",
 }
+# Every pattern takes linear time on any text; quote marks and spaces before a header may span lines, and are bounded.
 QUOTED_HEADERS = re.compile(
-    r"^[>\s]*(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*:.*$"
+    r"^[>\s]{0,60}+(?:from|to|cc|bcc|sent|date|subject|reply-to|importance)\s*+:.*$"
     r"|^.*\b(?:forwarded by|original message)\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
 LINK = re.compile(r"\bhttps?\s?:\S*|\bwww\s?\.\s?\S+", re.IGNORECASE)
-ADDRESS = re.compile(r"\S+@\S+")
+ADDRESS = re.compile(r"(?<!\S)\S+@\S+")  # what stands between two spaces, so it is tried once
 PRICE = re.compile(r"[$€£¥]\s?\d|\d\s?(?:%|eur\b|usd\b|gbp\b)", re.IGNORECASE)
 REPLY, FORWARD = (
     re.compile(r"(?:re|aw|sv)\s*:", re.IGNORECASE),

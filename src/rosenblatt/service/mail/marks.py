@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.data.batch import sparse_rows
-from rosenblatt.service.learner import Named
+from rosenblatt.service.learner import Matrix, Named, row_of
 from rosenblatt.service.mail.features import BIAS, Said, in_words, reasons
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
@@ -85,12 +85,12 @@ def speaks_of_mail(model: Model) -> bool:
     return {IMPORTANT, NOT} <= set(model.learner.labels)
 
 
-def _toward_important(labels: Sequence[Any], weights: Sequence[Sequence[float]]) -> list[float]:
+def _toward_important(labels: Sequence[Any], weights: Matrix) -> list[float]:
     """Return weights that speak for important against not, whatever other classes somebody has taught the model."""
     if len(weights) == 1:
         sign = 1.0 if labels[1] == IMPORTANT else -1.0
-        return [sign * weight for weight in weights[0]]
-    up, down = weights[labels.index(IMPORTANT)], weights[labels.index(NOT)]
+        return [sign * weight for weight in row_of(weights, 0)]
+    up, down = row_of(weights, labels.index(IMPORTANT)), row_of(weights, labels.index(NOT))
     return [a - b for a, b in zip(up, down, strict=True)]
 
 

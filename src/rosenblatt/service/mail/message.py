@@ -1,17 +1,24 @@
 """A message as the filter reads it: who, when, about what, and its text. HTML is stripped, nothing fetched or run."""
 
-import email
-import email.policy
 import hashlib
 import re
-from email.message import Message
-from email.utils import getaddresses, parsedate_to_datetime
 from typing import NamedTuple
 
-from rosenblatt.data.mail import LABEL_HEADERS, fields_of, is_message, text_of
+from rosenblatt.data.mail import LABEL_HEADERS, fields_of
+from rosenblatt.data.mime import (
+    Headers,
+    addresses,
+    header_text,
+    is_message,
+    parse_headers,
+    parse_message,
+    sent,
+    text_of,
+)
 
 LONGEST_SHOWN = 20_000  # characters of a text that are kept to be shown
 LONGEST_HEADER = 500
+LONGEST_HEAD, LONGEST_ID = 1 << 16, 200  # bytes in which a Message-ID is looked for, and its characters
 NOTHING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufffe\uffff\ud800-\udfff]"
 )
@@ -45,21 +52,27 @@ def read_mail(content: bytes) -> Mail:
     if not is_message(content):
         text = clean(fields_of(content)["text"])
         return Mail(digest, None, "", "", "", text, 0, False, 0, ())
-    message = email.message_from_bytes(content, policy=email.policy.compat32)
-    name, address = _sender(message)
-    to = getaddresses([str(value) for field in ("to", "cc") for value in message.get_all(field, [])])
+    message = parse_message(content)
+    headers = message.headers
+    name, address = _sender(headers)
+    recipients = addresses([*headers.get("to", []), *headers.get("cc", [])])
     return Mail(
         digest,
-        _sent(message),
+        sent(headers),
         address,
         name,
-        one_line(_decoded(str(message.get("subject", "")))),
+        one_line(header_text(headers.first("subject"))),
         clean(text_of(message)),
-        len([each for _, each in to if each]),
-        any(message.get(field) for field in ("list-id", "list-unsubscribe", "list-post")),
-        sum(1 for part in message.walk() if part.get_filename()),
-        _labels(message),
+        len([each for _, each in recipients if each]),
+        any(headers.first(field) for field in ("list-id", "list-unsubscribe", "list-post")),
+        sum(part.is_attachment for part in message.parts),
+        _labels(headers),
     )
+
+
+def message_id(content: bytes) -> str:
+    """Return the ``Message-ID`` of a message, or nothing."""
+    return one_line(parse_headers(content[:LONGEST_HEAD]).first("message-id"))[:LONGEST_ID]
 
 
 def clean(text: str) -> str:
@@ -73,33 +86,16 @@ def one_line(text: str) -> str:
     return " ".join(NOTHING.sub("", text.replace("\n", " ")).split())[:LONGEST_HEADER]
 
 
-def _sender(message: Message) -> tuple[str, str]:
-    for name, address in getaddresses([str(value) for value in message.get_all("from", [])]):
+def _sender(headers: Headers) -> tuple[str, str]:
+    for name, address in addresses(headers.get("from", [])):
         if address:
-            return one_line(_decoded(name)), one_line(address.lower())
+            return one_line(header_text(name)), one_line(address.lower())
     return "", ""
 
 
-def _sent(message: Message) -> float | None:
-    try:
-        return float(parsedate_to_datetime(str(message.get("date"))).timestamp())
-    except (TypeError, ValueError, OverflowError, IndexError):
-        return None
-
-
-def _decoded(name: str) -> str:
-    from email.errors import HeaderParseError
-    from email.header import decode_header, make_header
-
-    try:
-        return str(make_header(decode_header(name)))
-    except (HeaderParseError, ValueError, LookupError):
-        return name
-
-
-def _labels(message: Message) -> tuple[str, ...]:
-    found = []
+def _labels(headers: Headers) -> tuple[str, ...]:
+    labels: list[str] = []
     for field in LABEL_HEADERS:
-        for value in message.get_all(field, []):
-            found += [label.strip() for label in _decoded(str(value)).split(",")]
-    return tuple(label for label in found if label)
+        for value in headers.get(field.lower(), []):
+            labels += [label.strip() for label in header_text(value).split(",")]
+    return tuple(label for label in labels if label)

@@ -1,11 +1,14 @@
 """What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from rosenblatt.data.bad_input import BadLine, SkippedLines
 from rosenblatt.service.mail.box import Answer, Mailbox
+from rosenblatt.service.mail.folders import failure_reason
 from rosenblatt.service.mail.marks import MODEL, SETTINGS, speaks_of_mail
 from rosenblatt.service.mail.message import Mail
 from rosenblatt.service.messages import Change, Example
@@ -17,23 +20,63 @@ from rosenblatt.service.store import Fresh
 from rosenblatt.service.undo import undo, undo_served
 
 AT_ONCE = 200
+CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written
+LEARNED_AT_ONCE = 50  # in a running server, so that other requests come between
 MOST_MESSAGES = 50_000  # of one upload
 
 
 class Imported(NamedTuple):
     """What an import did."""
 
-    messages: int
+    messages: int  # that were read
     new: int
     learned: int
     mistakes: int  # predicted wrongly, or not at all, before they were learned from
+    failures: SkippedLines  # messages that could not be read, and why; nothing of them is kept
+
+    @property
+    def failed(self) -> int:
+        """How many messages could not be read."""
+        return self.failures.total
 
 
-def in_lots(items: Iterable[tuple[Mail, str | None]]) -> Iterator[tuple[list[Mail], list[str | None]]]:
-    """Yield messages and labels a few hundred at a time."""
-    source = iter(items)
-    while lot := list(islice(source, AT_ONCE)):
-        yield [mail for mail, _ in lot], [label for _, label in lot]
+class Intake:
+    """Messages on their way into the box, a few hundred at a time; those that cannot be kept are listed."""
+
+    def __init__(self, box: Mailbox, model: int) -> None:
+        self._box, self._model = box, model
+        self.messages = self.new = 0
+        self.failures = SkippedLines()
+
+    def take(self, items: Iterable[tuple[Mail, str | None] | BadLine]) -> None:
+        """Keep messages with the labels they came with."""
+        lot: list[tuple[Mail, str | None]] = []
+        characters = 0
+        for item in items:
+            if isinstance(item, BadLine):
+                self.failures.append(item)
+                continue
+            lot.append((item[0], item[1]))
+            characters += len(item[0].text)
+            if len(lot) == AT_ONCE or characters >= CHARACTERS_AT_ONCE:
+                self._keep(lot)
+                lot, characters = [], 0
+        self._keep(lot)
+
+    def _keep(self, lot: Sequence[tuple[Mail, str | None]]) -> None:
+        """Keep a lot in one transaction; where one of it cannot be kept, each in its own."""
+        try:
+            self.new += self._box.add([mail for mail, _ in lot], self._model, [label for _, label in lot])
+        except (sqlite3.Error, OSError):  # the store, not a message
+            raise
+        except Exception as error:  # whatever is in a message, the others are kept
+            if len(lot) > 1:
+                for each in lot:
+                    self._keep([each])
+                return
+            self.failures.append(BadLine(lot[0][0].subject, 0, failure_reason(error)))
+            return
+        self.messages += len(lot)
 
 
 # In a command, which has the store for itself
@@ -62,14 +105,14 @@ def settle(models: Models, box: Mailbox, name: str = MODEL) -> None:
     learn_waiting(models, box, name)
 
 
-def import_sorted(models: Models, box: Mailbox, items: Iterable[tuple[Mail, str | None]]) -> Imported:
+def import_sorted(
+    models: Models, box: Mailbox, items: Iterable[tuple[Mail, str | None] | BadLine]
+) -> Imported:
     """Keep messages, and learn in time order from those with a label."""
     models.create(MODEL, SETTINGS)
-    number, messages, new = models.model(MODEL).number, 0, 0
-    for mails, labels in in_lots(items):
-        new += box.add(mails, number, labels)
-        messages += len(mails)
-    return Imported(messages, new, *learn_waiting(models, box))
+    intake = Intake(box, models.model(MODEL).number)
+    intake.take(items)
+    return Imported(intake.messages, intake.new, *learn_waiting(models, box), intake.failures)
 
 
 # In a running server
@@ -105,7 +148,7 @@ class Desk:
     async def learn_waiting(self) -> tuple[int, int]:
         """Learn from all answers that the journal may not have; return (learned, mistakes)."""
         learned = mistakes = 0
-        while waiting := self.box.waiting(self.number, AT_ONCE):
+        while waiting := await asyncio.to_thread(self.box.waiting, self.number, LEARNED_AT_ONCE):
             fresh = [_fresh(self.service.models, MODEL, answer, named) for answer, named in waiting]
             changes = await self.service.submit(fresh, brief=True)
             places = []
@@ -115,27 +158,24 @@ class Desk:
                 places.append((answer.number, change.seq))
                 learned += not change.repeated
                 mistakes += change.right is False
-            self.box.placed(places)
+            await asyncio.to_thread(self.box.placed, places)
         return learned, mistakes
 
-    async def keep(self, mails: Iterable[Mail], label: str | None = None) -> Imported:
-        """Keep messages, and learn from them in time order where all have one label."""
+    async def keep(self, mails: Iterable[Mail | BadLine], label: str | None = None) -> Imported:
+        """Keep messages, and learn from them in time order where all have one label.
+
+        Messages are read and written in a thread. Each is short work, so the server answers meanwhile.
+        """
         await self.service.create(MODEL, SETTINGS)
-        number = self.number
-
-        def work() -> tuple[int, int]:
-            messages = new = 0
-            for lot, labels in in_lots((mail, label) for mail in islice(mails, MOST_MESSAGES)):
-                messages += len(lot)
-                new += self.box.add(lot, number, labels)
-            return messages, new
-
-        messages, new = await asyncio.to_thread(work)
+        intake = Intake(self.box, self.number)
+        some = islice(mails, MOST_MESSAGES)
+        items = (mail if isinstance(mail, BadLine) else (mail, label) for mail in some)
+        await asyncio.to_thread(intake.take, items)
         learned = await self.learn_waiting()
         if learned[0] >= AT_ONCE:  # what is taken back later is then replayed from here
             await self.service.snapshot(MODEL)
         self.imports += 1
-        return Imported(messages, new, *learned)
+        return Imported(intake.messages, intake.new, *learned, intake.failures)
 
     async def answer(self, message: int, label: str) -> Change:
         """Learn what a person says about a message; both the answer and the feedback are on disk when this returns."""

@@ -11,6 +11,7 @@ from rosenblatt.lab.frame import NEXT_THEME, THEMES
 from rosenblatt.lab.theme import css
 from rosenblatt.service.mail.marks import MODEL
 from rosenblatt.service.mail.teaching import Desk
+from rosenblatt.service.sign_in import SIGN_OUT
 
 
 class Frame:
@@ -21,6 +22,11 @@ class Frame:
         self.query = {name: value[:200] for name, value in query.items()}
         if self.query.get("theme") not in THEMES:
             self.query.pop("theme", None)
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether this service asks for tokens, so that whoever sees the page has signed in."""
+        return bool(ui.context.client.request.scope["state"].get("signed_in"))
 
     @property
     def theme(self) -> str:
@@ -49,6 +55,10 @@ class Frame:
                     other, icon=icon, on_click=lambda: ui.navigate.to(self._carried(other_path)), color=None
                 )
                 self._way.props("flat dense no-wrap").classes("lab-quiet q-px-sm")
+                if self.signed_in:
+                    with ui.element("form").props(f"method=post action={SIGN_OUT}").mark("sign-out"):
+                        leave = ui.button("sign out", icon="logout", color=None)
+                        leave.props("flat dense no-wrap type=submit").classes("lab-quiet q-px-sm")
                 self._turner = ui.button(icon="contrast", on_click=self._turn, color=None)
                 self._turner.props(f"flat dense aria-label='Theme: {self.theme}'").classes("lab-quiet")
         return place

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.packed import Damaged
 from rosenblatt.service.mail.folders import new_mail
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
-from rosenblatt.service.mail.teaching import MOST_MESSAGES
+from rosenblatt.service.mail.teaching import MOST_MESSAGES, Imported
 from rosenblatt.service.refusals import Refusal
+from rosenblatt.service.settings import Settings
 
 if TYPE_CHECKING:
     from rosenblatt.service.pages.inbox import InboxPage
 
-LARGEST = 256 << 20
+LARGEST = Settings.mail_bytes  # what the browser is told; the server counts for itself
+LISTED = 20  # messages that could not be read
 NEW = "new"
 KINDS = {
     NEW: "New mail: mark it for me",
@@ -54,16 +57,18 @@ def _form(page: "InboxPage", dialog: Any) -> None:
     kind = ui.radio(KINDS, value=NEW).props("dense").classes("mail-kinds")
 
     async def came(event: Any) -> None:
+        name = str(event.file.name)[:80]
         try:
-            told = await _read(page, event, kind.value)
-        except (BadInput, Refusal) as error:
+            imported = await _read(page, event, name, kind.value)
+        except (BadInput, Damaged, Refusal) as error:
             ui.notify(str(error), type="negative", timeout=10_000)
             return
         finally:
             uploader.reset()
         if dialog is not None:
             dialog.close()
-        ui.notify(told, type="positive")
+        ui.notify(_summary(imported, name), type="positive")
+        page.tell_failures(failures_text(imported))
         await page.load()
 
     uploader = ui.upload(
@@ -79,21 +84,39 @@ def _form(page: "InboxPage", dialog: Any) -> None:
     uploader.props("flat bordered").classes("mail-upload").mark("upload")
 
 
-async def _read(page: "InboxPage", event: Any, kind: str) -> str:
+async def _read(page: "InboxPage", event: Any, name: str, kind: str) -> Imported:
     """Keep the messages of an uploaded file; its name is only shown, never used as a path."""
-    name = str(event.file.name)[:80]
     with tempfile.TemporaryDirectory(dir=page.desk.service.models.store.folder, prefix=".mail-") as folder:
         path = Path(folder) / "upload.mbox"
         await event.file.save(path)
+        if path.stat().st_size > LARGEST:
+            raise BadInput(name, None, f"larger than {LARGEST >> 20} MB: split it")
         with path.open("rb") as file:
             if file.read(5) != b"From ":
                 raise BadInput(
                     name, None, "not an mbox: it must begin with a line 'From ...'; unpack it if it is packed"
                 )
         try:
-            told = await page.desk.keep(new_mail(path), None if kind == NEW else kind)
+            imported = await page.desk.keep(new_mail(path), None if kind == NEW else kind)
         except BadInput as error:
             raise BadInput(name, None, str(error).rpartition(": ")[2]) from None
-    learned = f", {told.learned:,} learned from" if told.learned else ""
-    most = " Those after them were left out." if told.messages == MOST_MESSAGES else ""
-    return f"{told.messages:,} messages in {name}, {told.new:,} of them new{learned}.{most}"
+    for at, failure in enumerate(imported.failures):  # the folder is gone; the name is the visitor's own
+        imported.failures[at] = failure._replace(path=name)
+    return imported
+
+
+def _summary(imported: Imported, name: str) -> str:
+    learned = f", {imported.learned:,} learned from" if imported.learned else ""
+    most = " Those after them were left out." if imported.messages + imported.failed == MOST_MESSAGES else ""
+    return f"{imported.messages:,} messages in {name}, {imported.new:,} of them new{learned}.{most}"
+
+
+def failures_text(imported: Imported) -> str:
+    """Return what stands on the page about messages that could not be read; nothing where all could."""
+    if not imported.failed:
+        return ""
+    word = "message" if imported.failed == 1 else "messages"
+    lines = [f"{imported.failed:,} {word} could not be read:", *map(str, imported.failures[:LISTED])]
+    if imported.failed > LISTED:
+        lines.append(f"and {imported.failed - LISTED:,} more")
+    return "\n".join(lines)

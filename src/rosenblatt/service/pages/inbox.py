@@ -76,6 +76,8 @@ class InboxPage:
                 self._undo = ui.button("undo", icon="undo", on_click=self.undo, color=None)
                 self._undo.props("flat dense no-wrap").classes("lab-quiet")
                 ui.html(KEYS, sanitize=False).classes("mail-keys")
+            self._failures = ui.label("").classes("mail-failures").props("role=status").mark("failures")
+            self._failures.set_visibility(False)
             self._list = ui.element("section").classes("mail-list").props("role=list aria-label=Messages")
             self._more = (
                 ui.button("Show more", on_click=self._add_rows, color=None).props("flat").classes("lab-quiet")
@@ -123,6 +125,11 @@ class InboxPage:
             self.select(self.rows[0], focus=False)
         self._tell_empty()
         self._tell()
+
+    def tell_failures(self, text: str) -> None:
+        """List the messages of an import that could not be read, until the next import."""
+        self._failures.set_text(text)
+        self._failures.set_visibility(bool(text))
 
     def _add_rows(self) -> None:
         more = self._order[len(self.rows) : len(self.rows) + AT_ONCE]

@@ -166,7 +166,7 @@ def _about(found: Bounded | str, seen: int) -> str:
 
 def _ledger(lines: Sequence[LedgerLine], subjects: Mapping[int, str]) -> str:
     rows = "".join(
-        f"<tr><td>{line.clock + 1:,}</td><td class='word'>{escape(subjects.get(line.seq, ''))[:120] or '–'}</td>"
+        f"<tr><td>{line.clock + 1:,}</td><td class='word'>{escape(subjects.get(line.seq, '')[:120]) or '–'}</td>"
         f"<td class='word'>{WORD_FOR.get(str(line.label), escape(str(line.label)))}</td>"
         f"<td class='word'>{_predicted(line)}</td><td>{abs(line.score):.2f}</td>"
         f"<td class='word'>{'moved' if line.moved else 'stayed'}</td><td>{line.mistakes:,}</td></tr>"

@@ -54,7 +54,7 @@ def mount(app: FastAPI) -> None:
     ui.run_with(
         app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
     )
-    pages = app.router.routes[-1]
+    pages = app.state.pages = app.router.routes[-1]
     pages.app = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
 
 

@@ -1,0 +1,194 @@
+"""Large requests: budgeted, read beside the loop, scored in slices; everybody else is answered meanwhile."""
+
+import json
+import select
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+from tests.patience import SECONDS
+from tests.service.server import served
+from tests.service.test_hostile import BAD_BODIES
+
+from rosenblatt.data.words import Words
+from rosenblatt.service.refusals import BadMessage
+from rosenblatt.service.wire import read_large_predict, read_predict
+
+CLASSES = [f"class {at}" for at in range(50)]
+NAMES = 20_000
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("large") / "store", recent_bytes=16 << 20) as running:
+        running.put("m", classes=CLASSES)
+        running.put("many", classes=[f"class {at}" for at in range(1000)])
+        lines = "\n".join(
+            json.dumps({"label": CLASSES[at], "vector": [0.0] * at + [1.0]}) for at in range(len(CLASSES))
+        )
+        assert running.client.post("/v1/models/m/learn", content=lines).json()["learned"] == len(CLASSES)
+        wide = {f"name {at}": 1.0 for at in range(10_000)}
+        assert running.post("m/feedback", label=CLASSES[0], features=wide).status_code == 200
+        yield running
+
+
+def examples(n, names):
+    """Return that many examples, each with other names."""
+    return [
+        {"features": {f"name {(at * 37 + each) % 10_000}": 1.0 for each in range(names)}} for at in range(n)
+    ]
+
+
+LARGE = {
+    "predict": ("POST", "/v1/models/m/predict", {"examples": examples(1000, 300)}),
+    "texts": (
+        "POST",
+        "/v1/models/m/predict",
+        {"examples": [{"text": f"offer {at} " * 300} for at in range(1000)]},
+    ),
+    "one text": ("POST", "/v1/models/m/predict", {"text": "free offer " * 90_000}),
+    "feedback": ("POST", "/v1/models/m/feedback", {"text": "free offer " * 90_000, "label": CLASSES[1]}),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_others_are_answered_while_a_large_request_is_worked_on(service, kind):
+    method, path, message = LARGE[kind]
+    body = json.dumps(message).encode()
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    answered = 0
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as wire:
+        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"
+        wire.sendall(head.encode() + body)
+        while not select.select([wire], [], [], 0)[0]:
+            assert service.post("m/predict", vector=[1.0, 2.0]).status_code == 200
+            answered += 1
+        assert b" 200 " in wire.recv(65536).split(b"\r\n")[0]
+    assert answered >= 10
+
+
+def test_names_times_classes_are_budgeted(service):
+    features = {f"name {at}": 1.0 for at in range(10_000)}
+    answer = service.post("many/predict", features=features)
+    assert answer.status_code == 413
+    assert "names × classes may be 2,000,000 in an example" in answer.json()["message"]
+    answer = service.post("m/predict", examples=examples(1000, 450))
+    assert answer.status_code == 413
+    assert "names × classes may be 20,000,000 in a request" in answer.json()["message"]
+    assert service.post("m/predict", features=features).status_code == 200
+
+
+def test_a_large_predict_answers_as_small_ones_do(service):
+    many = examples(40, 200)
+    together = service.post("m/predict", examples=many, reasons=3).json()["predictions"]
+    for example, prediction in zip(many, together, strict=True):
+        alone = service.post("m/predict", **example, reasons=3).json()
+        assert {**alone, "id": 0} == {**prediction, "id": 0}
+    explained = service.client.get("/v1/models/m/explain", params={"prediction": together[7]["id"]}).json()
+    assert explained["label"] == together[7]["label"]
+    assert service.post("m/feedback", prediction=together[7]["id"], label=CLASSES[3]).status_code == 200
+
+
+@pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES)
+def test_a_large_request_is_read_as_strictly_as_a_small_one(body):
+    with pytest.raises(BadMessage):
+        read_large_predict(body)
+
+
+def test_a_large_request_is_read_as_a_small_one_is():
+    for message in (
+        {},
+        {"text": "a:b", "reasons": 0},
+        {"examples": []},
+        {"examples": [{"features": {"a": 1, "b:c": "d", "e": True, "f": None}}, {"vector": [1, 2.5]}, {}]},
+    ):
+        body = json.dumps(message).encode()
+        assert read_large_predict(body) == read_predict(body)
+
+
+def test_bodies_in_memory_are_limited_together(tmp_path):
+    with served(tmp_path / "store", bodies_bytes=1 << 20, recent_bytes=16 << 20) as service:
+        service.put("m")
+        body = json.dumps({"text": "x " * 400_000}).encode()
+        assert service.client.post("/v1/models/m/predict", content=body).status_code == 200
+        body = json.dumps({"examples": [{"text": "x " * 400_000}] * 4}).encode()
+        assert service.client.post("/v1/models/m/predict", content=body).status_code == 429
+        body = json.dumps({"text": "x " * 400_000}).encode()
+        assert service.client.post("/v1/models/m/predict", content=body).status_code == 200
+
+
+def test_a_bulk_is_limited_while_it_is_read(tmp_path):
+    line = json.dumps({"text": "hello", "label": "a"}).encode() + b"\n"
+    with served(tmp_path / "store", upload_bytes=100 * len(line)) as service:
+        service.put("m")
+        whole = service.client.post("/v1/models/m/learn", content=line * 101)
+        assert whole.status_code == 413  # by its own account
+        assert service.get("m").json()["clock"] == 0
+        endless = (line for _ in range(10**9))
+        with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+            try:
+                answer = client.post("/v1/models/m/learn", content=endless)
+                assert answer.status_code == 413
+                assert answer.json()["learned"]["learned"] <= 100
+            except httpx.WriteError:  # closed while it was still being sent
+                pass
+        assert service.get("m").json()["clock"] <= 100
+
+
+def test_lines_in_tiny_pieces_are_put_together(tmp_path):
+    with served(tmp_path / "store") as service:
+        service.put("m")
+        lines = (
+            json.dumps({"text": "hello", "label": "a"}) + "\n\n" + json.dumps({"text": "you", "label": "b"})
+        )
+        pieces = (lines[at : at + 16].encode() for at in range(0, len(lines), 16))
+        assert service.client.post("/v1/models/m/learn", content=pieces).json()["learned"] == 2
+
+
+def test_many_combining_marks_take_linear_time():
+    marks = "\N{COMBINING ACUTE ACCENT}\N{COMBINING CEDILLA}"
+    assert len(Words().cut("e" + marks * 200_000)) == 1
+    assert (
+        Words().cut("cafe\N{COMBINING ACUTE ACCENT} " * 3) == ["caf\N{LATIN SMALL LETTER E WITH ACUTE}"] * 3
+    )
+
+
+def test_a_long_text_is_cut_as_a_short_one():
+    words = ["don't", "panic", "x1"] * 10_000
+    assert Words().cut(" ".join(words)) == words
+
+
+UPLOADS = """
+import re, sys, threading
+from pathlib import Path
+import httpx
+from rosenblatt.service.models import Models
+from rosenblatt.service.serving import address, listening, server
+from rosenblatt.service.settings import Settings
+
+def parts(n):
+    yield b'--XX\\r\\ncontent-disposition: form-data; name="f"; filename="a.mbox"\\r\\n\\r\\n'
+    for _ in range(n):
+        yield b"x" * 65536
+    yield b"\\r\\n--XX--\\r\\n"
+
+settings = Settings(data=Path(sys.argv[1]), port=0, mail_bytes=1 << 20)
+sock, running = listening(settings), server(settings, Models(settings.data))
+thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
+thread.start()
+with httpx.Client(base_url=address(settings, sock), timeout=None) as client:
+    path = re.search(r"/_nicegui/client/[0-9a-f-]+/upload/[0-9]+", client.get("/").text)[0]
+    kind = {"content-type": "multipart/form-data; boundary=XX"}
+    bodies = parts(1), parts(64), b"".join(parts(64))
+    print([client.post(path, content=body, headers=kind).status_code for body in bodies])
+running.should_exit = True
+thread.join()
+"""
+
+
+def test_an_upload_on_a_page_is_limited_by_the_server(tmp_path):
+    words = [sys.executable, "-c", UPLOADS, str(tmp_path / "store")]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=SECONDS)
+    assert done.stdout.split("\n")[-2] == "[200, 413, 413]"
