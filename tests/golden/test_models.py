@@ -1,0 +1,95 @@
+"""Models equal those recorded before the core was rebuilt, in every layout and one example at a time."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.golden.models import (
+    RECORD,
+    data,
+    examples_of,
+    figures,
+    fitted,
+    kernel_cases,
+    kernel_figures,
+    layouts,
+    linear_cases,
+)
+
+from rosenblatt import rules
+from rosenblatt.streams.online import OnlineLearner
+
+GOLDEN = json.loads(RECORD.read_text(encoding="utf-8"))
+LINEAR, KERNEL = linear_cases(), kernel_cases()
+
+
+def assert_same(own, golden, exact, rtol):
+    """Compare counts exactly, and numbers to the last bit or with a tolerance."""
+    assert own.keys() == golden.keys()
+    for key, value in golden.items():
+        if isinstance(value, dict):
+            assert_same(own[key], value, exact, rtol)
+        elif isinstance(value, list) and value and isinstance(value[0], float):
+            numbers = [each for each in value if not isinstance(each, str)]
+            own_numbers = [each for each in own[key] if not isinstance(each, str)]
+            if exact:
+                assert own_numbers == numbers, key
+            else:
+                np.testing.assert_allclose(own_numbers, numbers, rtol=rtol, atol=rtol, err_msg=key)
+            assert [each for each in own[key] if isinstance(each, str)] == [
+                each for each in value if isinstance(each, str)
+            ], key
+        elif isinstance(value, float) and not exact:
+            assert own[key] == pytest.approx(value, rel=rtol), key
+        else:
+            assert own[key] == value, key
+
+
+def test_every_rule_is_recorded():
+    recorded = {key.partition("-0 ")[0] for key in GOLDEN if "-0 " in key}
+    assert recorded == set(rules.BY_NAME)
+    assert set(GOLDEN) == {*LINEAR, *(f"kernel {key} {k}" for key in KERNEL for k in (2, 3))}
+
+
+@pytest.mark.parametrize("key", LINEAR)
+def test_linear_models_are_as_recorded_in_every_layout(key):
+    case = LINEAR[key]
+    X, y, weight = examples_of(case)
+    rtol = 1e-9 if case["dtype"] == "float64" else 1e-4
+    for layout, rows in layouts(X).items():
+        if case["dtype"] == "float32" and layout == "csr int64":
+            continue
+        own = figures(fitted(case, rows, y, weight), rows)
+        assert_same(own, GOLDEN[key], False, rtol)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("key", KERNEL)
+def test_kernel_models_are_as_recorded(key, classes):
+    X, y, _ = data(classes, integer=False)
+    assert_same(kernel_figures(KERNEL[key].fit(X, y), X), GOLDEN[f"kernel {key} {classes}"], False, 1e-9)
+
+
+ONLINE = [
+    key
+    for key, case in LINEAR.items()
+    if case["dtype"] == "float64"
+    and case["multi_class"] == "joint"
+    and case["classes"] == 2
+    and not case["weighted"]
+]
+
+
+@pytest.mark.parametrize("key", ONLINE)
+def test_one_example_at_a_time_gives_the_recorded_weights(key):
+    case = LINEAR[key]
+    X, y, _ = examples_of(case)
+    learner = OnlineLearner("last", rule=case["rule"])
+    learner.meet([0, 1])
+    names = [f"x{j}" for j in range(X.shape[1])]
+    for _ in GOLDEN[key]["mistakes"]:
+        for row, label in zip(X.tolist(), y.tolist(), strict=True):
+            learner.learn_one(dict(zip(names, row, strict=True)), label)
+    weights = learner.learner.weights("last")
+    own = [weights[0, 0], *(weights[0, 1 + learner.names.index(name)] for name in names)]
+    np.testing.assert_allclose(own, GOLDEN[key]["last"], rtol=1e-9, atol=1e-9)
