@@ -1,7 +1,7 @@
 """The models that must not change: every rule, number of classes, weighting and dtype, with all hypotheses.
 
-``python -m tests.golden.models`` writes ``models.json`` from the code it runs on. It was written by the commit before the
-core was rebuilt (bf08285); record again only where a change of a figure is intended, and say so in the changelog.
+``python -m tests.golden.models`` writes ``models.json`` from the code it runs on. It was written by the commit before
+the core was rebuilt (bf08285); record again only where a change of a figure is intended, and say so in the changelog.
 """
 
 import json
