@@ -34,6 +34,10 @@ REASONS = {
 class Connection(Protocol):
     """What the application may tell the connection of a request, found under ``scope["state"]["connection"]``."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has to be permitted: its client is anonymous, or a body is still to come."""
+
     def permit(self, seconds: float | None) -> None:
         """Count the client as known; allow its body ``seconds`` since its headers, None: no limit (websockets)."""
 
@@ -174,6 +178,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             "the server needs httptools: pip install httptools, or pip install 'rosenblatt[service]'"
         ) from None
     table = ConnectionTable(settings)
+    parent_on_header, parent_on_body = HttpToolsProtocol.on_header, HttpToolsProtocol.on_body
 
     class LimitedProtocol(HttpToolsProtocol):
         """One connection: counts bytes before and while they are parsed, and knows until when it may wait."""
@@ -185,9 +190,9 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         _upgraded = False
         _in_headers = False
         _in_body = False
+        _known = False  # one of its requests was authorised
         _owed_bytes = 0  # received since the last progress that an application sees
         _header_bytes = 0
-        _fields = 0
         _body_began = 0.0
         _unsent: tuple[int, float] | None = None  # bytes in the write buffer, and since when no progress
 
@@ -256,9 +261,15 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self._upgraded and self.transport.is_closing() and not self.transport.get_write_buffer_size()
             )
 
+        @property
+        def is_waiting(self) -> bool:
+            """Whether it has to be permitted: its client is anonymous, or a body is still to come."""
+            return self._in_body or not self._known
+
         def permit(self, seconds: float | None) -> None:
             """Count the client as known, and give its body more time."""
             table.identify(self)
+            self._known = True
             if seconds is None:
                 self.deadline = None
             elif self._in_body:
@@ -307,7 +318,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             table.idle.pop(self, None)
             self.deadline = self.loop.time() + settings.header_seconds
             self._in_headers, self._in_body = True, False
-            self._owed_bytes = self._header_bytes = self._fields = 0
+            self._owed_bytes = self._header_bytes = 0
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
@@ -319,18 +330,19 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def on_header(self, name: bytes, value: bytes) -> None:
             size = len(name) + len(value)
             self._header_bytes += size
-            self._fields += 1
-            if self._fields > MAX_FIELDS or self._header_bytes > MAX_HEADER_BYTES:
+            if self._header_bytes > MAX_HEADER_BYTES or len(self.headers) >= MAX_FIELDS:
                 raise self._checked(_too_many_header_bytes())
-            if size > MAX_FIELD_BYTES or (size > MAX_COOKIE_BYTES and name.lower() == b"cookie"):
-                limit = MAX_COOKIE_BYTES if name.lower() == b"cookie" else MAX_FIELD_BYTES
+            if size > MAX_COOKIE_BYTES:
+                self._check_long_field(name, size)
+            if self._in_headers:  # trailers are counted and dropped: access was decided without them
+                parent_on_header(self, name, value)
+
+        def _check_long_field(self, name: bytes, size: int) -> None:
+            limit = MAX_COOKIE_BYTES if name.lower() == b"cookie" else MAX_FIELD_BYTES
+            if size > limit:
                 shown = name[:40].decode("latin-1")
-                told = f"the header field {shown!r} is longer than {limit:,} bytes"
-                raise self._checked(RefusedRequest(431, "too_large", told))
-            if (
-                self._in_headers
-            ):  # trailers are counted and dropped: they were not there when access was decided
-                super().on_header(name, value)
+                message = f"the header field {shown!r} is longer than {limit:,} bytes"
+                raise self._checked(RefusedRequest(431, "too_large", message))
 
         def on_headers_complete(self) -> None:
             fields = dict(self.headers)
@@ -363,8 +375,9 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 raise self._checked(RefusedRequest(400, "bad_request", told))
 
         def on_body(self, body: bytes) -> None:
-            self._owed_bytes = max(0, self._owed_bytes - len(body) * 3 // 2)
-            super().on_body(body)
+            left = self._owed_bytes - len(body) * 3 // 2
+            self._owed_bytes = left if left > 0 else 0
+            parent_on_body(self, body)
 
         def on_message_complete(self) -> None:
             self._in_body = False
@@ -385,7 +398,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def _wait_for_next(self) -> None:
             """Begin to wait for the next request; only its first byte ends that, not an empty line before it."""
             self.deadline = self.loop.time() + self.timeout_keep_alive
-            if self not in table.anonymous.get(self.address, ()):
+            if self._known:
                 table.idle[self] = None
 
         def handle_websocket_upgrade(self) -> None:
