@@ -190,6 +190,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         _upgraded = False
         _in_headers = False
         _in_body = False
+        _early: bytes | None = None  # received before a handshake was begun or noticed to be over; else None
         _known = False  # one of its requests was authorised
         _owed_bytes = 0  # received since the last progress that an application sees
         _header_bytes = 0
@@ -212,15 +213,20 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             if tls is None:
                 super().connection_made(transport)
                 return
-            transport.pause_reading()
+            self._early = b""
             task = self.loop.create_task(self._handshake(tls))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
         async def _handshake(self, context: ssl.SSLContext) -> None:
-            """Encrypt; the deadline of the headers is running already."""
-            try:
-                transport = await self.loop.start_tls(
+            """Encrypt; the deadline of the headers is running already.
+
+            Bytes may come before the handshake begins: uvloop reads whatever :meth:`connection_made` asks for. They are
+            handed to the new protocol in the turn of the loop in which it begins, before anything else is read. What
+            comes decrypted before this task goes on waits for it.
+            """
+            begun = self.loop.create_task(
+                self.loop.start_tls(
                     self.transport,
                     self,
                     context,
@@ -228,6 +234,16 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                     ssl_handshake_timeout=settings.header_seconds,
                     ssl_shutdown_timeout=settings.header_seconds,
                 )
+            )
+            try:
+                await asyncio.sleep(0)  # it takes over the transport, which reads no more,
+                await asyncio.sleep(0)  # and begins
+                early, self._early = self._early, b""
+                encryption: Any = self.transport.get_protocol()
+                if early and encryption is not self:
+                    encryption.get_buffer(len(early))[: len(early)] = early
+                    encryption.buffer_updated(len(early))
+                transport = await begun
             except (OSError, ssl.SSLError):  # a client that does not speak TLS, or went away
                 transport = None
             if transport is None or self._closed:
@@ -235,6 +251,9 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self.transport.abort()
                 return
             super().connection_made(transport)
+            early, self._early = self._early, None
+            if early:
+                self.data_received(early)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._closed = True
@@ -279,6 +298,11 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
 
         def data_received(self, data: bytes) -> None:
             if self._closed:
+                return
+            if self._early is not None:
+                self._early += data
+                if self.transport.get_protocol() is self:
+                    self.transport.pause_reading()
                 return
             self._owed_bytes += len(data)
             super().data_received(data)
