@@ -308,8 +308,8 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             super().data_received(data)
             limit = MAX_HEADER_BYTES + MAX_REQUEST_LINE_BYTES if self._in_headers else MAX_FRAMING_BYTES
             if self._owed_bytes > limit and not self._upgraded:
-                told = "the chunks of the body are too small, or carry too much beside it"
-                framing = RefusedRequest(400, "bad_request", told)
+                message = "the chunks of the body are too small, or carry too much beside it"
+                framing = RefusedRequest(400, "bad_request", message)
                 self._answer = (_too_many_header_bytes() if self._in_headers else framing).answer
                 self.send_400_response("")
 
@@ -348,8 +348,8 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def on_url(self, url: bytes) -> None:
             super().on_url(url)
             if len(self.url) > MAX_REQUEST_LINE_BYTES:
-                told = f"the request line is longer than {MAX_REQUEST_LINE_BYTES:,} bytes"
-                raise self._checked(RefusedRequest(414, "too_long", told))
+                message = f"the request line is longer than {MAX_REQUEST_LINE_BYTES:,} bytes"
+                raise self._checked(RefusedRequest(414, "too_long", message))
 
         def on_header(self, name: bytes, value: bytes) -> None:
             size = len(name) + len(value)
@@ -371,8 +371,8 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def on_headers_complete(self) -> None:
             fields = dict(self.headers)
             if not self.url.startswith(b"/"):
-                told = "the target must be a path: this is not a proxy"
-                raise self._checked(RefusedRequest(400, "bad_request", told))
+                message = "the target must be a path: this is not a proxy"
+                raise self._checked(RefusedRequest(400, "bad_request", message))
             if b"upgrade" in fields:
                 self._check_upgrade(fields)
             self._in_headers, self._in_body = False, True
@@ -395,8 +395,8 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 and (self.cycle is None or self.cycle.response_complete)
             )
             if body or (websocket and not opening):
-                told = "a request with Upgrade must be GET over HTTP/1.1 without a body, with the fields of RFC 6455"
-                raise self._checked(RefusedRequest(400, "bad_request", told))
+                message = "a request with Upgrade must be GET over HTTP/1.1 without a body, with the fields of RFC 6455"
+                raise self._checked(RefusedRequest(400, "bad_request", message))
 
         def on_body(self, body: bytes) -> None:
             left = self._owed_bytes - len(body) * 3 // 2
@@ -435,5 +435,5 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
 
 
 def _too_many_header_bytes() -> RefusedRequest:
-    told = f"more than {MAX_HEADER_BYTES:,} bytes or {MAX_FIELDS} fields in the headers"
-    return RefusedRequest(431, "too_large", told)
+    message = f"more than {MAX_HEADER_BYTES:,} bytes or {MAX_FIELDS} fields in the headers"
+    return RefusedRequest(431, "too_large", message)

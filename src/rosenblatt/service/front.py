@@ -436,8 +436,8 @@ class _Large:
         if len(self._pieces) > self._limit:
             raise too_large(self._limit)
         if self._bodies.held > self._bodies.settings.bodies_bytes:
-            told = f"{self._bodies.held:,} bytes of requests are being worked on"
-            raise Busy(f"{told}: try again in a moment")
+            work = f"{self._bodies.held:,} bytes of requests are being worked on"
+            raise Busy(f"{work}: try again in a moment")
 
     def release(self) -> None:
         """Count the body no longer."""
