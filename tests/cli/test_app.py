@@ -8,11 +8,12 @@ import pytest
 from tests.cli.commands import run, run_well
 
 from rosenblatt import rules
-from rosenblatt.cli import options
+from rosenblatt.cli import options, verify
 from rosenblatt.cli.app import COMMANDS
 from rosenblatt.cli.learners import LEARNERS
 from rosenblatt.hypotheses import NAMES
 from rosenblatt.learner import MULTI_CLASS
+from rosenblatt.proofs.claims import EXPECTATIONS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 NAMES_OF_COMMANDS = [command.__name__ for command in COMMANDS]
@@ -56,6 +57,7 @@ def test_the_documentation_opens_with_every_command(command):
 
 
 def test_choices_are_those_of_the_library():
+    assert get_args(verify.Expectation) == EXPECTATIONS
     assert set(get_args(options.HypothesisName)) == set(NAMES)
     text = help_of("fit")
     flat = re.sub(r"\s+", "", text)

@@ -213,10 +213,13 @@ def test_many_classes_that_have_many_rows_are_no_reason_to_warn(each):
         each().fit(X[:40], np.arange(40))
 
 
-@pytest.mark.parametrize("y", [[1, "a", 2.5], [None, "a", "b"]])
-def test_labels_that_cannot_be_ordered_are_refused_by_name(y):
+@pytest.mark.parametrize(
+    ("y", "reason"),
+    [([1, "a", 2.5], "expected all text, or all numbers"), ([None, "a", "b"], "y has no label in row 0")],
+)
+def test_labels_that_cannot_be_ordered_are_refused_by_name(y, reason):
     for learn in (Perceptron().fit, Perceptron().partial_fit, ClosestCentroid().fit):
-        with pytest.raises(ValueError, match="expected all text, or all numbers"):
+        with pytest.raises(ValueError, match=reason):
             learn(np.eye(3), np.array(y, object))
 
 

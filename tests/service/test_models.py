@@ -7,6 +7,7 @@ from tests.service.load import bits
 
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
+from rosenblatt.service.refusals import BadMessage
 
 SETTINGS = {
     "two": ModelSettings(),
@@ -82,3 +83,11 @@ def test_columns_that_were_not_used_yet_leave_no_trace(tmp_path):
     assert again.replayed == 1
     assert (bits(again.model("m")), again.info("m", fingerprint=True).fingerprint) == before
     again.close()
+
+
+@pytest.mark.parametrize("name", ["m\n", "m\r\n", "\nm", "m\0", "a/b", ""])
+def test_a_name_of_a_model_is_matched_to_its_end(tmp_path, name):
+    models = Models(tmp_path / "store", recent_bytes=1 << 18)
+    with pytest.raises(BadMessage):
+        models.create(name)
+    models.close()

@@ -171,8 +171,8 @@ def _contradiction(report: dict[str, Any]) -> list[Any]:
 
 
 REASONS = (
-    "Why is not shown by this: classes may overlap, a feature that tells them apart may be missing, they may be "
-    "arranged as in XOR, or a label may be wrong."
+    "The proof does not show the reason: classes may overlap, a feature that tells them apart may be missing, they "
+    "may be arranged as in XOR, or a label may be wrong."
 )
 
 

@@ -41,8 +41,8 @@ def refusing_damage(path: str, what: str) -> Iterator[None]:
     except (BadInput, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except DAMAGED as error:
-        told = str(error).split("\n")[0][:200] or type(error).__name__
-        raise BadInput(path, None, f"not {what}, or a damaged one: {told}") from error
+        reason = str(error).split("\n")[0][:200] or type(error).__name__
+        raise BadInput(path, None, f"not {what}, or a damaged one: {reason}") from error
 
 
 def validated(batch: Any) -> Any:

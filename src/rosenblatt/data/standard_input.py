@@ -122,8 +122,8 @@ class StandardInput:
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            told = "no room to keep standard input, which is read again: free some, or name another folder (TMPDIR)"
-            raise OSError(error.errno, told, tempfile.gettempdir()) from error
+            message = "no room to keep standard input, which is read again: free some, or name another folder (TMPDIR)"
+            raise OSError(error.errno, message, tempfile.gettempdir()) from error
 
     def close(self) -> None:
         """Give up what was kept."""

@@ -20,6 +20,7 @@ Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 Matrix: TypeAlias = Any  # a dense C-ordered array or a CSR matrix, float32 or float64
 BLOCK = 1 << 16  # rows converted at a time, so that float32 data are never copied whole
 EXACT = 1 << 53  # integers up to here are floats
+LARGEST_SQNORM = 2.0**1000  # sums and products of such squares still fit into a float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +264,17 @@ def product(X: Matrix, W: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     for start in range(0, X.shape[0], BLOCK):
         out[start : start + BLOCK] = X[start : start + BLOCK].astype(np.float64) @ W
     return out
+
+
+def check_squares(examples: "Examples") -> None:
+    """Raise ValueError where the squared norm of a row exceeds float64, which searches for a margin compute with."""
+    with np.errstate(over="ignore"):
+        wrong = np.flatnonzero(~(row_sqnorms(examples.X) < LARGEST_SQNORM))
+    if wrong.size:
+        raise ValueError(
+            f"X has values in row {wrong[0]} whose squares exceed what a float64 can hold: divide the columns by a "
+            "power of two (which keeps separability and scales margins by it)"
+        )
 
 
 def row_sqnorms(X: Matrix) -> npt.NDArray[np.float64]:

@@ -12,7 +12,7 @@ from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
 from rosenblatt.proofs.claims import SoftMargin
 from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.examples import Examples, as_examples, row_sqnorms
+from rosenblatt.proofs.examples import Examples, as_examples, check_squares, row_sqnorms
 from rosenblatt.proofs.statements import soft_margin_statement
 
 
@@ -66,6 +66,7 @@ def soft_margin(
     if not (C > 0 and np.isfinite(C)):
         raise ValueError(f"C must be a positive number, got {C!r}; for the hard margin use hard_margin")
     examples = as_examples(X, y, fit_intercept)
+    check_squares(examples)
     solution = solve_soft_margin(examples, C, tolerance, max_iter, Clock(time_limit))
     weights = np.atleast_2d(solution.w)
     if fit_intercept:

@@ -11,7 +11,7 @@ from rosenblatt.proofs.claims import HardMargin
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.decision import separability
-from rosenblatt.proofs.examples import Examples, as_examples, product, row_sqnorms
+from rosenblatt.proofs.examples import Examples, as_examples, check_squares, product, row_sqnorms
 from rosenblatt.proofs.statements import hard_margin_statement
 from rosenblatt.proofs.wolfe_search import MinNormPoint, wolfe_search
 
@@ -75,6 +75,7 @@ def hard_margin(
     """
     clock = Clock(time_limit)
     examples = as_examples(X, y, fit_intercept)
+    check_squares(examples)
     penalise_intercept = penalise_intercept or not fit_intercept
     cone = Cone(examples, kept=True)
     if penalise_intercept:

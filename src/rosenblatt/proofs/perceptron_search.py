@@ -95,9 +95,10 @@ class ActivePerceptron:
         values = self._values_per_row * len(self._active)
         rounds = min(CYCLES, max(1, CHUNK // max(values, 1)))
         left = count
-        for _ in range(0, CYCLES, rounds):
-            left = self._sweeps(self._state, self._w, self._active, rounds, self._scratch)
-            self.visited += rounds * values
+        for done in range(0, CYCLES, rounds):
+            cycles = min(rounds, CYCLES - done)
+            left = self._sweeps(self._state, self._w, self._active, cycles, self._scratch)
+            self.visited += cycles * values
             if not left or clock.out_of_time():
                 break
         return left

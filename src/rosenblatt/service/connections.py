@@ -34,6 +34,10 @@ REASONS = {
 class Connection(Protocol):
     """What the application may tell the connection of a request, found under ``scope["state"]["connection"]``."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has to be permitted: its client is anonymous, or a body is still to come."""
+
     def permit(self, seconds: float | None) -> None:
         """Count the client as known; allow its body ``seconds`` since its headers, None: no limit (websockets)."""
 
@@ -174,6 +178,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             "the server needs httptools: pip install httptools, or pip install 'rosenblatt[service]'"
         ) from None
     table = ConnectionTable(settings)
+    parent_on_header, parent_on_body = HttpToolsProtocol.on_header, HttpToolsProtocol.on_body
 
     class LimitedProtocol(HttpToolsProtocol):
         """One connection: counts bytes before and while they are parsed, and knows until when it may wait."""
@@ -185,9 +190,10 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         _upgraded = False
         _in_headers = False
         _in_body = False
+        _early: bytes | None = None  # received before a handshake was begun or noticed to be over; else None
+        _known = False  # one of its requests was authorised
         _owed_bytes = 0  # received since the last progress that an application sees
         _header_bytes = 0
-        _fields = 0
         _body_began = 0.0
         _unsent: tuple[int, float] | None = None  # bytes in the write buffer, and since when no progress
 
@@ -207,15 +213,20 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             if tls is None:
                 super().connection_made(transport)
                 return
-            transport.pause_reading()
+            self._early = b""
             task = self.loop.create_task(self._handshake(tls))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
         async def _handshake(self, context: ssl.SSLContext) -> None:
-            """Encrypt; the deadline of the headers is running already."""
-            try:
-                transport = await self.loop.start_tls(
+            """Encrypt; the deadline of the headers is running already.
+
+            Bytes may come before the handshake begins: uvloop reads whatever :meth:`connection_made` asks for. They are
+            handed to the new protocol in the turn of the loop in which it begins, before anything else is read. What
+            comes decrypted before this task goes on waits for it.
+            """
+            begun = self.loop.create_task(
+                self.loop.start_tls(
                     self.transport,
                     self,
                     context,
@@ -223,6 +234,16 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                     ssl_handshake_timeout=settings.header_seconds,
                     ssl_shutdown_timeout=settings.header_seconds,
                 )
+            )
+            try:
+                await asyncio.sleep(0)  # it takes over the transport, which reads no more,
+                await asyncio.sleep(0)  # and begins
+                early, self._early = self._early, b""
+                encryption: Any = self.transport.get_protocol()
+                if early and encryption is not self:
+                    encryption.get_buffer(len(early))[: len(early)] = early
+                    encryption.buffer_updated(len(early))
+                transport = await begun
             except (OSError, ssl.SSLError):  # a client that does not speak TLS, or went away
                 transport = None
             if transport is None or self._closed:
@@ -230,6 +251,9 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self.transport.abort()
                 return
             super().connection_made(transport)
+            early, self._early = self._early, None
+            if early:
+                self.data_received(early)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._closed = True
@@ -256,9 +280,15 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self._upgraded and self.transport.is_closing() and not self.transport.get_write_buffer_size()
             )
 
+        @property
+        def is_waiting(self) -> bool:
+            """Whether it has to be permitted: its client is anonymous, or a body is still to come."""
+            return self._in_body or not self._known
+
         def permit(self, seconds: float | None) -> None:
             """Count the client as known, and give its body more time."""
             table.identify(self)
+            self._known = True
             if seconds is None:
                 self.deadline = None
             elif self._in_body:
@@ -269,12 +299,17 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def data_received(self, data: bytes) -> None:
             if self._closed:
                 return
+            if self._early is not None:
+                self._early += data
+                if self.transport.get_protocol() is self:
+                    self.transport.pause_reading()
+                return
             self._owed_bytes += len(data)
             super().data_received(data)
             limit = MAX_HEADER_BYTES + MAX_REQUEST_LINE_BYTES if self._in_headers else MAX_FRAMING_BYTES
             if self._owed_bytes > limit and not self._upgraded:
-                told = "the chunks of the body are too small, or carry too much beside it"
-                framing = RefusedRequest(400, "bad_request", told)
+                message = "the chunks of the body are too small, or carry too much beside it"
+                framing = RefusedRequest(400, "bad_request", message)
                 self._answer = (_too_many_header_bytes() if self._in_headers else framing).answer
                 self.send_400_response("")
 
@@ -307,36 +342,37 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             table.idle.pop(self, None)
             self.deadline = self.loop.time() + settings.header_seconds
             self._in_headers, self._in_body = True, False
-            self._owed_bytes = self._header_bytes = self._fields = 0
+            self._owed_bytes = self._header_bytes = 0
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
             super().on_url(url)
             if len(self.url) > MAX_REQUEST_LINE_BYTES:
-                told = f"the request line is longer than {MAX_REQUEST_LINE_BYTES:,} bytes"
-                raise self._checked(RefusedRequest(414, "too_long", told))
+                message = f"the request line is longer than {MAX_REQUEST_LINE_BYTES:,} bytes"
+                raise self._checked(RefusedRequest(414, "too_long", message))
 
         def on_header(self, name: bytes, value: bytes) -> None:
             size = len(name) + len(value)
             self._header_bytes += size
-            self._fields += 1
-            if self._fields > MAX_FIELDS or self._header_bytes > MAX_HEADER_BYTES:
+            if self._header_bytes > MAX_HEADER_BYTES or len(self.headers) >= MAX_FIELDS:
                 raise self._checked(_too_many_header_bytes())
-            if size > MAX_FIELD_BYTES or (size > MAX_COOKIE_BYTES and name.lower() == b"cookie"):
-                limit = MAX_COOKIE_BYTES if name.lower() == b"cookie" else MAX_FIELD_BYTES
+            if size > MAX_COOKIE_BYTES:
+                self._check_long_field(name, size)
+            if self._in_headers:  # trailers are counted and dropped: access was decided without them
+                parent_on_header(self, name, value)
+
+        def _check_long_field(self, name: bytes, size: int) -> None:
+            limit = MAX_COOKIE_BYTES if name.lower() == b"cookie" else MAX_FIELD_BYTES
+            if size > limit:
                 shown = name[:40].decode("latin-1")
-                told = f"the header field {shown!r} is longer than {limit:,} bytes"
-                raise self._checked(RefusedRequest(431, "too_large", told))
-            if (
-                self._in_headers
-            ):  # trailers are counted and dropped: they were not there when access was decided
-                super().on_header(name, value)
+                message = f"the header field {shown!r} is longer than {limit:,} bytes"
+                raise self._checked(RefusedRequest(431, "too_large", message))
 
         def on_headers_complete(self) -> None:
             fields = dict(self.headers)
             if not self.url.startswith(b"/"):
-                told = "the target must be a path: this is not a proxy"
-                raise self._checked(RefusedRequest(400, "bad_request", told))
+                message = "the target must be a path: this is not a proxy"
+                raise self._checked(RefusedRequest(400, "bad_request", message))
             if b"upgrade" in fields:
                 self._check_upgrade(fields)
             self._in_headers, self._in_body = False, True
@@ -359,12 +395,13 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 and (self.cycle is None or self.cycle.response_complete)
             )
             if body or (websocket and not opening):
-                told = "a request with Upgrade must be GET over HTTP/1.1 without a body, with the fields of RFC 6455"
-                raise self._checked(RefusedRequest(400, "bad_request", told))
+                message = "a request with Upgrade must be GET over HTTP/1.1 without a body, with the fields of RFC 6455"
+                raise self._checked(RefusedRequest(400, "bad_request", message))
 
         def on_body(self, body: bytes) -> None:
-            self._owed_bytes = max(0, self._owed_bytes - len(body) * 3 // 2)
-            super().on_body(body)
+            left = self._owed_bytes - len(body) * 3 // 2
+            self._owed_bytes = left if left > 0 else 0
+            parent_on_body(self, body)
 
         def on_message_complete(self) -> None:
             self._in_body = False
@@ -385,7 +422,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         def _wait_for_next(self) -> None:
             """Begin to wait for the next request; only its first byte ends that, not an empty line before it."""
             self.deadline = self.loop.time() + self.timeout_keep_alive
-            if self not in table.anonymous.get(self.address, ()):
+            if self._known:
                 table.idle[self] = None
 
         def handle_websocket_upgrade(self) -> None:
@@ -398,5 +435,5 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
 
 
 def _too_many_header_bytes() -> RefusedRequest:
-    told = f"more than {MAX_HEADER_BYTES:,} bytes or {MAX_FIELDS} fields in the headers"
-    return RefusedRequest(431, "too_large", told)
+    message = f"more than {MAX_HEADER_BYTES:,} bytes or {MAX_FIELDS} fields in the headers"
+    return RefusedRequest(431, "too_large", message)

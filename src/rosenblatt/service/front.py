@@ -187,8 +187,9 @@ class Front:
             headers = header_fields(scope)
             number = self._number_of(headers)
             allowed = self.guard.check(method, path, headers, scope["scheme"])
-            if allowed is not ANYBODY:
-                self._permit(scope, path)
+            connection: Connection | None = scope["state"].get("connection") if "state" in scope else None
+            if connection is not None and allowed is not ANYBODY and connection.is_waiting:
+                self._permit(connection, path)
             parts: list[str] = path.split("/") if path.startswith(MODELS) else []
             if len(parts) == 5 and method == "POST" and parts[4] in QUICK:
                 route = parts[4]
@@ -220,13 +221,11 @@ class Front:
             return own.decode()
         return f"{self._prefix}-{next(self._number):x}"
 
-    def _permit(self, scope: Scope, path: str) -> None:
+    def _permit(self, connection: Connection, path: str) -> None:
         """Tell the connection that this request is authorised, so that its body may take longer."""
-        connection: Connection | None = scope.get("state", {}).get("connection")
-        if connection is not None:
-            streamed = not path.startswith(API) or path.endswith(STREAMED)
-            seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
-            connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
+        streamed = not path.startswith(API) or path.endswith(STREAMED)
+        seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
+        connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
 
     # The two routes in a hurry
 
@@ -390,8 +389,6 @@ class Bodies:
     ) -> tuple[bytes, int]:
         """Return the body of a request, and how many bytes of it to release after work: none for a small one."""
         limit = self.settings.body_bytes if limit is None else limit
-        if b"content-length" in headers:
-            need_size(headers, limit)
         message = await receive()  # the connection is closed where it does not come
         if message["type"] == "http.disconnect":
             raise Left("the client went away")
@@ -400,6 +397,8 @@ class Bodies:
             if len(body) > limit:
                 raise too_large(limit)
             return body, 0
+        if b"content-length" in headers:
+            need_size(headers, limit)
         large = _Large(self, limit)
         try:
             async with asyncio.timeout(self.settings.body_seconds):
@@ -437,8 +436,8 @@ class _Large:
         if len(self._pieces) > self._limit:
             raise too_large(self._limit)
         if self._bodies.held > self._bodies.settings.bodies_bytes:
-            told = f"{self._bodies.held:,} bytes of requests are being worked on"
-            raise Busy(f"{told}: try again in a moment")
+            work = f"{self._bodies.held:,} bytes of requests are being worked on"
+            raise Busy(f"{work}: try again in a moment")
 
     def release(self) -> None:
         """Count the body no longer."""

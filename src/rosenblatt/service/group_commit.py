@@ -47,6 +47,7 @@ class GroupCommit:
         self._idle = True
         self._ledger: collections.deque[Lines] = collections.deque()
         self._thread: threading.Thread | None = None
+        self.alive = False  # whether the thread runs; asked for every feedback, so no lock is taken for it
         self._stop = False
 
     # On the loop
@@ -55,6 +56,7 @@ class GroupCommit:
         """Start the thread."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
+        self.alive = True
         self._thread.start()
 
     async def stop(self) -> None:
@@ -63,11 +65,6 @@ class GroupCommit:
         self._wake.put(None)
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread is not None and self._thread.is_alive()
 
     def put(self, waiting: Waiting) -> None:
         """Put something into the queue."""
@@ -112,17 +109,20 @@ class GroupCommit:
 
     def _write(self) -> None:
         """Write what waits, all of it in one transaction, until told to stop."""
-        while not self._stop:
-            batch = self._take()
-            if not batch:
-                self._idle = True
-                if not self._queue:  # looked at again: it may have filled before we said that we are idle
-                    self._wake.get()
-                self._idle = False
-            elif batch[0].errand is not None:
-                self._run(batch[0], batch[0].errand)
-            else:
-                self._append(batch)
+        try:
+            while not self._stop:
+                batch = self._take()
+                if not batch:
+                    self._idle = True
+                    if not self._queue:  # looked at again: it may have filled before we said that we are idle
+                        self._wake.get()
+                    self._idle = False
+                elif batch[0].errand is not None:
+                    self._run(batch[0], batch[0].errand)
+                else:
+                    self._append(batch)
+        finally:
+            self.alive = False
 
     def _take(self) -> list[Waiting]:
         """Take feedbacks up to the next errand, or the errand."""

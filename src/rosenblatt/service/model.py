@@ -151,6 +151,11 @@ class Model:
             )
         return label
 
+    def knows(self, features: Named, label: Any) -> bool:
+        """Whether every feature and the label occurred before; hashed names are not remembered."""
+        learner = self.learner
+        return label in learner.labels and features.keys() <= learner._vocabulary.index.keys()
+
     def size(self, new_names: int = 0, new_classes: int = 0) -> str:
         """Describe in words how many features and classes it has, with so many more."""
         classes = len(self.learner.labels) + new_classes

@@ -203,8 +203,7 @@ class Models:
         names: tuple[str, ...] = ()
         if not learner.hash_bits:
             index = learner._vocabulary.index
-            if len(features) != sum(map(index.__contains__, features)):
-                names = tuple(name for name in features if name not in index)
+            names = tuple(name for name in features if name not in index)
         new_class = label not in learner.labels
         if not names and not new_class:
             return names
@@ -387,9 +386,11 @@ class Models:
             named = model.named(example)
         else:
             raise BadMessage("feedback needs the id of a prediction, or an example: features, vector or text")
-        content, features, label = journal_row(named, label)
         model.check_growth()
-        return Fresh(model.number, features, label, key, content, self._reserve(model, features, label))
+        known = model.knows(named, label)
+        content, features, label = journal_row(named, label, known)
+        new_names = () if known else self._reserve(model, features, label)
+        return Fresh(model.number, features, label, key, content, new_names)
 
     def release(self, fresh: Fresh) -> None:
         """Give back what :meth:`fresh` reserved for a feedback: it was learned from, or refused."""

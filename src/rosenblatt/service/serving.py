@@ -112,8 +112,8 @@ def within_file_limit(settings: Settings) -> tuple[Settings, list[str]]:
     if most >= wanted:
         return settings, []
     room = max(most // 2, most - RESERVED_FILES)
-    told = f"this process may open {most:,} files: {room:,} connections at a time (raise it with ulimit -n {wanted})"
-    return replace(settings, most_connections=room), [told]
+    remark = f"this process may open {most:,} files: {room:,} connections at a time (raise it with ulimit -n {wanted})"
+    return replace(settings, most_connections=room), [remark]
 
 
 def server(settings: Settings, models: Any = None) -> Any:
@@ -146,13 +146,13 @@ def serve(settings: Settings) -> None:
     models = open_models(settings)
     try:
         rehearse(model.settings for model in models)
-        settings, told = within_file_limit(settings)
+        settings, more = within_file_limit(settings)
         sock = listening(settings)
     except BaseException:
         models.close(snapshot=False)
         raise
     set_up()
-    for remark in (*remarks, *told):
+    for remark in (*remarks, *more):
         log.warning(remark)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(100_000, 50, 100)  # requests make no cycles; looking for some takes longer than they do

@@ -87,20 +87,21 @@ class Kept(NamedTuple):
     conflict: bool = False  # under its key, something else had been there
 
 
-def journal_row(features: Named, label: Any) -> tuple[Content, Named, Any]:
+def journal_row(features: Named, label: Any, known: bool = False) -> tuple[Content, Named, Any]:
     """Encode a feedback for the journal and return it as a replay will read it.
 
+    Names and a label that the model has ``known`` from feedbacks before were checked then.
     The model learns from what is returned, so it learns exactly what a replay of the journal learns. Raises
     :class:`BadMessage` for whatever could not be read back: text with NUL or a lone surrogate, numbers that are not
     finite or beyond the limit of a message, names or labels that are empty or too long.
     """
     try:
         content = Content(_encode(label), _encode(features))
-        if not _reads_back_as_it_is(features, label):
+        if not _reads_back_as_it_is(features, label, known):
             features, label = _checked_features(content.features), _checked_label(content.label)
     except (msgspec.DecodeError, UnicodeError, OverflowError, RecursionError, TypeError) as error:
         raise BadMessage(_reason(features, label, error)) from None
-    if NUL in content.features or NUL in content.label:
+    if not known and (NUL in content.features or NUL in content.label):
         for text in (label, *features):
             if isinstance(text, str) and "\0" in text:
                 raise BadMessage(
@@ -109,19 +110,21 @@ def journal_row(features: Named, label: Any) -> tuple[Content, Named, Any]:
     return content, features, label
 
 
-def _reads_back_as_it_is(features: Named, label: Any) -> bool:
+def _reads_back_as_it_is(features: Named, label: Any, known: bool) -> bool:
     """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
     values = features.values()
-    return (
-        type(label) is str
-        and 0 < len(label) <= LONGEST_NAME
-        and set(map(type, values)) == ONLY_FLOATS
-        and set(map(type, features)) == ONLY_TEXT
-        and isfinite(sum(values))
-        and max(values) <= LARGEST
-        and min(values) >= -LARGEST
-        and len(max(features, key=len)) <= LONGEST_NAME
-        and "" not in features
+    numbers = (
+        set(map(type, values)) == ONLY_FLOATS and max(map(abs, values)) <= LARGEST and isfinite(sum(values))
+    )
+    return numbers and (
+        known
+        or (
+            type(label) is str
+            and 0 < len(label) <= LONGEST_NAME
+            and set(map(type, features)) == ONLY_TEXT
+            and len(max(features, key=len)) <= LONGEST_NAME
+            and "" not in features
+        )
     )
 
 
