@@ -115,7 +115,7 @@ def columns(degree, X, y, Xt, yt, on_pass, checkpoints=CHECKPOINTS, **options) -
         if passes not in found:
             older = passes * len(y) - learner.clock
             learner.totals["clock"] += older
-            learner.running["shadow"] += learner.running["scale"] * older
+            learner.running["scale_sum"] += learner.running["scale"] * older
             found[passes] = Column(learner, Xt, yt)
     return found
 

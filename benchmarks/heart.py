@@ -14,10 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import large_pages
 from benchmarks.measure import Ratios, best_of, data_folder, milliseconds, mnist
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.loop import learn
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.records import NO_LEDGER, TOTALS, State, new_running
 from rosenblatt.core.rows import flat, laid_out, rows_of
+from rosenblatt.core.state import TOTALS, State, new_running
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
 from rosenblatt.rules import Euclidean, Rosenblatt

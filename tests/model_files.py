@@ -22,7 +22,7 @@ from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.learner.files import load_model, save_model
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.real import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
 from rosenblatt.service.messages import ModelSettings
@@ -102,7 +102,7 @@ def summed(made):
 
 
 def planes():
-    made = FixedPlanes(np.arange(15.0).reshape(3, 5), np.array(["z", "a", "m"]))
+    made = FixedWeights(np.arange(15.0).reshape(3, 5), np.array(["z", "a", "m"]))
     return lambda path: save_model(made, path)
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from tests.strategies import integer_data
 
 from rosenblatt import rules
-from rosenblatt.hypotheses import NAMES
+from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import Learner
 from rosenblatt.storage import (
     BadModel,

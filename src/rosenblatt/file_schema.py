@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.data.schema import schema_from_dict
 
 Check = Callable[[Any, str], None]  # of a header field: its value and its place
@@ -33,6 +34,20 @@ LABEL_KINDS = {
     "u": ("uint8", "uint16", "uint32", "uint64"),
     "f": ("float16", "float32", "float64"),
 }
+
+
+# What files of format version 1 call a field that has another name in memory.
+FILE_FIELDS = {"scale_sum": "shadow", "max_sqnorm": "reach", "target": "up", "rival": "down"}
+
+
+def tensor_names(name: str, dtype: np.dtype[Any]) -> dict[str, str]:
+    """Return, for every field of a structured array called ``name``, the tensor that stores it."""
+    return {field: f"{name}.{FILE_FIELDS.get(field, field)}" for field in dtype.names or ()}
+
+
+def tensors_of(name: str, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the tensors that store a structured array."""
+    return {tensor: records[field] for field, tensor in tensor_names(name, records.dtype).items()}
 
 
 class Content(NamedTuple):
@@ -58,9 +73,10 @@ class Content(NamedTuple):
 
     def records(self, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return tensors ``name.field`` as one structured array."""
-        records = np.zeros(self.arrays[f"{name}.{(dtype.names or ())[0]}"].size, dtype)
-        for field in dtype.names or ():
-            records[field] = self.arrays[f"{name}.{field}"]
+        names = tensor_names(name, dtype)
+        records = np.zeros(self.arrays[next(iter(names.values()))].size, dtype)
+        for field, tensor in names.items():
+            records[field] = self.arrays[tensor]
         return records
 
 
@@ -380,7 +396,7 @@ def _counts(shape: str, *names: str, prefix: str) -> dict[str, Tensor]:
     return {f"{prefix}.{name}": Tensor(INT, (shape,), 0, LARGEST_COUNT) for name in names}
 
 
-# The running numbers of a run: see rosenblatt.core.records.
+# The running numbers of a run: see rosenblatt.core.state.
 RUN_TENSORS = {
     "running.scale": Tensor(FLOAT, ("hypotheses",), above=0.0),
     "running.shadow": Tensor(FLOAT, ("hypotheses",), 0.0),

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
-from rosenblatt.file_schema import Content, check_content, kind_of, names_of, parse_header
+from rosenblatt.core.ledger import ENTRY, Ledger
+from rosenblatt.core.state import RUNNING, TOTALS
+from rosenblatt.file_schema import Content, check_content, kind_of, names_of, parse_header, tensors_of
 from rosenblatt.learner import Epoch, Learner, Standing
-from rosenblatt.ledger import Ledger
 
 FORMAT, VERSION = "rosenblatt", 1
 LABEL_KINDS = "biufUO"  # of classes: numbers or strings, nothing that could hold an object
@@ -42,9 +42,9 @@ def save_learner(
     """
     if ledger and learner.ledger is None:
         raise ValueError("the learner kept no ledger to save: train with keep_ledger=True")
-    arrays = {"W": learner.W, "A": learner.A}
-    arrays |= {f"running.{name}": learner.running[name] for name in RUNNING.names or ()}
-    arrays |= {f"totals.{name}": learner.totals[name] for name in TOTALS.names or ()}
+    arrays = {"W": learner.W, "A": learner.average_offset}
+    arrays |= tensors_of("running", learner.running)
+    arrays |= tensors_of("totals", learner.totals)
     if learner.pocket is not None:
         arrays["pocket"] = learner.pocket
     if learner.S is not None:
@@ -57,7 +57,7 @@ def save_learner(
         "learner": {
             "rule": rules.to_dict(learner.rule),
             "multi_class": learner.multi_class,
-            "fit_intercept": bool(learner.unit),
+            "fit_intercept": bool(learner.bias_input),
             "seed": learner.seed,
             "rows_seen": learner.rows_seen,
             "start_norm": learner.start_norm,
@@ -195,7 +195,7 @@ def learner_from(content: Content) -> Learner:
         seed=fields["seed"],
     )
     learner.classes = np.empty(0) if content.classes is None else content.classes
-    learner.W, learner.A, learner.S = arrays["W"], arrays["A"], arrays.get("S")
+    learner.W, learner.average_offset, learner.S = arrays["W"], arrays["A"], arrays.get("S")
     learner.running = content.records("running", RUNNING)
     learner.totals = content.records("totals", TOTALS)
     learner.pocket = arrays.get("pocket")
@@ -220,7 +220,7 @@ def standings_from(fields: dict[str, Any]) -> dict[str, Standing]:
 
 def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
     arrays = {"ledger.start": ledger.start, "ledger.support_rows": ledger.support_rows}
-    arrays |= {f"ledger.{name}": ledger.entries[name] for name in ENTRY.names or ()}
+    arrays |= tensors_of("ledger", ledger.entries)
     if isinstance(ledger.support, np.ndarray):
         arrays["ledger.support"] = ledger.support
     elif ledger.support is not None:

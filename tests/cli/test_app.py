@@ -11,7 +11,7 @@ from rosenblatt import rules
 from rosenblatt.cli import options, verify
 from rosenblatt.cli.app import COMMANDS
 from rosenblatt.cli.learners import LEARNERS
-from rosenblatt.hypotheses import NAMES
+from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import MULTI_CLASS
 from rosenblatt.proofs.claims import EXPECTATIONS
 

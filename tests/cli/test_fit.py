@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from rosenblatt import Perceptron, rules
 from rosenblatt.cli.app import app
 from rosenblatt.cli.scoring import MOST_WORK
+from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.data import read_all
-from rosenblatt.hypotheses import NAMES
 from rosenblatt.learner import Learner
 from rosenblatt.storage import load_learner
 

@@ -59,7 +59,7 @@ def test_skipped_lines_are_counted_and_the_first_listed(capsys):
 
 
 def test_why_a_first_run_takes_long_is_said_once(capsys):
-    log = logging.getLogger("rosenblatt.machine_code")
+    log = logging.getLogger("rosenblatt.jit")
     level, propagate, handlers = log.level, log.propagate, list(log.handlers)
     try:
         tell_of_compiling()

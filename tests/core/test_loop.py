@@ -39,7 +39,7 @@ def test_integer_data_give_exactly_the_plain_loop(stored, multi_class, data, uni
     assert np.array_equal(learner.weights("last"), plain.W)
     assert np.allclose(learner.weights("averaged"), plain.averaged, rtol=1e-13, atol=1e-13)
     entries = learner.ledger.entries
-    told = [(e["up"], e["down"], e["tau"], e["clock"]) for e in entries]
+    told = [(e["target"], e["rival"], e["tau"], e["clock"]) for e in entries]
     assert told == [update[1:] for update in plain.updates]
 
 
@@ -81,7 +81,7 @@ def test_a_ledger_that_fills_up_in_the_middle_of_a_pass_changes_nothing(monkeypa
     whole = Learner(multi_class=multi_class)
     whole.learn(X, labels)
     monkeypatch.setattr(learner_module, "LEDGER_AT_ONCE", 1)
-    monkeypatch.setattr("rosenblatt.ledger.FEWEST_LINES", 1)
+    monkeypatch.setattr("rosenblatt.core.ledger.FEWEST_LINES", 1)
     pieces = Learner(multi_class=multi_class)
     pieces.learn(X, labels)
     assert np.array_equal(whole.ledger.entries, pieces.ledger.entries)

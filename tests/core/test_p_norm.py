@@ -22,7 +22,7 @@ def some_data(classes=3, n=90, d=6, seed=0):
 
 
 def parts(learner):
-    return learner.W, learner.A, learner.S, learner.running, learner.totals
+    return learner.W, learner.average_offset, learner.S, learner.running, learner.totals
 
 
 @pytest.mark.parametrize("stored", STORED)
@@ -102,7 +102,7 @@ def test_a_third_class_leaves_the_contest_of_the_first_two_as_it_was(p):
     learner = Learner(rules.ALMA(p=p))
     learner.learn(X, np.array(["b", "c"])[labels])
     before = {name: learner.scores(X, name) for name in ("last", "averaged")}
-    learner.meet(np.array(["a"]))
+    learner.add_classes(np.array(["a"]))
     for name, score in before.items():
         after = learner.scores(X, name)
         np.testing.assert_allclose(after[:, 2] - after[:, 1], score, rtol=1e-9, atol=1e-12)

@@ -98,7 +98,7 @@ def test_the_average_is_over_every_example_any_shard_has_seen(rule):
     shards = [Shard(X[part], y[part], None, at) for at, part in enumerate(np.array_split(np.arange(30), 3))]
     learner = Learner(rule, keep_ledger=False)
     shape_for(learner, setup)
-    total = np.zeros_like(learner.A)
+    total = np.zeros_like(learner.average_offset)
     for _ in range(4):
         start = start_of(learner, setup, "uniform", alone=False)
         ends = []

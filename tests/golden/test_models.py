@@ -85,7 +85,7 @@ def test_one_example_at_a_time_gives_the_recorded_weights(key):
     case = LINEAR[key]
     X, y, _ = examples_of(case)
     learner = OnlineLearner("last", rule=case["rule"])
-    learner.meet([0, 1])
+    learner.add_classes([0, 1])
     names = [f"x{j}" for j in range(X.shape[1])]
     for _ in GOLDEN[key]["mistakes"]:
         for row, label in zip(X.tolist(), y.tolist(), strict=True):

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernel.test_exact import MODES, whole_numbers
 
+from rosenblatt.core.kernel_forget import DAMAGE, largest_within
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.passes.kernel_forget import DAMAGE, largest_within
 from rosenblatt.proofs.bounds import signed_margins
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
 

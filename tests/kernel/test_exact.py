@@ -45,7 +45,7 @@ def same(learner, run, exactly=True):
     if learner.ledger is not None:
         told = learner.ledger.entries
         wanted = np.array([u[:3] for u in run.updates], dtype=int).reshape(-1, 3)
-        got = np.column_stack([told["row"], told["up"], told["down"]])
+        got = np.column_stack([told["row"], told["target"], told["rival"]])
         np.testing.assert_array_equal(got, wanted)
         close(told["tau"], np.array([u[3] for u in run.updates]), exactly)
         close(told["clock"], np.array([u[4] for u in run.updates]), exactly)
@@ -199,7 +199,7 @@ def test_classes_that_join_later_leave_every_score_as_it_was(mode):
     learner.learn(X[~two], labels[~two])
     again = DualLearner(kernel="poly", degree=3, multi_class=mode)
     again.learn(X[two], labels[two])
-    again.meet(np.arange(4))
+    again.add_classes(np.arange(4))
     after = again.scores(X, "last")
     np.testing.assert_allclose(after[:, 1] - after[:, 0], before if mode == "joint" else 2 * before)
     assert learner.classes.tolist() == [0, 1, 2, 3]

@@ -11,10 +11,10 @@ from safetensors.numpy import load_file, save_file
 from scipy import sparse
 from tests.kernel.test_exact import MODES, whole_numbers
 
+from rosenblatt.core.kernel_forget import TOLL
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner import Learner
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.passes.kernel_forget import TOLL
 from rosenblatt.rules import NO_SHRINK, PassiveAggressive, rule
 from rosenblatt.storage import BadModel
 
@@ -81,10 +81,10 @@ def test_normalising_divides_every_hypothesis_by_its_norm(classes, mode):
         norm = np.where(sqnorm > 0, np.sqrt(sqnorm), 1.0)[:, None]
         mean = mean + (line["clock"] - clock) * alpha / norm
         clock = line["clock"]
-        up = line["up"] if len(alpha) > 1 else 0
+        up = line["target"] if len(alpha) > 1 else 0
         alpha[up, slots[k]] += line["tau"]
-        if line["down"] >= 0:
-            alpha[line["down"], slots[k]] -= line["tau"]
+        if line["rival"] >= 0:
+            alpha[line["rival"], slots[k]] -= line["tau"]
         sqnorm[0 if joint or len(alpha) == 1 else up] = line["sqnorm"]
     norm = np.where(sqnorm > 0, np.sqrt(sqnorm), 1.0)[:, None]
     mean = (mean + (learner.clock - clock) * alpha / norm) / learner.clock
@@ -127,7 +127,7 @@ def test_high_degrees_of_raw_pixels_do_not_overflow_float32():
     fine = KernelPerceptron(degree=6, max_iter=5).fit(X.astype(np.float64), y)
     assert np.isfinite(raw.decision_function(X)).all()
     assert raw.radius_ == pytest.approx(fine.radius_, rel=1e-5)
-    assert raw.learner_.space.unit > 1.0
+    assert raw.learner_.space.bias_input > 1.0
 
 
 @pytest.mark.parametrize("stored", ["dense", "sparse", "gram", "function", "budget", "project"])

@@ -35,7 +35,7 @@ def test_a_class_that_appears_later_changes_no_decision_made_so_far(multi_class)
     learner = Learner(multi_class=multi_class)
     learner.learn(X, labels)
     before = {name: learner.scores(X, name) for name in ("last", "averaged", "survivor", "voted")}
-    learner.meet(np.array(["a"]))
+    learner.add_classes(np.array(["a"]))
     assert learner.classes.tolist() == ["a", "b", "c"]
     for name, scores in before.items():
         after = learner.scores(X, name)
@@ -188,5 +188,5 @@ def test_weights_that_no_memory_holds_are_refused_before_they_are_allocated():
     with pytest.raises(
         MemoryError, match=r"features need about [\d,]+ GB of weights, more than this machine has"
     ):
-        learner.widen(1 << 40)
+        learner.add_features(1 << 40)
     assert learner.n_features == 0

@@ -111,7 +111,7 @@ def streamed(X, y, folder):
 
 def online(X, y, folder, many):
     learner = OnlineLearner()
-    learner.meet([-1, 3, 7])
+    learner.add_classes([-1, 3, 7])
     if many == "dicts":
         for lo in range(0, len(y), 50):
             part = [dict(zip(NAMES, row, strict=True)) for row in X[lo : lo + 50].tolist()]
@@ -144,7 +144,7 @@ def service(X, y, folder, after):
     models = Models(folder / "store", recent_bytes=1 << 18)
     learner = models.model("m").learner.learner
     models.close()
-    learner.W, learner.A = learner.W[:, :5], learner.A[:, :5]
+    learner.W, learner.average_offset = learner.W[:, :5], learner.average_offset[:, :5]
     return learner
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.strategies import separable_data
 
 from rosenblatt import ClosestCentroid, Perceptron, proof_trace, rules
-from rosenblatt.hypotheses import NAMES
+from rosenblatt.core.hypotheses import NAMES
 
 
 @parametrize_with_checks(

@@ -80,7 +80,7 @@ def test_shrinking_is_told_by_the_ledger(rule, multi_class, stored):
     learner = Learner(rule, multi_class=multi_class)
     learner.learn(STORED[stored](X), labels)
     lines = np.array([len(learner.ledger)])
-    rebuilt = learner.ledger.weights_after(lines, learner.unit)[0]
+    rebuilt = learner.ledger.weights_after(lines, learner.bias_input)[0]
     rebuilt = rebuilt * learner.running["decay"][:, None]  # shrinks after the last line
     largest = np.abs(told.W).max()
     np.testing.assert_allclose(rebuilt, told.W, rtol=1e-9, atol=1e-9 * largest)

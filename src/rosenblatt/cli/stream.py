@@ -88,7 +88,7 @@ def stream(
                 "--forget": forget not in (None, learner.forget),
                 "--hash-bits": hash_bits not in (0, getattr(schema, "bits", 0)),
                 "--multi-class": multi_class not in ("joint", began.multi_class),
-                "--no-intercept": no_intercept and bool(began.unit),
+                "--no-intercept": no_intercept and bool(began.bias_input),
             },
         )
     else:

@@ -128,7 +128,7 @@ def tell_of_compiling() -> None:
                 note("compiling for this machine (first run only, up to half a minute)")
             self.told = True
 
-    log = logging.getLogger("rosenblatt.machine_code")
+    log = logging.getLogger("rosenblatt.jit")
     if log.handlers:  # a process may run several commands
         return
     log.setLevel(logging.INFO)

@@ -32,8 +32,9 @@ from rosenblatt.core.rows import (
     score_row,
     weight_index,
 )
-from rosenblatt.passes.compiled import compiled_part
-from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow, narrow_of
+from rosenblatt.jit import compiled_part
+from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow
+from rosenblatt.rules.base import narrow_of
 
 # Beyond these the scale is folded into the weights: the mean is a difference, scale_sum·W − offset, and loses as many
 # digits as the scale has moved away from one since the last fold.
@@ -224,8 +225,8 @@ def _shrink_weights(
         own.decay *= shrink
         own.scale *= shrink
         if not MIN_SCALE < own.scale < MAX_SCALE:
-            fold(rows, layout, c, own.scale, own.shadow, W, average_offset)
-            own.scale, own.shadow = 1.0, 0.0
+            fold(rows, layout, c, own.scale, own.scale_sum, W, average_offset)
+            own.scale, own.scale_sum = 1.0, 0.0
 
     def of_theta(
         geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
@@ -271,9 +272,9 @@ def _move_euclidean(
     W: Any, average_offset: Any, beside: Any,
 ) -> None:  # fmt: skip
     unscaled = step if own.scale == 1.0 else step / own.scale
-    sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, own.shadow, W, average_offset)
+    sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, own.scale_sum, W, average_offset)
     if pair.rival >= 0:
-        sqnorm += add_to_both(rows, i, layout, pair.rival, -unscaled, own.shadow, W, average_offset)
+        sqnorm += add_to_both(rows, i, layout, pair.rival, -unscaled, own.scale_sum, W, average_offset)
     own.sqnorm += step * (2.0 * score + step * sqnorm)
 
 
@@ -283,11 +284,11 @@ def _move_second_order(
 ) -> None:  # fmt: skip
     unscaled = step / own.scale
     grown = move_along_variances(
-        rule, rows, i, layout, np.uint64(pair.target), unscaled, own.shadow, W, average_offset, beside
+        rule, rows, i, layout, np.uint64(pair.target), unscaled, own.scale_sum, W, average_offset, beside
     )
     if pair.rival >= 0:
         grown += move_along_variances(
-            rule, rows, i, layout, np.uint64(pair.rival), -unscaled, own.shadow, W, average_offset, beside
+            rule, rows, i, layout, np.uint64(pair.rival), -unscaled, own.scale_sum, W, average_offset, beside
         )
     own.sqnorm = max(own.sqnorm + own.scale * own.scale * grown, 0.0)
 
@@ -327,16 +328,16 @@ def _move_p_norm(
 ) -> None:  # fmt: skip
     p, unscaled = geometry.p, step / own.scale
     own.sqnorm += add_through_link(
-        p, rows, i, layout, np.uint64(pair.target), unscaled, own.shadow, W, average_offset, beside
+        p, rows, i, layout, np.uint64(pair.target), unscaled, own.scale_sum, W, average_offset, beside
     )
     if pair.rival >= 0:
         own.sqnorm += add_through_link(
-            p, rows, i, layout, np.uint64(pair.rival), -unscaled, own.shadow, W, average_offset, beside
+            p, rows, i, layout, np.uint64(pair.rival), -unscaled, own.scale_sum, W, average_offset, beside
         )
     if not MIN_POWER < own.sqnorm < MAX_POWER:
         whose = -1 if pair.rival >= 0 else c
-        norm, power = normalise(p, rows, layout, whose, own.shadow, W, average_offset, beside)
-        own.scale, own.shadow, own.sqnorm = own.scale * norm, 0.0, power
+        norm, power = normalise(p, rows, layout, whose, own.scale_sum, W, average_offset, beside)
+        own.scale, own.scale_sum, own.sqnorm = own.scale * norm, 0.0, power
     if geometry.max_norm < math.inf:  # project onto the ball
         own.scale /= max(1.0, own.scale * own.sqnorm ** (1.0 / p) / geometry.max_norm)
 

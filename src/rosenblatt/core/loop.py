@@ -23,9 +23,9 @@ from rosenblatt.core.geometry import (
     x_sqnorm_bound,
     x_sqnorm_exact,
 )
-from rosenblatt.core.records import State, Visits
 from rosenblatt.core.rows import Layout, Rows, prefetch_ahead, prefetch_distance
-from rosenblatt.passes.compiled import compiled_for_rules, compiled_part
+from rosenblatt.core.state import State, Visits
+from rosenblatt.jit import compiled_for_rules, compiled_part
 from rosenblatt.rules import Seen, step, step_of
 
 
@@ -154,7 +154,7 @@ def record(
     sqnorm: float,
 ) -> None:
     """Write one line of the ledger; of two classes the one that gains is class 1."""
-    line.row, line.up, line.down = row, pair.target + binary, pair.rival
+    line.row, line.target, line.rival = row, pair.target + binary, pair.rival
     line.tau, line.decay, line.clock = move, decay, clock
     line.score, line.sqnorm = pair.y * score, sqnorm
 
@@ -228,7 +228,7 @@ def learn(
                     record(ledger[written], i, pair, binary, step_size, own.decay, clock, score, own.sqnorm)
                     written += 1
                 own.decay = 1.0
-            own.shadow += weight * own.scale
+            own.scale_sum += weight * own.scale
         if visited == np.int64(t):
             break
         clock += weight

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.records import Visits
 from rosenblatt.core.rows import ONE, Rows
-from rosenblatt.passes.compiled import compiled
+from rosenblatt.core.state import Visits
+from rosenblatt.jit import compiled
 
 # Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

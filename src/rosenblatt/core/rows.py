@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.simd import add_scaled, lanes_in, products, sparse_products
-from rosenblatt.passes.compiled import FASTMATH, compiled, compiled_part
+from rosenblatt.jit import FASTMATH, compiled, compiled_part
 
 OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
 

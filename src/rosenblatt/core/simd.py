@@ -9,13 +9,12 @@ scores of several classes in memory; here they stay in registers.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rosenblatt.passes.compiled import FASTMATH
+from rosenblatt.jit import FASTMATH, vector_bytes
 
 LENGTH, PLACE = ir.IntType(64), ir.IntType(32)
 IN_FLIGHT = 4  # so many sums at a time hide the latency of a multiply-add
@@ -76,7 +75,7 @@ def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, w
 
 @intrinsic(prefer_literal=True)
 def sparse_products(
-    typingctx: Any, values: Any, indices: Any, start: Any, end: Any, W: Any, unit: Any, classes: Any, c: Any,
+    typingctx: Any, values: Any, indices: Any, start: Any, end: Any, W: Any, bias_input: Any, classes: Any, c: Any,
     scores: Any, count: Any,
 ) -> Any:  # fmt: skip
     """Fill in the products of the sparse row from ``start`` to ``end`` with the classes from ``c`` on.
@@ -132,9 +131,8 @@ def lanes_in(typingctx: Any, W: Any) -> Any:
 
 
 def lanes_of(number: Any) -> int:
-    """Return how many of these numbers a vector register of this machine holds."""
-    features = llvm.get_host_cpu_features()
-    return (64 if features.get("avx512f") else 32 if features.get("avx") else 16) // _size(number)
+    """Return how many of these numbers a vector register holds at the level that code is compiled for."""
+    return vector_bytes() // _size(number)
 
 
 class Lanes:

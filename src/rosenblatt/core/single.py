@@ -14,13 +14,14 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
-from rosenblatt.core.records import ENTRY, RUNNING, TOTALS, State, Visits
 from rosenblatt.core.rows import Rows
-from rosenblatt.passes.compiled import compiled, compiled_around_rules
+from rosenblatt.core.state import RUNNING, TOTALS, State, Visits
+from rosenblatt.jit import compiled, compiled_around_rules
 
 # Where things lie on a desk: addresses, then numbers.
-VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, A, RUN, SCORES, TOTAL, BESIDE = range(12)
+VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, BESIDE = range(12)
 N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE, N_ROWS, N_VISITS, N_WEIGHED, N_BESIDE = range(
     12, 21
 )
@@ -46,7 +47,7 @@ def kind_of_truth(hypotheses: int) -> Any:
     return np.int8 if hypotheses == 1 else np.int64
 
 
-def new_desk(room: int, state: State, unit: float, averaged: bool) -> Desk:
+def new_desk(room: int, state: State, bias_input: float, averaged: bool) -> Desk:
     """Set a desk for rows of up to ``room`` features over weights laid out for sparse rows."""
     desk = Desk(
         np.zeros(PLACES, np.int64),
@@ -62,7 +63,7 @@ def new_desk(room: int, state: State, unit: float, averaged: bool) -> Desk:
     desk.places[W : BESIDE + 1] = [array.ctypes.data for array in state]
     desk.places[N_BESIDE] = state.beside.size
     desk.places[N_WEIGHTS], desk.places[N_CLASSES] = state.W.size, state.scores.size
-    desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, unit != 0.0
+    desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, bias_input != 0.0
     desk.places[BY_AVERAGE], desk.places[N_ROWS], desk.places[N_VISITS] = averaged, 1, 1
     return desk
 
@@ -104,29 +105,29 @@ def best_class(
     indices: Any,
     lo: int,
     hi: int,
-    unit: float,
+    bias_input: float,
     W: Any,
-    A: Any,
+    average_offset: Any,
     running: Any,
     averaged: bool,
     scores: Any,
 ) -> int:
     """Fill the scores of a sparse row and return the best class, the first of equals; -1-class for a tie.
 
-    Averaged scores are ``shadow·w·x − a·x``: the mean's, times the clock.
+    Averaged scores are ``scale_sum·w·x − a·x``: the mean's, times the clock.
     """
     classes, hypotheses = scores.shape[0], running.shape[0]
     for c in range(classes):
         own = running[min(c, hypotheses - 1)]
-        last = unit * W[c]
+        last = bias_input * W[c]
         for k in range(lo, hi):
             last += values[k] * W[(1 + np.int64(indices[k])) * classes + c]
         scores[c] = own.scale * last
         if averaged:
-            past = unit * A[c]
+            past = bias_input * average_offset[c]
             for k in range(lo, hi):
-                past += values[k] * A[(1 + np.int64(indices[k])) * classes + c]
-            scores[c] = own.shadow * last - past
+                past += values[k] * average_offset[(1 + np.int64(indices[k])) * classes + c]
+            scores[c] = own.scale_sum * last - past
     if classes == 1:
         return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
     best, tie = 0, False
@@ -170,12 +171,12 @@ def predict_row(address: int) -> int:
     indices = numba.carray(_pointer(places[INDICES]), n, np.uint32)
     classes, hypotheses = places[N_CLASSES], places[N_HYPOTHESES]
     weights = numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64)
-    sums = numba.carray(_pointer(places[A]), places[N_WEIGHTS], np.float64)
+    sums = numba.carray(_pointer(places[OFFSET]), places[N_WEIGHTS], np.float64)
     running = numba.carray(_pointer(places[RUN]), hypotheses, RUNNING)
     scores = numba.carray(_pointer(places[SCORES]), classes, np.float64)
-    unit = float(places[HAS_UNIT])
+    bias_input = float(places[HAS_UNIT])
     averaged = places[BY_AVERAGE] != 0
-    return best_class(values, indices, 0, n, unit, weights, sums, running, averaged, scores)
+    return best_class(values, indices, 0, n, bias_input, weights, sums, running, averaged, scores)
 
 
 _learn = learn.compiled  # type: ignore[attr-defined]
@@ -197,7 +198,7 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
         return NOT_FINITE
     state = State(
         numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64),
-        numba.carray(_pointer(places[A]), places[N_WEIGHTS], np.float64),
+        numba.carray(_pointer(places[OFFSET]), places[N_WEIGHTS], np.float64),
         numba.carray(_pointer(places[RUN]), places[N_HYPOTHESES], RUNNING),
         numba.carray(_pointer(places[SCORES]), classes, np.float64),
         numba.carray(_pointer(places[TOTAL]), 1, TOTALS),
@@ -208,14 +209,14 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
         numba.carray(_pointer(places[WEIGHT]), places[N_WEIGHED], np.float64),
     )
     ledger = numba.carray(_pointer(places[TOTAL]), 0, ENTRY)
-    unit = float(places[HAS_UNIT])
-    reach = largest_visited(rows.values, starts, visits.order) + unit * unit
-    state.totals[0].reach = max(state.totals[0].reach, reach)
+    bias_input = float(places[HAS_UNIT])
+    max_sqnorm = largest_visited(rows.values, starts, visits.order) + bias_input * bias_input
+    state.totals[0].max_sqnorm = max(state.totals[0].max_sqnorm, max_sqnorm)
     if classes == 1:
         signs = numba.carray(_pointer(places[TRUTH]), n_rows, np.int8)
-        return _learn(rule, geometry, rows, signs, visits, unit, state, ledger, False)
+        return _learn(rule, geometry, rows, signs, visits, bias_input, state, ledger, False)
     truth = numba.carray(_pointer(places[TRUTH]), n_rows, np.int64)
-    return _learn(rule, geometry, rows, truth, visits, unit, state, ledger, False)
+    return _learn(rule, geometry, rows, truth, visits, bias_input, state, ledger, False)
 
 
 @cache
@@ -248,7 +249,7 @@ def predict_then_learn(
     rows: Any,
     labels: Any,
     visits: Visits,
-    unit: float,
+    bias_input: float,
     state: State,
     averaged: bool,
     guesses: Any,
@@ -257,11 +258,15 @@ def predict_then_learn(
     """Visit by visit: predict the class of the row into ``guesses``, then learn from it."""
     order, weight = visits
     values, indices, starts = rows
-    W, A, running, scores, totals, _ = state
-    totals[0].reach = max(totals[0].reach, largest_visited(values, starts, order) + unit * unit)
+    W, average_offset, running, scores, totals, _ = state
+    totals[0].max_sqnorm = max(
+        totals[0].max_sqnorm, largest_visited(values, starts, order) + bias_input * bias_input
+    )
     for t in range(order.shape[0]):
         i = order[t]
         lo, hi = int(starts[i]), int(starts[i + 1])
-        guesses[t] = best_class(values, indices, lo, hi, unit, W, A, running, averaged, scores)
+        guesses[t] = best_class(
+            values, indices, lo, hi, bias_input, W, average_offset, running, averaged, scores
+        )
         one = Visits(order[t : t + 1], weight[t : t + 1])
-        _learn(rule, geometry, rows, labels, one, unit, state, ledger, False)
+        _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)

@@ -39,7 +39,7 @@ class Checkpoint:
             "counts": facts.counts.tolist(),
             "features": setup.n_features,
             "dtype": setup.dtype,
-            "reach": facts.reach,
+            "reach": facts.max_sqnorm,
             "weight": facts.weight,
             "class_weight": None if setup.class_weight is None else setup.class_weight.tolist(),
             "mixing": mixing,
@@ -78,7 +78,7 @@ class Checkpoint:
         for name, value in {
             "rule": rules.to_dict(learner.rule),
             "multi_class": learner.multi_class,
-            "fit_intercept": bool(learner.unit),
+            "fit_intercept": bool(learner.bias_input),
             "seed": learner.seed,
             "features": learner.n_features,
             "dtype": str(learner.W.dtype),

@@ -19,7 +19,10 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
     """
     first = learners[0]
     for other in learners[1:]:
-        if (other.rule, other.unit) != (first.rule, first.unit) or other.multi_class != first.multi_class:
+        if (other.rule, other.bias_input) != (
+            first.rule,
+            first.bias_input,
+        ) or other.multi_class != first.multi_class:
             raise ValueError(
                 f"models mix where rule, multi_class and fit_intercept are the same, got {first.rule} "
                 f"({first.multi_class}) and {other.rule} ({other.multi_class})"
@@ -32,21 +35,21 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
     for learner in learners:
         own = copy.copy(learner)
         own.ledger, own.running = None, learner.running.copy()
-        own.meet(classes)
-        own.widen(width)
+        own.add_classes(classes)
+        own.add_features(width)
         every.append(own)
     mixed = copy.deepcopy(every[0])
     last = [own.running["scale"][:, None] * own.W.astype(np.float64) for own in every]
     seen = [
-        own.running["shadow"][:, None] * own.W - own.A for own in every
+        own.running["scale_sum"][:, None] * own.W - own.average_offset for own in every
     ]  # Σ of the weights after each example
     mixed.totals = np.zeros_like(mixed.totals)
     for name in ("clock", "mistakes", "updates"):
         mixed.totals[name] = sum(own.totals[name] for own in every)
-    mixed.totals["reach"] = max(own.totals["reach"] for own in every)
+    mixed.totals["max_sqnorm"] = max(own.totals["max_sqnorm"] for own in every)
     mixed.running["updates"] = sum(own.running["updates"] for own in every)
     mixed.W = np.mean(last, axis=0)
-    mixed.A = mixed.clock * mixed.W - sum(seen)
+    mixed.average_offset = mixed.clock * mixed.W - sum(seen)
     if mixed.S is not None:
         mixed.S = np.mean([own.S for own in every if own.S is not None], axis=0)
     settle(mixed)

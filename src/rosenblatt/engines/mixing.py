@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core.geometry import powers_of
-from rosenblatt.core.records import Visits
 from rosenblatt.core.rows import laid_out, rows_of
+from rosenblatt.core.state import Visits
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
-from rosenblatt.engines.shard import Setup, Shard, reach_of
+from rosenblatt.engines.shard import Setup, Shard, shard_max_sqnorm
 from rosenblatt.learner import Epoch, Learner
-from rosenblatt.learner.examples import reach_of as largest_of
+from rosenblatt.learner.examples import max_row_sqnorm
 
 MIXINGS = ("uniform", "mistakes")
 
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
     told: tuple[ShardPass, ...]
     share: float  # Σ of the unnormalised μ
     clock: float  # examples seen
-    reach: float
+    max_sqnorm: float
     updates: NDArray[np.int64]  # of each hypothesis
     still: bool  # nothing moved, not even a shrink
     moves: (
@@ -96,39 +96,39 @@ class PassLearner(Learner):
         if start.variances is not None:
             self.S = np.array(unpacked(start.variances).reshape(self.W.shape))
         if start.accumulator is not None:
-            self.A = np.array(unpacked(start.accumulator).reshape(self.W.shape))
+            self.average_offset = np.array(unpacked(start.accumulator).reshape(self.W.shape))
 
     def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
-        """Run the rule over the visits; those of the first epoch tell how far examples reach."""
-        if not self.totals["reach"][0]:
+        """Run the rule over the visits; the first epoch also measures the largest ‖x‖²."""
+        if not self.totals["max_sqnorm"][0]:
             if visits.weight.size:  # some rows may not be visited
                 seen = np.bincount(visits.order.astype(np.intp), minlength=labels.size).astype(np.float64)
-                self.reach_to(largest_of(shard.X, seen))
+                self.include_sqnorm(max_row_sqnorm(shard.X, seen))
             else:
-                self.reach_to(reach_of(shard))
+                self.include_sqnorm(shard_max_sqnorm(shard))
         return self._pass(rows_of(shard.X), self._truth(labels), visits)
 
     def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:
         """Return how the hypotheses stand on the only shard, as after training on it."""
         self.epochs = [Epoch(at + 1, 0, 0) for at in range(passes)]
         rows = rows_of(shard.X)  # norms are summed as the weights lie: as after a pass, to the last bit
-        self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
-        self._take_stock(shard.X, labels, visits)
+        self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
+        self._evaluate(shard.X, labels, visits)
         return self.standings
 
 
 def shape_for(learner: Learner, setup: Setup) -> None:
     """Make room for the classes and features of all shards in a learner that has seen nothing."""
-    learner.meet(setup.classes)
+    learner.add_classes(setup.classes)
     learner.W = learner.W.astype(setup.dtype)
-    learner.widen(setup.n_features)
+    learner.add_features(setup.n_features)
 
 
 def start_of(learner: Learner, setup: Setup, mixing: str, alone: bool) -> Start:
     """Return what the shards begin an epoch with; ``alone``: there is one, and it goes on as if nobody had asked."""
     running, S = learner.running.copy(), None
     if not alone:
-        running["shadow"], running["decay"] = 0.0, 1.0
+        running["scale_sum"], running["decay"] = 0.0, 1.0
     if learner.S is not None:
         S = packed(learner.S.reshape(1, -1))
     return Start(
@@ -139,7 +139,7 @@ def start_of(learner: Learner, setup: Setup, mixing: str, alone: bool) -> Start:
         running,
         learner.totals.copy(),
         S,
-        packed(learner.A.reshape(1, -1)) if alone else None,
+        packed(learner.average_offset.reshape(1, -1)) if alone else None,
     )
 
 
@@ -159,13 +159,13 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
         (told,),
         share,
         learner.clock - before,
-        float(learner.totals["reach"][0]),
+        float(learner.totals["max_sqnorm"][0]),
         learner.running["updates"] - updates,
         epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all()),
         None,
     )
     if start.accumulator is not None:
-        state = (learner.W, learner.A, learner.S, learner.running, learner.totals)
+        state = (learner.W, learner.average_offset, learner.S, learner.running, learner.totals)
         sent = sum(part.nbytes for part in state if part is not None)
         return found._replace(told=(told._replace(nbytes=sent),), whole=state)
     moves = packed(_moves(learner, start, found))
@@ -183,7 +183,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
             first.told + other.told,
             first.share + other.share,
             first.clock + other.clock,
-            max(first.reach, other.reach),
+            max(first.max_sqnorm, other.max_sqnorm),
             first.updates + other.updates,
             first.still and other.still,
             moves,
@@ -198,18 +198,20 @@ def mix(learner: Learner, outcome: Outcome) -> Epoch:
         sum(each) for each in zip(*((t.mistakes, t.updates) for t in outcome.told), strict=True)
     )
     if outcome.whole is not None:
-        learner.W, learner.A, learner.S, learner.running, learner.totals = outcome.whole
+        learner.W, learner.average_offset, learner.S, learner.running, learner.totals = outcome.whole
     elif outcome.moves is not None:
         totals, running = learner.totals[0], learner.running
         totals["clock"] += outcome.clock
         totals["mistakes"] += mistakes
         totals["updates"] += updates
-        totals["reach"] = max(totals["reach"], outcome.reach)
+        totals["max_sqnorm"] = max(totals["max_sqnorm"], outcome.max_sqnorm)
         running["updates"] += outcome.updates
         moves = unpacked(outcome.moves)
         delta = moves[0].reshape(learner.W.shape) / outcome.share
         learner.W = (learner.W + delta).astype(learner.W.dtype)
-        learner.A = learner.A + learner.clock * delta + moves[1].reshape(learner.W.shape)
+        learner.average_offset = (
+            learner.average_offset + learner.clock * delta + moves[1].reshape(learner.W.shape)
+        )
         if moves.shape[0] > 2 and learner.S is not None:
             learner.S = learner.S + moves[2].reshape(learner.W.shape) / outcome.share
         settle(learner)
@@ -227,7 +229,7 @@ def settle(learner: Learner) -> None:
     sqnorm = (wide * beside).sum(axis=1)
     learner.running["sqnorm"] = sqnorm.sum() if learner.joint else sqnorm
     learner.running["scale"], learner.running["decay"] = 1.0, 1.0
-    learner.running["shadow"] = learner.clock
+    learner.running["scale_sum"] = learner.clock
 
 
 def mixes(rule: Any) -> bool:
@@ -240,9 +242,11 @@ def _moves(learner: PassLearner, start: Start, found: Outcome) -> NDArray[np.flo
     running, began = learner.running, unpacked(start.weights).reshape(learner.W.shape)
     W = learner.W.astype(np.float64)
     delta = W - began
-    a = learner.A
-    if not (running["scale"] == 1.0).all() or not (running["shadow"] == found.clock).all():
-        sum_of_all = running["shadow"][:, None] * W - learner.A  # of the weights after each example
+    a = learner.average_offset
+    if not (running["scale"] == 1.0).all() or not (running["scale_sum"] == found.clock).all():
+        sum_of_all = (
+            running["scale_sum"][:, None] * W - learner.average_offset
+        )  # of the weights after each example
         W *= running["scale"][:, None]
         delta = W - began
         a = found.clock * W - sum_of_all

@@ -10,7 +10,7 @@ import numpy as np
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import Mixed, beginning_of, fit_on
 from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
-from rosenblatt.engines.shard import Shard, reach_of
+from rosenblatt.engines.shard import Shard, shard_max_sqnorm
 from rosenblatt.engines.shard_files import Writer
 from rosenblatt.engines.spark_engine import SparkEngine, folder_for, told, told_schema
 from rosenblatt.engines.spark_errors import plain_errors
@@ -222,18 +222,20 @@ def _hold(
         acknowledge()
         at, seen = TaskContext.get().partitionId(), 0
         writer = Writer(folder_for(run, at))
-        reach: dict[bool, float] = {}  # of the dense parts, and of the sparse ones
+        max_sqnorm: dict[bool, float] = {}  # of the dense parts, and of the sparse ones
         try:
             for batch in batches:
                 if batch.num_rows:
                     part = part_of(batch)
                     dense = isinstance(part.X, np.ndarray)
-                    reach[dense] = max(reach.get(dense, 0.0), reach_of(part))  # while it is in the caches
+                    max_sqnorm[dense] = max(
+                        max_sqnorm.get(dense, 0.0), shard_max_sqnorm(part)
+                    )  # while it is in the caches
                     writer.add(part)
                     seen += batch.num_rows
             seen = 0  # what is said now is said of the whole partition
-            one_kind = len(reach) == 1
-            found = told(writer, at, max(reach.values()) if one_kind else None, begin)
+            one_kind = len(max_sqnorm) == 1
+            found = told(writer, at, max(max_sqnorm.values()) if one_kind else None, begin)
         except ValueError as error:
             writer.discard()
             place = f"partition {at}, after {seen} rows" if seen else f"partition {at}"

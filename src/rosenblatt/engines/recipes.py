@@ -29,8 +29,8 @@ class Mixed(NamedTuple):
         """Return the learner for shards that say this of themselves."""
         rule = self.rule
         if self.by_reach:
-            reach = facts.reach + self.fit_intercept
-            rule = rule._replace(eta=4.0 / reach if reach > 0.0 else 4.0)
+            max_sqnorm = facts.max_sqnorm + self.fit_intercept
+            rule = rule._replace(eta=4.0 / max_sqnorm if max_sqnorm > 0.0 else 4.0)
         return Learner(
             rule,
             multi_class=self.multi_class,

@@ -79,5 +79,5 @@ def mixing_bound(learner: Learner, margins: NDArray[np.float64]) -> float:
     """
     if not mixes(learner.rule) or learner.start_norm > 0.0 or not (margins > 0.0).all():
         return math.inf
-    norm, _ = learner.rule.promise(learner.radius)
+    norm, _ = learner.rule.bound_coefficients(learner.radius)
     return float((norm / margins**2).sum())

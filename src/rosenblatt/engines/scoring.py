@@ -11,8 +11,8 @@ from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.record import mixing_bound
 from rosenblatt.engines.shard import Shard
 from rosenblatt.learner import Learner, Standing
+from rosenblatt.learner.evaluation import SCORES_AT_ONCE, is_correct
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.standing import SCORES_AT_ONCE, told_right
 from rosenblatt.proofs.bounds import signed_margins
 
 
@@ -104,7 +104,7 @@ def _measure(
         scores = linear_scores(shard.X, weights[:, : 1 + shard.X.shape[1]])
         for name, own in zip(group, np.split(scores, len(group), axis=1), strict=True):
             margins = signed_margins(own, labels, joint).min(axis=0)
-            found[name] = _Measured(margins, int(told_right(own, labels).sum()), labels.size)
+            found[name] = _Measured(margins, int(is_correct(own, labels).sum()), labels.size)
     return found
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.order import Shuffle, in_given_order
-from rosenblatt.core.records import Visits
 from rosenblatt.core.rows import rows_of
+from rosenblatt.core.state import Visits
 from rosenblatt.data.batch import Batch, concatenate
 from rosenblatt.data.labels import exact_labels, is_missing, joined_classes
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
-from rosenblatt.learner.examples import reach_of as largest_of
+from rosenblatt.learner.examples import max_row_sqnorm
 
 
 class Setup(NamedTuple):
@@ -38,7 +38,7 @@ class Facts(NamedTuple):
     counts: NDArray[np.int64]  # rows of each class
     n_features: int
     dtype: str
-    reach: float  # the largest ‖x‖², the always-one coordinate not counted
+    max_sqnorm: float  # the largest ‖x‖², the always-one coordinate not counted
     sparse: bool
     weight: float  # of all rows
 
@@ -47,24 +47,26 @@ class Shard:
     """Some examples, checked when they come in.
 
     >>> shard = Shard([[1.0, 2.0], [0.0, 3.0]], ["in", "out"])
-    >>> facts_of(shard).reach
+    >>> facts_of(shard).max_sqnorm
     9.0
     """
 
     def __init__(self, X: Any, y: Any, weight: Any = None, index: int = 0) -> None:
         self.X = checked_matrix(X, finite=False)
-        self.reach: float | None = largest_of(self.X)  # tells that all are finite, too: it says which is not
+        self.max_sqnorm: float | None = max_row_sqnorm(
+            self.X
+        )  # tells that all are finite, too: it says which is not
         self.y = checked_labels(y)
         self.index = index
         n = self.X.shape[0]
         if self.y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got shape {self.y.shape}")
         if weight is not None and n and not np.any(weight):  # others may have weight; here nothing has
-            self.X, self.y, self.reach, weight, n = self.X[:0], self.y[:0], 0.0, None, 0
+            self.X, self.y, self.max_sqnorm, weight, n = self.X[:0], self.y[:0], 0.0, None, 0
         self.weight = checked_weight(weight, n) if n else None
         if self.weight is not None and (self.weight == 0.0).any():
             kept = self.weight > 0.0
-            self.X, self.y, self.weight, self.reach = self.X[kept], self.y[kept], self.weight[kept], None
+            self.X, self.y, self.weight, self.max_sqnorm = self.X[kept], self.y[kept], self.weight[kept], None
         self._ready: Any = None
 
     @classmethod
@@ -74,12 +76,12 @@ class Shard:
         y: NDArray[Any],
         weight: NDArray[np.float64] | None,
         index: int,
-        reach: float | None = None,
+        max_sqnorm: float | None = None,
     ) -> "Shard":
         """Make a shard of arrays that were checked as part of another."""
         shard = cls.__new__(cls)
         shard.X, shard.y, shard.weight, shard.index, shard._ready = X, y, weight, index, None
-        shard.reach = reach
+        shard.max_sqnorm = max_sqnorm
         return shard
 
     def visits(self, setup: Setup, epoch: int) -> tuple[NDArray[np.int64], Visits]:
@@ -99,9 +101,9 @@ class Shard:
         return {**self.__dict__, "_ready": None}  # made again where it arrives
 
 
-def reach_of(shard: Shard) -> float:
+def shard_max_sqnorm(shard: Shard) -> float:
     """Return the largest ‖x‖², the always-one coordinate not counted; measured where it is not known."""
-    return largest_of(shard.X) if shard.reach is None else shard.reach
+    return max_row_sqnorm(shard.X) if shard.max_sqnorm is None else shard.max_sqnorm
 
 
 def facts_of(shard: Shard) -> Facts:
@@ -114,7 +116,7 @@ def facts_of(shard: Shard) -> Facts:
         np.bincount(index, minlength=classes.size),
         X.shape[1],
         str(X.dtype),
-        reach_of(shard),
+        shard_max_sqnorm(shard),
         not isinstance(X, np.ndarray),
         float(n) if shard.weight is None else float(shard.weight.sum()),
     )
@@ -146,7 +148,7 @@ def facts_of_all(every: list[Facts]) -> Facts:
         counts,
         max(facts.n_features for _, facts in some),
         "float64" if any(facts.dtype == "float64" for _, facts in some) else "float32",
-        max(facts.reach for _, facts in some),
+        max(facts.max_sqnorm for _, facts in some),
         any(facts.sparse for _, facts in some),
         sum(facts.weight for _, facts in some),
     )

@@ -30,7 +30,7 @@ class Kept(NamedTuple):
     folder: str
     shape: tuple[int, int]
     types: dict[str, str]  # X, or data, indices and indptr; y; weight where rows have some
-    reach: float | None = None  # the largest ‖x‖², where somebody has looked
+    max_sqnorm: float | None = None  # the largest ‖x‖², where somebody has looked
 
     def to_json(self) -> str:
         """Write it for :meth:`from_json`."""
@@ -39,8 +39,8 @@ class Kept(NamedTuple):
     @classmethod
     def from_json(cls, text: str) -> "Kept":
         """Read what :meth:`to_json` wrote."""
-        folder, (rows, features), types, reach = json.loads(text)
-        return cls(folder, (rows, features), types, reach)
+        folder, (rows, features), types, max_sqnorm = json.loads(text)
+        return cls(folder, (rows, features), types, max_sqnorm)
 
 
 class Writer:
@@ -141,12 +141,12 @@ def opened(kept: Kept, index: int) -> Shard | None:
     y, weight = arrays.get("y", np.empty(0)), arrays.get("weight")
     if "indptr" not in arrays:
         X = arrays.get("X", np.empty(0))
-        return Shard.trusted(X.reshape(shape), y, weight, index, kept.reach)
+        return Shard.trusted(X.reshape(shape), y, weight, index, kept.max_sqnorm)
     from scipy.sparse import csr_array
 
     rows = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     rows.has_canonical_format = True  # parts are checked before they are written
-    return Shard.trusted(rows, y, weight, index, kept.reach)
+    return Shard.trusted(rows, y, weight, index, kept.max_sqnorm)
 
 
 def ask_for_room(file: int, size: int) -> None:

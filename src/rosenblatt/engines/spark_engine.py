@@ -179,7 +179,9 @@ def kept(shard: Any, run: str, at: int) -> Any:
         raise
 
 
-def told(writer: Writer, at: int, reach: float | None, begin: Mixed | None = None) -> dict[str, list[Any]]:
+def told(
+    writer: Writer, at: int, max_sqnorm: float | None, begin: Mixed | None = None
+) -> dict[str, list[Any]]:
     """Return the row that tells where a written shard lies, what it says about itself, and its first pass if need be.
 
     Of one shard, and of so many that answers are joined on the executors, no first pass is made: nobody would ask here.
@@ -188,10 +190,10 @@ def told(writer: Writer, at: int, reach: float | None, begin: Mixed | None = Non
     from pyspark.serializers import CPickleSerializer
 
     found = writer.close()
-    shard = opened(found._replace(reach=reach), at)
+    shard = opened(found._replace(max_sqnorm=max_sqnorm), at)
     assert shard is not None
     facts = facts_of(shard)
-    shard.reach = facts.reach
+    shard.max_sqnorm = facts.max_sqnorm
     count = int(TaskContext.get().getLocalProperty(SHARDS) or 0)
     first = foretell(shard, facts, begin) if begin is not None and 1 < count <= FAN else None
     said = facts._asdict()
@@ -199,7 +201,7 @@ def told(writer: Writer, at: int, reach: float | None, begin: Mixed | None = Non
     said |= {"classes": [kind, facts.classes.tolist()], "counts": facts.counts.tolist()}
     return {
         "at": [at],
-        "shard": [found._replace(reach=facts.reach).to_json()],
+        "shard": [found._replace(max_sqnorm=facts.max_sqnorm).to_json()],
         "facts": [json.dumps(said)],
         "first": [None if first is None else CPickleSerializer().dumps(first)],
     }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses
+from rosenblatt.core import hypotheses
 from rosenblatt.engines.checkpoint import Checkpoint
 from rosenblatt.engines.mixing import MIXINGS, joined, mix, one_pass, shape_for, start_of
 from rosenblatt.engines.protocol import Engine
@@ -97,7 +97,7 @@ def setup_of(learner: Learner, facts: Facts, plan: Plan) -> Setup:
     return Setup(
         learner.rule,
         learner.multi_class,
-        bool(learner.unit),
+        bool(learner.bias_input),
         learner.seed,
         plan.shuffle,
         facts.classes,

@@ -60,7 +60,7 @@ def form_of(
 
 
 def _kernel_form(learner: DualLearner, told: dict[str, Any]) -> KernelForm:
-    space = learner.unstarted()
+    space = learner.fitted_space()
     if isinstance(space.kernel, Function | Precomputed):
         raise ValueError(  # noqa: TRY004 (the type is right, the model is not)
             "a kernel of one's own, or a precomputed one, cannot be exported: nothing says what it computes"

@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.kernel.rows_from_anywhere import RowsFromAnywhere
 from rosenblatt.kernel.support import SupportRows
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.learner.scoring import decided
 from rosenblatt.linear.base import refuse_one_class, seed_of
-from rosenblatt.linear.by_passes import TrainedByPasses
+from rosenblatt.linear.epoch_trained import EpochTrained
 
 NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
 
 
 class KernelPerceptron(
     RowsFromAnywhere,
-    TrainedByPasses[DualLearner],
+    EpochTrained[DualLearner],
     SupportRows,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

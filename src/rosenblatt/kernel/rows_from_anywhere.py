@@ -11,7 +11,7 @@ from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
 from rosenblatt.linear.base import INPUT
-from rosenblatt.linear.by_passes import presentations
+from rosenblatt.linear.epoch_trained import effective_weight
 
 
 class RowsFromAnywhere:
@@ -48,7 +48,7 @@ class RowsFromAnywhere:
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
         here = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-        return presentations(y, here, self.class_weight)
+        return effective_weight(y, here, self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -7,7 +7,8 @@ from typing import Any
 
 from nicegui import events, ui
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.lab import frame, views
 from rosenblatt.lab.code import playground_code
 from rosenblatt.lab.elements.plane import Plane

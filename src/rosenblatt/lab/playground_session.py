@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.lab.fitted import Fitted, Losses, losses
 from rosenblatt.lab.insight import Insight
 from rosenblatt.lab.playground_state import PlaygroundState

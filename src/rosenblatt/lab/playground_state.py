@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.lab.points import GENERATORS, MOST, POINTS, Points, generated
 from rosenblatt.lab.table import column, flag, number, numbers, one_of, some_of, text, whole
 

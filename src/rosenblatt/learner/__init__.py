@@ -1,6 +1,6 @@
 """The learner itself: state, passes and hypotheses in one object that knows nothing of scikit-learn."""
 
+from rosenblatt.learner.evaluation import Standing
 from rosenblatt.learner.learner import MULTI_CLASS, Epoch, Learner
-from rosenblatt.learner.standing import Standing
 
 __all__ = ["MULTI_CLASS", "Epoch", "Learner", "Standing"]

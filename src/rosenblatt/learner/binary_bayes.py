@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
+from rosenblatt.core.sums import add_dense_binary, add_sparse, how_many_differ, tally_sparse
 from rosenblatt.learner.class_sums import ClassSums
-from rosenblatt.passes.sums import add_dense_binary, add_sparse, how_many_differ, tally_sparse
 
 MOST_TALLIED = 1 << 31  # rows that a 32-bit counter is given at once
 

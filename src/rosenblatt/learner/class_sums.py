@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
+from rosenblatt.core.sums import add_dense, add_sparse
 from rosenblatt.data.labels import joined_classes
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
-from rosenblatt.learner.planes import Planes
-from rosenblatt.passes.sums import add_dense, add_sparse
+from rosenblatt.learner.linear_weights import LinearWeights
 
 
-class ClassSums(Planes):
+class ClassSums(LinearWeights):
     """The sum of the examples of every class, and how many there were; order and batches do not matter.
 
     Classes and features may join at any time. Two of a kind merge into what one would have been on the examples of

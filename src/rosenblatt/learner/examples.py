@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
+from rosenblatt.core.sums import largest_sqnorm
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight
-from rosenblatt.passes.sums import largest_sqnorm
 
 
 class Checked(NamedTuple):
@@ -18,15 +18,17 @@ class Checked(NamedTuple):
     classes: NDArray[Any]  # sorted: those that occur, or the two that are known
     labels: NDArray[np.int64]  # (rows,) of every row's class in them
     weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
-    reach: float  # the largest ‖x‖² of a row that weighs anything; zero where the learner has seen the rows
+    max_sqnorm: (
+        float  # the largest ‖x‖² of a row that weighs anything; zero where the learner has seen the rows
+    )
 
 
 def checked_examples(
-    X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None, reach: float | None = None
+    X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None, max_sqnorm: float | None = None
 ) -> Checked:
     """Check what a learner is given.
 
-    ``classes`` that it knows make labels quicker to find. Rows whose ``reach`` is told are known to be finite.
+    ``classes`` that it knows make labels quicker to find. Rows whose ``max_sqnorm`` is told are known to be finite.
 
     >>> checked_examples([[1, 2], [3, 4]], ["b", "a"]).labels
     array([1, 0])
@@ -37,15 +39,15 @@ def checked_examples(
     n = X.shape[0]
     met, labels = checked_labels(y, n, classes)
     weight = checked_weight(sample_weight, n)
-    return Checked(X, met, labels, weight, reach_of(X, weight) if reach is None else reach)
+    return Checked(X, met, labels, weight, max_row_sqnorm(X, weight) if max_sqnorm is None else max_sqnorm)
 
 
-def reach_of(X: Any, weight: NDArray[np.float64] | None = None) -> float:
+def max_row_sqnorm(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     """Return the largest ``‖x‖²`` of a row that weighs anything; raise ValueError where a value is not finite.
 
     One read tells both. Zero where there is no row.
 
-    >>> reach_of(np.array([[3.0, 4.0], [1.0, 0.0]]))
+    >>> max_row_sqnorm(np.array([[3.0, 4.0], [1.0, 0.0]]))
     25.0
     """
     X = checked_matrix(X, finite=False)  # what a row stores twice counts by its sum
@@ -56,5 +58,5 @@ def reach_of(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     if not math.isfinite(found):
         check_finite(X, "X")  # or only a square is beyond what a float can hold
         if X.dtype == np.float32:
-            return reach_of(X.astype(np.float64))
+            return max_row_sqnorm(X.astype(np.float64))
     return found

@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.learner import Learner
-from rosenblatt.learner.planes import FixedPlanes, Planes
+from rosenblatt.learner.linear_weights import FixedWeights, LinearWeights
 from rosenblatt.learner.real import RealLearner
 from rosenblatt.storage import (
     FORMAT,
@@ -19,11 +19,11 @@ from rosenblatt.storage import (
 )
 
 # The name under which a file knows a model, and its class. A file without such a name holds a Learner.
-KINDS: dict[str, Any] = {each.kind: each for each in (Centroids, BinaryBayes, FixedPlanes, RealLearner)}
+KINDS: dict[str, Any] = {each.kind: each for each in (Centroids, BinaryBayes, FixedWeights, RealLearner)}
 
 
 def save_model(
-    model: Learner | Planes | RealLearner,
+    model: Learner | LinearWeights | RealLearner,
     path: str | os.PathLike[str],
     *,
     about: dict[str, Any] | None = None,

@@ -6,17 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.core.geometry import through_link
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import Shuffle, in_given_order
-from rosenblatt.core.records import NO_LEDGER, State, Visits
 from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
+from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, encoded
+from rosenblatt.learner.evaluation import Bounded, Standing, hyperplanes, standings
 from rosenblatt.learner.examples import Checked, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.standing import Bounded, Standing, hyperplanes, standings
+from rosenblatt.learner.speculative import learn_speculatively, parts_of
 from rosenblatt.learner.state import LearnerState
-from rosenblatt.learner.together import learn_in_parts, parts_of
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_MOVES = 1  # of one call, that let others look ahead in the next
@@ -50,7 +52,7 @@ class Learner(LearnerState):
     >>> learner.learn([[2.0, 1.0], [-1.0, -1.0]], ["up", "down"])
     Epoch(number=1, mistakes=1, updates=1)
     >>> learner.predict([[1.0, 1.0]])
-    array(['up'], dtype='<U4')
+    array(["target"], dtype='<U4')
     """
 
     _calm = False  # whether the last visits hardly moved: then others may look ahead
@@ -85,7 +87,7 @@ class Learner(LearnerState):
                 "the learner has already learned: start weights must come before the first example"
             )
         if classes is not None:
-            self.meet(encoded(classes)[0])
+            self.add_classes(encoded(classes)[0])
         self.set_start(coef, intercept)
 
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
@@ -114,14 +116,14 @@ class Learner(LearnerState):
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         threads: int = 1,
-        reach: float | None = None,
+        max_sqnorm: float | None = None,
     ) -> None:
         """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False.
 
-        More threads change nothing but the time of passes that hardly move. ``reach``, the largest ``‖x‖²``, is told
-        by who has looked the rows over already.
+        More threads shorten epochs with few updates and change nothing else. A caller that has checked the rows passes
+        ``max_sqnorm``, their largest ``‖x‖²``.
         """
-        examples = checked_examples(X, y, sample_weight, reach=reach)
+        examples = checked_examples(X, y, sample_weight, max_sqnorm=max_sqnorm)
         X, weight, labels = examples.X, examples.weight, self._take_in(examples)
         rows, truth = rows_of(X), self._truth(labels)
         shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
@@ -143,7 +145,7 @@ class Learner(LearnerState):
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
-        self._take_stock(X, labels, visits)
+        self._evaluate(X, labels, visits)
 
     # Predicting
 
@@ -189,14 +191,14 @@ class Learner(LearnerState):
         """Meet the classes and features of a batch and return its labels as indices."""
         X, met, index = examples.X, examples.classes, examples.labels
         if classes is not None:
-            self.meet(encoded(classes)[0])
-        self.meet(met)
+            self.add_classes(encoded(classes)[0])
+        self.add_classes(met)
         if not self.clock and not self.W.any():
             self.W = self.W.astype(X.dtype)
         elif X.dtype == np.float64:
             self.W = self.W.astype(np.float64, copy=False)
-        self.widen(X.shape[1])
-        self.reach_to(examples.reach)
+        self.add_features(X.shape[1])
+        self.include_sqnorm(examples.max_sqnorm)
         places = np.searchsorted(self.classes, met)
         return index if (places == np.arange(met.size)).all() else places[index]
 
@@ -206,11 +208,11 @@ class Learner(LearnerState):
 
     def _pass(self, rows: Rows, truth: NDArray[Any], visits: Visits, threads: int = 1) -> Epoch:
         """Run the rule over the visits and note what it did."""
-        self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
+        self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
         scores = np.empty(
             self.W.shape[0], np.float64 if isinstance(self.geometry, rules.PNorm) else self.W.dtype
         )
-        state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
+        state = State(flat(rows, self.W), flat(rows, self.average_offset), self.running, scores, self.totals)
         if self.S is not None:
             self.S = laid_out(rows, self.S)
             state = state._replace(beside=flat(rows, self.S))
@@ -222,8 +224,8 @@ class Learner(LearnerState):
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
             moved, numbers = self.updates, rows.values.size // truth.size * left.order.size
             parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
-            done += learn_in_parts(
-                self.rule, self.geometry, rows, truth, left, self.unit, state, lines, parts
+            done += learn_speculatively(
+                self.rule, self.geometry, rows, truth, left, self.bias_input, state, lines, parts
             )
             self._calm = self.updates - moved <= FEW_MOVES
             if self.ledger is not None:
@@ -241,19 +243,26 @@ class Learner(LearnerState):
         if not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")
         run = hypotheses.Run(
-            self.W, self.A, self.running, self.clock, self.unit, self.joint, self.ledger, self.seed
+            self.W,
+            self.average_offset,
+            self.running,
+            self.clock,
+            self.bias_input,
+            self.joint,
+            self.ledger,
+            self.seed,
         )
         return self._linked(run, self.geometry.p) if isinstance(self.geometry, rules.PNorm) else run
 
     def _linked(self, run: hypotheses.Run, p: float) -> hypotheses.Run:
         """Return the run of the weights, where the run is of the vector that the link turns into them."""
         running = run.running.copy()
-        running["scale"], running["shadow"] = 1.0, 0.0
+        running["scale"], running["scale_sum"] = 1.0, 0.0
         last = through_link(hypotheses.last(run), p, self.joint)
         mean = through_link(hypotheses.averaged(run), p, self.joint)
-        return run._replace(W=last, A=-run.clock * mean, running=running)
+        return run._replace(W=last, average_offset=-run.clock * mean, running=running)
 
-    def _take_stock(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> None:
+    def _evaluate(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> None:
         """Measure every hyperplane of the run on the data it was trained on."""
         copies = (
             np.bincount(visits.order.astype(np.int64), minlength=labels.size) if visits.weight.size else None

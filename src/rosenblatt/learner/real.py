@@ -5,13 +5,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.loop import learn
 from rosenblatt.core.order import Shuffle, in_given_order
-from rosenblatt.core.records import NO_LEDGER, RUNNING, TOTALS, State, Visits
 from rosenblatt.core.rows import flat, laid_out, rows_of
+from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, checked_weight
-from rosenblatt.learner.examples import reach_of
+from rosenblatt.file_schema import tensor_names, tensors_of
+from rosenblatt.learner.examples import max_row_sqnorm
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
 
@@ -69,7 +72,9 @@ class RealLearner(LearnerState):
             raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {hypothesis!r}")
         if not self.clock:
             raise ValueError("the learner has not learned yet: call learn or train first")
-        run = hypotheses.Run(self.W, self.A, self.running, self.clock, self.unit, False, None, self.seed)
+        run = hypotheses.Run(
+            self.W, self.average_offset, self.running, self.clock, self.bias_input, False, None, self.seed
+        )
         return hypotheses.last(run) if hypothesis == "last" else hypotheses.averaged(run)
 
     def scores(self, X: Any, hypothesis: str = "averaged") -> NDArray[Any]:
@@ -80,10 +85,10 @@ class RealLearner(LearnerState):
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a file keeps."""
-        arrays = {"W": self.W, "A": self.A}
-        arrays |= {f"running.{name}": self.running[name] for name in RUNNING.names or ()}
-        arrays |= {f"totals.{name}": self.totals[name] for name in TOTALS.names or ()}
-        told = {"rule": rules.to_dict(self.rule), "fit_intercept": bool(self.unit), "seed": self.seed}
+        arrays = {"W": self.W, "A": self.average_offset}
+        arrays |= tensors_of("running", self.running)
+        arrays |= tensors_of("totals", self.totals)
+        told = {"rule": rules.to_dict(self.rule), "fit_intercept": bool(self.bias_input), "seed": self.seed}
         return {**told, "passes": self.passes, "rows_seen": self.rows_seen}, arrays
 
     @classmethod
@@ -92,10 +97,10 @@ class RealLearner(LearnerState):
         rule = rules.from_dict(told["rule"])
         learner = cls(rule, fit_intercept=told["fit_intercept"], seed=told["seed"])
         learner.passes, learner.rows_seen = told["passes"], told["rows_seen"]
-        learner.W, learner.A = arrays["W"], arrays["A"]
+        learner.W, learner.average_offset = arrays["W"], arrays["A"]
         for name, records in (("running", learner.running), ("totals", learner.totals)):
-            for field in records.dtype.names or ():
-                records[field] = arrays[f"{name}.{field}"]
+            for field, tensor in tensor_names(name, records.dtype).items():
+                records[field] = arrays[tensor]
         return learner
 
     def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
@@ -110,21 +115,21 @@ class RealLearner(LearnerState):
         if wrong.size:
             raise ValueError(f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row")
         weight = checked_weight(sample_weight, n)
-        reach = reach_of(X, weight)
+        max_sqnorm = max_row_sqnorm(X, weight)
         if not self.clock and not self.W.any():
             self.W = self.W.astype(X.dtype)
         elif X.dtype == np.float64:
             self.W = self.W.astype(np.float64, copy=False)
-        self.widen(X.shape[1])
-        self.reach_to(reach)
+        self.add_features(X.shape[1])
+        self.include_sqnorm(max_sqnorm)
         return X, y, weight
 
     def _pass(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
         rows = rows_of(X)
-        self.W, self.A = laid_out(rows, self.W), laid_out(rows, self.A)
+        self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
         scores = np.empty(1, self.W.dtype)
-        state = State(flat(rows, self.W), flat(rows, self.A), self.running, scores, self.totals)
-        learn(self.rule, self.geometry, rows, y, visits, self.unit, state, NO_LEDGER, False)
+        state = State(flat(rows, self.W), flat(rows, self.average_offset), self.running, scores, self.totals)
+        learn(self.rule, self.geometry, rows, y, visits, self.bias_input, state, NO_LEDGER, False)
         self.rows_seen += X.shape[0]
         self.passes += 1
         if not np.isfinite(self.running["sqnorm"]).all() or not np.isfinite(self.W).all():

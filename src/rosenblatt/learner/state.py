@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core.geometry import initial_beside, powers_of, through_link
-from rosenblatt.core.records import TOTALS, new_running
+from rosenblatt.core.ledger import Ledger, widened
+from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
-from rosenblatt.ledger import Ledger, widened
 
 
 class LearnerState:
@@ -20,16 +20,16 @@ class LearnerState:
     Some geometries keep a number beside each weight: a variance, or the stored vector's power in the p-norm link.
     """
 
-    def __init__(self, multi_class: str, unit: float, keep_ledger: bool, geometry: Any = None) -> None:
+    def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
         self.geometry = rules.Euclidean() if geometry is None else geometry
         beside = initial_beside(self.geometry)
-        self.unit = unit  # the always-one coordinate: 1 where a bias is learned, else 0
+        self.bias_input = bias_input  # the always-one coordinate: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
         self.W: NDArray[Any] = np.zeros(
             (1, 1)
         )  # (rows, 1 + features): one row for two classes, else one each
-        self.A = np.zeros((1, 1))  # what averaging needs, see core.records.State
+        self.average_offset = np.zeros((1, 1))  # what averaging needs, see core.state.State
         self.S = (
             None if beside is None else np.full((1, 1), beside)
         )  # what the geometry keeps beside the weights
@@ -67,11 +67,13 @@ class LearnerState:
     @property
     def radius(self) -> float:
         """The largest norm seen, in the space in which learning happens (√2 larger in a joint contest)."""
-        return math.sqrt(float(self.totals["reach"][0]) * (2.0 if self.joint else 1.0))
+        return math.sqrt(float(self.totals["max_sqnorm"][0]) * (2.0 if self.joint else 1.0))
 
-    def reach_to(self, sqnorm: float) -> None:
+    def include_sqnorm(self, sqnorm: float) -> None:
         """Take in that an example has this squared norm, the always-one coordinate not counted."""
-        self.totals["reach"] = max(float(self.totals["reach"][0]), sqnorm + self.unit * self.unit)
+        self.totals["max_sqnorm"] = max(
+            float(self.totals["max_sqnorm"][0]), sqnorm + self.bias_input * self.bias_input
+        )
 
     def set_start(self, coef: Any, intercept: Any) -> None:
         """Replace the zero weights of a learner that has seen nothing."""
@@ -80,13 +82,13 @@ class LearnerState:
             raise ValueError(
                 f"coef_init must have {self.W.shape[0]} row(s) for {self.classes.size} classes, got {coef.shape[0]}"
             )
-        self.widen(coef.shape[1])
+        self.add_features(coef.shape[1])
         if coef.shape[1] != self.n_features:
             raise ValueError(f"coef_init must have {self.n_features} columns, got {coef.shape[1]}")
         self.W = self.W.astype(np.float64)
         self.W[:, 1:] = coef
         self.W[:, 0] = np.asarray(intercept, dtype=np.float64)
-        if not self.unit and self.W[:, 0].any():
+        if not self.bias_input and self.W[:, 0].any():
             raise ValueError("intercept_init must be zero where no bias is learned (fit_intercept=False)")
         if not np.isfinite(self.W).all():
             raise ValueError("coef_init and intercept_init must be finite")
@@ -104,7 +106,7 @@ class LearnerState:
             self.W = theta / self.running["scale"][:, None]
         self._refresh_powers()
 
-    def meet(self, met: NDArray[Any]) -> None:
+    def add_classes(self, met: NDArray[Any]) -> None:
         """Take in classes not met before."""
         if np.array_equal(met, self.classes):
             return
@@ -120,7 +122,7 @@ class LearnerState:
         if not new.size:
             return
         if self.classes.size == 1 and new.size > 1:
-            self.meet(new[:1])
+            self.add_classes(new[:1])
         old, self.classes = self.classes, joined_classes(self.classes, new)
         place = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
@@ -129,30 +131,36 @@ class LearnerState:
             return
         self._spread(place)
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Take in features not met before: their weights have been zero so far."""
         if n_features > self.n_features:
             _check_room(self.W.shape[0], n_features)
             more = n_features - self.n_features
-            self.W, self.A = widened(self.W, n_features + 1), widened(self.A, n_features + 1)
+            self.W, self.average_offset = (
+                widened(self.W, n_features + 1),
+                widened(self.average_offset, n_features + 1),
+            )
             if self.S is not None:
                 self.S = np.pad(
                     self.S, ((0, 0), (0, more)), constant_values=initial_beside(self.geometry) or 0.0
                 )
             if self.ledger is not None:
-                self.ledger.widen(n_features)
+                self.ledger.add_features(n_features)
 
     def _shape_for_classes(self) -> None:
         rows = 1 if self.classes.size <= 2 else self.classes.size
         self.W = np.zeros((rows, self.W.shape[1]), self.W.dtype)
-        self.A = np.zeros((rows, self.W.shape[1]))
+        self.average_offset = np.zeros((rows, self.W.shape[1]))
         self.S = self._unmoved() if self.S is not None else None
         self.running = new_running(1 if self.multi_class == "joint" else rows)
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
 
     def _negate(self) -> None:
-        self.W, self.A = 0.0 - self.W, 0.0 - self.A  # never −0.0: columns not used yet stay as new ones are
+        self.W, self.average_offset = (
+            0.0 - self.W,
+            0.0 - self.average_offset,
+        )  # never −0.0: columns not used yet stay as new ones are
         self._refresh_powers()
         if self.ledger is not None:
             self.ledger.start = 0.0 - self.ledger.start
@@ -174,7 +182,7 @@ class LearnerState:
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
-        self.W, self.A = spread(self.W), spread(self.A)
+        self.W, self.average_offset = spread(self.W), spread(self.average_offset)
         if self.S is not None:
             old_S, self.S = self.S, self._unmoved()
             self.S[place] = old_S  # two classes shared their variances
@@ -182,7 +190,7 @@ class LearnerState:
             self.running["sqnorm"] /= 2.0
         elif not joint:
             old, self.running = self.running, new_running(rows)
-            self.running["shadow"] = self.clock  # a new class has been all zero since the clock began
+            self.running["scale_sum"] = self.clock  # a new class has been all zero since the clock began
             self.running[place] = np.repeat(old, 2) if two else old
         if self.ledger is not None:
             self.ledger.spread(place, start, joint)
@@ -190,7 +198,7 @@ class LearnerState:
 
     def _unmoved(self) -> NDArray[np.float64]:
         """Return what stands beside weights that have not been moved, in the shape of the weights."""
-        return np.full_like(self.A, initial_beside(self.geometry) or 0.0)
+        return np.full_like(self.average_offset, initial_beside(self.geometry) or 0.0)
 
     def _refresh_powers(self) -> None:
         """Compute anew what the p-norm link needs to know of the stored vectors; other geometries need nothing."""

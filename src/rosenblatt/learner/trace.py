@@ -77,7 +77,7 @@ def trace_of(learner: LearnerState, reference: Any) -> Trace:
     every = np.arange(entries.size)
     gain = scores[:, 0]
     if learner.joint:
-        gain = scores[every, entries["up"]] - scores[every, entries["down"]]
+        gain = scores[every, entries["target"]] - scores[every, entries["rival"]]
     if (entries["decay"] != 1.0).any():
         dot = np.empty(entries.size)
         for k in every:
@@ -97,7 +97,7 @@ def _unit(reference: Any, learner: LearnerState) -> NDArray[np.float64]:
         raise ValueError(f"reference must have shape {(rows, width)}, got {coef.shape}")
     u[:, 1:] = coef
     u[:, 0] = np.asarray(intercept, dtype=np.float64)
-    if not learner.unit and u[:, 0].any():
+    if not learner.bias_input and u[:, 0].any():
         raise ValueError("reference has a bias, but none is learned (fit_intercept=False)")
     norm = np.linalg.norm(u)
     if not norm > 0.0:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.data.matrix import checked_weight, encoded
-from rosenblatt.learner.examples import reach_of
+from rosenblatt.learner.examples import max_row_sqnorm
 from rosenblatt.learner.explain import Explanation, Portrait, explain_model, explain_row
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
@@ -265,7 +265,7 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
 
 def step_within(X: Any, fit_intercept: bool, part: float) -> float:
     """Return ``part/R²`` for the largest norm ``R`` of the rows, the always-one coordinate included."""
-    largest = reach_of(X) + bool(fit_intercept)
+    largest = max_row_sqnorm(X) + bool(fit_intercept)
     return part / largest if largest > 0.0 else part
 
 

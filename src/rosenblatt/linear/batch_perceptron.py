@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class
 
@@ -61,7 +61,7 @@ class BatchPerceptron(LinearClassifier):
     R. Duda and P. Hart (1973), Pattern classification and scene analysis, section 5.5.
     """
 
-    learner_: FixedPlanes
+    learner_: FixedWeights
     _kept: ClassVar[tuple[str, ...]] = ("eta", "max_iter", "fit_intercept", "keep_trajectory")
 
     def __init__(
@@ -116,4 +116,4 @@ class BatchPerceptron(LinearClassifier):
         self.converged_, self.n_iter_ = mistakes[-1] == 0, len(criterion) - 1
         if self.keep_trajectory:
             self.trajectory_ = np.array(path)
-        self.learner_ = FixedPlanes(W, self.classes_)
+        self.learner_ = FixedWeights(W, self.classes_)

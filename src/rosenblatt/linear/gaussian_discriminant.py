@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class
 
@@ -48,7 +48,7 @@ class GaussianDiscriminant(LinearClassifier):
     R. Fisher (1936), The use of multiple measurements in taxonomic problems. C. Rao (1948).
     """
 
-    learner_: FixedPlanes
+    learner_: FixedWeights
     _kept: ClassVar[tuple[str, ...]] = ("solver", "shrinkage", "priors")
 
     def __init__(self, *, solver: str = "svd", shrinkage: Any = None, priors: Any = None) -> None:
@@ -62,7 +62,7 @@ class GaussianDiscriminant(LinearClassifier):
         refuse_one_class(np.unique(y))
         solved = LinearDiscriminantAnalysis(solver=self.solver, shrinkage=self.shrinkage, priors=self.priors)
         solved.fit(X, y)
-        self.learner_ = FixedPlanes(np.column_stack([solved.intercept_, solved.coef_]), solved.classes_)
+        self.learner_ = FixedWeights(np.column_stack([solved.intercept_, solved.coef_]), solved.classes_)
         self.classes_ = solved.classes_
         self._measure_later(X, y)
         return self

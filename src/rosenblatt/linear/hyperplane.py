@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from rosenblatt.learner.files import load_model
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.linear.base import LinearClassifier, LinearModel, resume
 
 
@@ -44,7 +44,7 @@ class Hyperplane(LinearClassifier):
     N. Cristianini and J. Shawe-Taylor (2000), An introduction to support vector machines, section 2.1.
     """
 
-    learner_: FixedPlanes
+    learner_: FixedWeights
 
     def __init__(
         self, coef: Any, intercept: Any = 0.0, classes: Any = (-1, 1), feature_names: Any = None
@@ -55,7 +55,7 @@ class Hyperplane(LinearClassifier):
         self.feature_names = feature_names
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         bias = np.broadcast_to(np.asarray(intercept, dtype=np.float64).reshape(-1), coef.shape[:1])
-        resume(self, FixedPlanes(np.column_stack([bias, coef]), np.asarray(classes)), None)
+        resume(self, FixedWeights(np.column_stack([bias, coef]), np.asarray(classes)), None)
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 
@@ -96,7 +96,7 @@ class LinearFunction(RegressorMixin, LinearModel):  # type: ignore[misc]
     array([7.])
     """
 
-    learner_: FixedPlanes
+    learner_: FixedWeights
 
     def __init__(self, coef: Any, intercept: Any = 0.0, feature_names: Any = None) -> None:
         self.coef = coef
@@ -104,7 +104,7 @@ class LinearFunction(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.feature_names = feature_names
         coef = np.asarray(coef, dtype=np.float64).reshape(1, -1)
         bias = np.asarray(intercept, dtype=np.float64).reshape(1)
-        self.learner_ = FixedPlanes(np.column_stack([bias, coef]), np.array([0, 1]))
+        self.learner_ = FixedWeights(np.column_stack([bias, coef]), np.array([0, 1]))
         self.n_features_in_ = coef.shape[1]
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)

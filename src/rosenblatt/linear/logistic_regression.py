@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, step_within
 
@@ -74,7 +74,7 @@ class LogisticRegression(LinearClassifier):
     strong convexity for logistic regression.
     """
 
-    learner_: Learner | FixedPlanes
+    learner_: Learner | FixedWeights
     _kept: ClassVar[tuple[str, ...]] = ("solver", "eta", "lam", "max_iter", "fit_intercept", "shuffle")
 
     def __init__(
@@ -156,7 +156,7 @@ class LogisticRegression(LinearClassifier):
         solved = BatchLogisticRegression(C=C, fit_intercept=self.fit_intercept, max_iter=100 * self.max_iter)
         solved.fit(X, y, sample_weight=weight)
         bias = np.broadcast_to(solved.intercept_, solved.coef_.shape[:1])
-        self.learner_ = FixedPlanes(np.column_stack([bias, solved.coef_]), self.classes_)
+        self.learner_ = FixedWeights(np.column_stack([bias, solved.coef_]), self.classes_)
         self.n_iter_ = int(np.max(solved.n_iter_))
 
     def _check_parameters(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class
 
 
@@ -85,7 +85,7 @@ class MaxMargin(LinearClassifier):
         w, b = self._hard(X, y) if self.C is None else self._soft(X, y)
         rows = 1 if self.classes_.size == 2 else self.classes_.size
         weights = np.column_stack([np.broadcast_to(b, rows), np.asarray(w).reshape(rows, -1)])
-        self.learner_ = FixedPlanes(weights, self.classes_)
+        self.learner_ = FixedWeights(weights, self.classes_)
         self._margin = self._margin_on(X, y)
         return self
 

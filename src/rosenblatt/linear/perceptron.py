@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.learner.examples import reach_of
+from rosenblatt.learner.examples import max_row_sqnorm
 from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.linear.base import (
     LinearClassifier,
@@ -22,11 +23,11 @@ from rosenblatt.linear.base import (
     seed_of,
     unchanged_if_refused,
 )
-from rosenblatt.linear.by_passes import TrainedByPasses
+from rosenblatt.linear.epoch_trained import EpochTrained
 from rosenblatt.storage import BadModel, load_learner, save_learner
 
 
-class Perceptron(TrainedByPasses[Learner], LinearClassifier):
+class Perceptron(EpochTrained[Learner], LinearClassifier):
     """A linear classifier that learns by correcting its mistakes, and says what it has proved.
 
     **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
@@ -161,17 +162,17 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
         self._check_parameters()
         with unchanged_if_refused(self):
             X, y = self._looked_at(X, y, reset=True, finite=False)
-            reach = self._reach(X)
+            max_sqnorm = self._max_sqnorm(X)
             weight = self._weights(y, sample_weight)
             if weight is not None and (weight == 0.0).any():
-                X, y, weight, reach = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
+                X, y, weight, max_sqnorm = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
             classes = encoded(y)[0]
             refuse_one_class(classes)
         learner = self._begin()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
             learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, classes)
-        self._train(X, y, weight, reach=reach)
+        self._train(X, y, weight, max_sqnorm=max_sqnorm)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self
@@ -246,10 +247,10 @@ class Perceptron(TrainedByPasses[Learner], LinearClassifier):
         check_labels(y)
         return checked_matrix(X, finite=False), y  # what a row stores twice is added up here, once for all
 
-    def _reach(self, X: Any) -> float | None:
-        """Return how far the rows reach; the same read finds a value that is not finite."""
+    def _max_sqnorm(self, X: Any) -> float | None:
+        """Return the largest ‖x‖² of the rows; the same read finds a value that is not finite."""
         try:
-            return reach_of(X)
+            return max_row_sqnorm(X)
         except ValueError:
             refuse_not_finite(self, X)
             raise

@@ -53,7 +53,7 @@ def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "
 def _truth(line: Any, n_classes: int) -> int:
     if n_classes == 2:
         return int(line["tau"] > 0.0)
-    return int(line["up"])
+    return int(line["target"])
 
 
 def _moved(line: Any, classes: list[str]) -> str:
@@ -62,7 +62,7 @@ def _moved(line: Any, classes: list[str]) -> str:
     x = f"{times}x" + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(int(line["row"])))
     if len(classes) == 2:
         return f"w {'+' if line['tau'] > 0 else '−'}= {x}"
-    against = f"  ({_short(classes[line['down']])} −= {x})" if line["down"] >= 0 else ""
+    against = f"  ({_short(classes[line['rival']])} −= {x})" if line["rival"] >= 0 else ""
     return f"w += {x}{against}"
 
 

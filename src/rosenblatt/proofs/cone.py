@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.passes.active_perceptron import dense_prices
 from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
+from rosenblatt.proofs.loops.active_perceptron import dense_prices
 from rosenblatt.proofs.signs import ExactVector, Scores, as_fractions, scores
 
 Ids = npt.NDArray[np.intp]

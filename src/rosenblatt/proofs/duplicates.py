@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rosenblatt.passes.duplicates import first_equal_rows, hashable_rows
 from rosenblatt.proofs.cone import Cone, Ids
+from rosenblatt.proofs.loops.duplicates import first_equal_rows, hashable_rows
 
 
 def contradictions(cone: Cone) -> list[Ids]:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.passes import coordinate_descent as passes
-from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
 from rosenblatt.proofs.claims import SoftMargin
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, row_sqnorms
+from rosenblatt.proofs.loops import coordinate_descent as loops
+from rosenblatt.proofs.loops.signs import csr_rows
 from rosenblatt.proofs.statements import soft_margin_statement
 
 
@@ -96,10 +96,10 @@ def solve_soft_margin(
     weights = np.zeros((k, d + 1) if joint else d + 1)
     alpha = np.zeros((n, k) if joint else n)
     if joint:
-        epoch: Any = passes.dense_joint_epoch if dense else passes.sparse_joint_epoch
+        epoch: Any = loops.dense_joint_epoch if dense else loops.sparse_joint_epoch
         state: Any = (rows, examples.codes, bias, sqnorms)
     else:
-        epoch = passes.dense_epoch if dense else passes.sparse_epoch
+        epoch = loops.dense_epoch if dense else loops.sparse_epoch
         state = (rows, examples.signs, bias, sqnorms)
     rng = np.random.default_rng(0)
     best = (np.inf, weights.copy())

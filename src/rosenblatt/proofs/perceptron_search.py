@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.passes import active_perceptron as passes
-from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s
+from rosenblatt.proofs.loops import active_perceptron as loops
+from rosenblatt.proofs.loops.signs import csr_rows
 
 SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
 CYCLES = 50
@@ -33,11 +33,11 @@ class ActivePerceptron:
         least = 1e-6 * cone.size
         self._cone = cone
         self._state: tuple[Any, ...] = (rows, examples.signs, cone.bias, least)
-        self._sweeps: Callable[..., int] = passes.dense_sweeps if dense else passes.sparse_sweeps
+        self._sweeps: Callable[..., int] = loops.dense_sweeps if dense else loops.sparse_sweeps
         self._w = np.zeros(cone.work.shape[1] + 1)
         if cone.joint:
             self._state = (rows, examples.codes, cone.bias, least)
-            self._sweeps = passes.dense_joint_sweeps if dense else passes.sparse_joint_sweeps
+            self._sweeps = loops.dense_joint_sweeps if dense else loops.sparse_joint_sweeps
             self._w = np.zeros((cone.k, cone.work.shape[1] + 1))
         self._everything = np.arange(len(examples.codes))
         self._mistaken = np.empty_like(self._everything)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.passes import pure_columns as passes
-from rosenblatt.passes.signs import csr_rows
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.examples import Examples
+from rosenblatt.proofs.loops import pure_columns as loops
+from rosenblatt.proofs.loops.signs import csr_rows
 from rosenblatt.proofs.signs import as_fractions
 
 
@@ -47,7 +47,7 @@ class Reduction:
         if examples.fit_intercept and self.core is not None:
             full[d] = small[-1]
         with np.errstate(over="ignore", invalid="ignore"):
-            passes.weigh_columns(csr_rows(examples.X), examples.signs, self.picks, 1.0, full)
+            loops.weigh_columns(csr_rows(examples.X), examples.signs, self.picks, 1.0, full)
         if not np.isfinite(full).all():
             return None
         out = full if examples.fit_intercept else full[:-1]
@@ -76,7 +76,7 @@ def reduced(cone: Cone) -> Reduction | None:
     picked, stops = np.empty(d + 1, dtype=np.int64), np.zeros(d + 2, dtype=np.int64)
     settled = np.empty(n, dtype=np.int64)
     columns = (by_column.data, by_column.indices, by_column.indptr)
-    count = passes.settle_rows(
+    count = loops.settle_rows(
         csr_rows(examples.X), columns, examples.signs, examples.fit_intercept, picked, stops, settled
     )
     if not count:

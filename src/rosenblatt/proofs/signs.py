@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.passes import signs as passes
 from rosenblatt.proofs.exact import mantissas, over_common_denominator
 from rosenblatt.proofs.examples import BLOCK, Matrix
+from rosenblatt.proofs.loops import signs as loops
 
 U = 2.0**-53
 TINY = 5e-324
@@ -252,9 +252,9 @@ def scores(X: Matrix, w: ExactVector) -> Scores:
     high = w.high
     b = float(high[-1]) if w.bias else 0.0
     if isinstance(X, np.ndarray):
-        passes.dense_scores(X, high[:d], b, values, sqnorms)
+        loops.dense_scores(X, high[:d], b, values, sqnorms)
     else:
-        passes.sparse_scores(passes.csr_rows(X), high[:d], b, values, sqnorms)
+        loops.sparse_scores(loops.csr_rows(X), high[:d], b, values, sqnorms)
     terms = _terms(X)
     norm = float(np.sqrt(high @ high)) * (1 + 1e-9)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -290,9 +290,9 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
     """Try twice the precision, then integers."""
     values, sizes = np.empty(X.shape[0]), np.empty(X.shape[0])
     if isinstance(X, np.ndarray):
-        passes.dense_compensated(X, w.high, w.low, values, sizes)
+        loops.dense_compensated(X, w.high, w.low, values, sizes)
     else:
-        passes.sparse_compensated((*passes.csr_rows(X), w.bias), w.high, w.low, values, sizes)
+        loops.sparse_compensated((*loops.csr_rows(X), w.bias), w.high, w.low, values, sizes)
     terms = _terms(X)
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rosenblatt.passes.min_norm_point import min_norm_point
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
+from rosenblatt.proofs.loops.min_norm_point import min_norm_point
 
 ROUNDS = 200
 LARGEST = 8_000_000  # values of a dense working set of sparse rows; past it other solvers take over

@@ -50,7 +50,7 @@ class Margin(NamedTuple):
         grown = (radius**2 + 2 * self.beta / self.eta) / margin**2
         return grown + 2 * start_norm / (self.eta * margin)
 
-    def promise(self, radius: float) -> tuple[float, float]:
+    def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with updates ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""
         return radius**2 + 2 * self.beta / self.eta, 2.0
 

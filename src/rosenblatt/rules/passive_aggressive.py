@@ -42,7 +42,7 @@ class PassiveAggressive(NamedTuple):
         """Bound the mistakes on separable examples, from weights of norm ``start_norm``."""
         return max(radius**2, 1 / self.C) * (start_norm + 1 / margin) ** 2
 
-    def promise(self, radius: float) -> tuple[float, float]:
+    def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with mistakes ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""
         longest = max(radius**2, 1 / self.C)
         return longest, 2 * self.C * longest

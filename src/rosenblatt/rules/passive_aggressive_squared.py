@@ -42,7 +42,7 @@ class PassiveAggressiveSquared(NamedTuple):
         """Bound the mistakes on separable examples, from weights of norm ``start_norm``."""
         return (radius**2 + 1 / (2 * self.C)) * (start_norm + 1 / margin) ** 2
 
-    def promise(self, radius: float) -> tuple[float, float]:
+    def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, inf)``: mistakes ≤ ``a‖u‖²`` for every separating ``u``; its other bound squares the hinge."""
         return radius**2 + 1 / (2 * self.C), math.inf
 

@@ -47,7 +47,7 @@ class ROMMA(NamedTuple):
         """Bound the mistakes on separable examples; nothing is known from other than zero weights."""
         return (radius / margin) ** 2 if start_norm == 0.0 else float("inf")
 
-    def promise(self, radius: float) -> tuple[float, float]:
+    def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, inf)``: mistakes ≤ ``a‖u‖²`` for every separating ``u``, from zero weights."""
         return radius**2, float("inf")
 

@@ -42,7 +42,7 @@ class Rosenblatt(NamedTuple):
         """Bound the mistakes on separable examples, from weights of norm ``start_norm``."""
         return (radius / margin) ** 2 + 2 * start_norm / (self.eta * margin)
 
-    def promise(self, radius: float) -> tuple[float, float]:
+    def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with mistakes ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""
         return radius**2, 2.0
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.records import RUNNING
+from rosenblatt.core.geometry import initial_beside
+from rosenblatt.core.state import RUNNING
 from rosenblatt.data.named import hashed
 from rosenblatt.rules import PNorm
 from rosenblatt.streams.online import OnlineLearner
@@ -68,7 +69,7 @@ class Weights(NamedTuple):
     """The weights of some names at some time, as a learner stores them."""
 
     W: NDArray[Any]  # (rows, names)
-    A: NDArray[Any]
+    average_offset: NDArray[Any]
     running: NDArray[Any]
     clock: float
 
@@ -76,8 +77,8 @@ class Weights(NamedTuple):
         """Return the weights of a hypothesis."""
         weights: NDArray[np.float64]
         if averaged and self.clock:
-            weights = self.running["shadow"][:, None] * self.W
-            weights -= self.A
+            weights = self.running["scale_sum"][:, None] * self.W
+            weights -= self.average_offset
             weights /= self.clock
         else:
             weights = self.running["scale"][:, None] * self.W
@@ -124,9 +125,9 @@ class ServedLearner(OnlineLearner):
         looked = self._look(tuple(x))
         names, weights = looked.names, looked.weights
         if len(names) == 1 + len(x):
-            values = [self.learner.unit, *x.values()]
+            values = [self.learner.bias_input, *x.values()]
         else:
-            values = [self.learner.unit, *map(x.__getitem__, names[1:])]
+            values = [self.learner.bias_input, *map(x.__getitem__, names[1:])]
         n = len(self.labels)
         if len(weights) == 1:
             score = sum(map(mul, row_of(weights, 0), values))
@@ -163,12 +164,16 @@ class ServedLearner(OnlineLearner):
         if isinstance(learner.geometry, PNorm):
             linked = learner.weights(self.hypothesis)[row : row + 1, looked.places]
             return ClassWeights(looked.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
-        W, A, running = learner.W, learner.A, learner.running
+        W, average_offset, running = learner.W, learner.average_offset, learner.running
         if many:
-            W, A, running = W[row : row + 1], A[row : row + 1], running[own : own + 1]
+            W, average_offset, running = (
+                W[row : row + 1],
+                average_offset[row : row + 1],
+                running[own : own + 1],
+            )
         weights = Weights(
             columns_of(W, looked.places),
-            columns_of(A, looked.places),
+            columns_of(average_offset, looked.places),
             running.copy(),
             learner.totals.item(0)[0],
         )
@@ -196,7 +201,7 @@ class ServedLearner(OnlineLearner):
             found = [index[name] for name in names]
         places = np.array([-1, *found]) + 1
         if places.max() >= self.learner.W.shape[1]:
-            self.widen(int(places.max()))
+            self.add_features(int(places.max()))
         return Looked(asked, (BIAS, *names), places, -1, [])
 
     def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
@@ -205,17 +210,19 @@ class ServedLearner(OnlineLearner):
         if isinstance(learner.geometry, PNorm):
             weights = learner.weights(self.hypothesis)[:, places]
         else:
-            W, A = columns_of(learner.W, places), columns_of(learner.A, places)
-            now = Weights(W, A, learner.running, learner.totals.item(0)[0])
+            W, average_offset = columns_of(learner.W, places), columns_of(learner.average_offset, places)
+            now = Weights(W, average_offset, learner.running, learner.totals.item(0)[0])
             weights = now.read(self.hypothesis == "averaged")
         return weights.tolist() if weights.size <= SMALL else np.ascontiguousarray(weights)
 
     # Memory
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Make room for so many features and an eighth more, so that growing stays cheap and memory near the need."""
         if n_features > self.learner.n_features:
-            self.learner.widen(room_for(n_features) if self.simple and not self.hash_bits else n_features)
+            self.learner.add_features(
+                room_for(n_features) if self.simple and not self.hash_bits else n_features
+            )
             self._clear()
 
     def memory(self, new_names: int = 0, new_classes: int = 0) -> int:
@@ -234,8 +241,8 @@ class ServedLearner(OnlineLearner):
         twin = copy.copy(self)
         own = copy.copy(self.learner)
         width = 1 + len(self._vocabulary)
-        own.widen(width - 1)
-        own.W, own.A = own.W[:, :width].copy(), own.A[:, :width].copy()
+        own.add_features(width - 1)
+        own.W, own.average_offset = own.W[:, :width].copy(), own.average_offset[:, :width].copy()
         own.S = None if own.S is None else own.S[:, :width].copy()
         own.running, own.totals = own.running.copy(), own.totals.copy()
         twin.learner = own
@@ -255,10 +262,10 @@ class ServedLearner(OnlineLearner):
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
         digest.update("\0".join(self.names).encode("utf-8", "surrogatepass"))
-        for weights in (own.W, own.A):
+        for weights in (own.W, own.average_offset):
             digest.update(_digestible(weights, 1 + len(self._vocabulary), 0.0))
         for record in (own.running, own.totals):
             digest.update(record.tobytes())
         if own.S is not None:
-            digest.update(_digestible(own.S, 1 + len(self._vocabulary), own.beside))
+            digest.update(_digestible(own.S, 1 + len(self._vocabulary), initial_beside(own.geometry) or 0.0))
         return digest.hexdigest()

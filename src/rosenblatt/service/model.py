@@ -105,7 +105,7 @@ class Model:
         )
         self._sqnorm = 0.0  # the largest of its weights' squared norms, after the last update
         if settings.classes:
-            self.learner.meet([self.label_of(label) for label in settings.classes])
+            self.learner.add_classes([self.label_of(label) for label in settings.classes])
 
     # Reading requests
 

@@ -111,7 +111,7 @@ def _amounts_to(learner: ServedLearner, schema: NamedSchema) -> ModelSettings:
             "rule": rule.pop("name"),
             "parameters": {name: float(value) for name, value in rule.items()},
             "multi_class": learner.learner.multi_class,
-            "fit_intercept": bool(learner.learner.unit),
+            "fit_intercept": bool(learner.learner.bias_input),
             "hash_bits": schema.bits,
             "forget": learner.forget,
             "labels": "integer" if kind in "iu" else "text",

@@ -17,7 +17,7 @@ import msgspec
 import numba
 from llvmlite import binding
 
-from rosenblatt.machine_code import MachineCode
+from rosenblatt.jit import CodeCache
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 
@@ -28,7 +28,7 @@ HYPOTHESES: tuple[Literal["averaged", "last"], ...] = ("averaged", "last")
 MULTI_CLASS: tuple[Literal["joint", "ovr"], ...] = ("joint", "ovr")
 _ready: set[str] = set()  # rules whose machine code this process has loaded
 _preparing = threading.Lock()  # one at a time: compiling takes all of a core
-_code = MachineCode("rehearsed", "passes", "rules", "learner", "streams", "service")
+_code = CodeCache("rehearsed", "passes", "rules", "learner", "streams", "service")
 
 
 def is_ready(settings: ModelSettings) -> bool:

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rosenblatt.core.hypotheses import FROM_THE_LEDGER
 from rosenblatt.data import Schema, schema_from_dict
-from rosenblatt.hypotheses import FROM_THE_LEDGER
 from rosenblatt.storage import BadModel, load_learner, save_learner
 from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import RowsLearner
@@ -26,8 +26,8 @@ def save_stream(
     if not np.isfinite(learner.running["sqnorm"]).all():
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
     width = 1 + max(schema.n_features, 0)
-    W, A, S = learner.W, learner.A, learner.S
-    learner.W, learner.A = W[:, :width], A[:, :width]
+    W, A, S = learner.W, learner.average_offset, learner.S
+    learner.W, learner.average_offset = W[:, :width], A[:, :width]
     learner.S = None if S is None else S[:, :width]
     try:
         save_learner(
@@ -52,7 +52,7 @@ def save_stream(
             ledger=learner.ledger is not None,
         )
     finally:
-        learner.W, learner.A, learner.S = W, A, S
+        learner.W, learner.average_offset, learner.S = W, A, S
 
 
 def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, dict[str, Any]]:

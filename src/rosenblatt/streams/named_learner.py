@@ -92,7 +92,7 @@ class NamedLearner(RowsLearner):
             places, numbers, whole = laid_row(x, self._vocabulary)
         finally:
             self._vocabulary.grow = True
-        self.widen(len(self._vocabulary))
+        self.add_features(len(self._vocabulary))
         names, before = tuple(x), self._names
         desk, n = self._set_desk(len(places)), len(places)
         desk.values[:n], desk.indices[:n], desk.starts[1] = numbers, places, n

@@ -68,7 +68,7 @@ class OnlineLearner(NamedLearner):
         self.hash_bits = hash_bits
         self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
         if hash_bits:
-            self.widen(1 << hash_bits)
+            self.add_features(1 << hash_bits)
         self._forget_desk()
 
     @property
@@ -168,7 +168,7 @@ class OnlineLearner(NamedLearner):
                 self._refuse(X)
             self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
             return self
-        self.widen(len(self._vocabulary))
+        self.add_features(len(self._vocabulary))
         if not self._learn_block(rows, labels, sample_weight):
             self._refuse(X)
         return self

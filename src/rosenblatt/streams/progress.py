@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.records import NO_LEDGER, Visits
 from rosenblatt.core.rows import rows_of
 from rosenblatt.core.single import kind_of_truth, predict_then_learn
+from rosenblatt.core.state import Visits
 
 if TYPE_CHECKING:
     from rosenblatt.streams.rows_learner import RowsLearner
@@ -47,7 +48,7 @@ def _swept(stream: "RowsLearner", X: Any, y: NDArray[Any], weight: NDArray[np.fl
         rows_of(X),
         truth,
         Visits(np.arange(y.size, dtype=np.uintp), weight),
-        learner.unit,
+        learner.bias_input,
         state,
         stream.hypothesis == "averaged",
         guesses,

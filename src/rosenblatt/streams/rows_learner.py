@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses
+from rosenblatt.core import hypotheses
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.records import RUNNING, State, Visits
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.single import (
     NOT_FINITE,
@@ -20,6 +19,7 @@ from rosenblatt.core.single import (
     new_desk,
     rows_learner,
 )
+from rosenblatt.core.state import RUNNING, State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
@@ -102,28 +102,28 @@ class RowsLearner:
 
     # Growing
 
-    def meet(self, labels: Any) -> None:
+    def add_classes(self, labels: Any) -> None:
         """Take in classes not met before."""
         self._meet_classes(encoded(labels)[0])
 
     def _meet_classes(self, classes: NDArray[Any]) -> None:
-        self.learner.meet(classes)
+        self.learner.add_classes(classes)
         self.labels = self.learner.classes.tolist()
         self._clear()
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Make room for so many features, and as many again, so that growing stays cheap."""
         if n_features > self.learner.n_features:
             room = max(n_features, 2 * self.learner.n_features, 64) if self.simple else n_features
-            self.learner.widen(room)
+            self.learner.add_features(room)
             self._clear()
 
     def _fitted(self, X: Any) -> Any:
         """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
         if self.simple and not isinstance(X, np.ndarray):
-            self.widen(X.shape[1])
+            self.add_features(X.shape[1])
             return X
-        self.learner.widen(X.shape[1])
+        self.learner.add_features(X.shape[1])
         return as_wide(X, self.learner.n_features)
 
     # Many rows
@@ -132,7 +132,7 @@ class RowsLearner:
         """Learn from the rows in order, exactly as from one after the other."""
         y = np.asarray(y)
         if self.simple and X.dtype == np.float64 and not isinstance(X, np.ndarray):
-            self.widen(X.shape[1])
+            self.add_features(X.shape[1])
             rows = rows_of(X)
             rows = rows._replace(indices=rows.indices.astype(np.uint32, copy=False))  # type: ignore[union-attr]
             if not self._learn_block(rows, y, sample_weight):
@@ -267,8 +267,8 @@ class RowsLearner:
         self._since += rows
         if self._since >= self._forget_every():
             factor = 0.5 ** (self._since / self.forget)
-            self.learner.A *= factor
-            self.learner.running["shadow"] *= factor
+            self.learner.average_offset *= factor
+            self.learner.running["scale_sum"] *= factor
             self._since = 0
 
     # Layout
@@ -278,11 +278,15 @@ class RowsLearner:
         learner = self.learner
         if not learner.W.flags.f_contiguous or learner.W.dtype != np.float64:
             learner.W = np.asfortranarray(learner.W, dtype=np.float64)
-        if not learner.A.flags.f_contiguous:
-            learner.A = np.asfortranarray(learner.A)
+        if not learner.average_offset.flags.f_contiguous:
+            learner.average_offset = np.asfortranarray(learner.average_offset)
         scores = np.zeros(learner.W.shape[0])
         state = State(
-            learner.W.T.reshape(-1), learner.A.T.reshape(-1), learner.running, scores, learner.totals
+            learner.W.T.reshape(-1),
+            learner.average_offset.T.reshape(-1),
+            learner.running,
+            scores,
+            learner.totals,
         )
         if learner.S is None:
             return state
@@ -299,7 +303,7 @@ class RowsLearner:
             room = max(ROOM, 2 * features)
             if self._learn is None:
                 self._learn = rows_learner(self.learner.rule, self.learner.geometry)
-            self._desk = new_desk(room, self.state(), self.learner.unit, self.hypothesis == "averaged")
+            self._desk = new_desk(room, self.state(), self.learner.bias_input, self.hypothesis == "averaged")
         return self._desk
 
 

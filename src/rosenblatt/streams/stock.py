@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses
+from rosenblatt.core import hypotheses
 from rosenblatt.data import Batch
 from rosenblatt.learner import Learner, Standing
+from rosenblatt.learner.evaluation import Bounded, is_correct, measured
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.learner.standing import Bounded, measured, told_right
 from rosenblatt.proofs.bounds import signed_margins
 
 CANDIDATE = "candidate "  # for the pocket
@@ -74,7 +74,7 @@ class _Stock:
         scores = linear_scores(X, self._weights[:, : 1 + X.shape[1]])
         self.held.append(scores)
         self._rows += labels.size
-        self.right += int(told_right(scores, labels).sum())
+        self.right += int(is_correct(scores, labels).sum())
         margins = signed_margins(scores, labels, self._joint)
         for column, row in enumerate(margins.argmin(axis=0).tolist()):
             margin = float(margins[row, column])

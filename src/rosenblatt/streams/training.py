@@ -228,8 +228,10 @@ class _Run:
             self._check(batch, batches)
             classes = _classes(batches, batch)
             # What is kept was looked over by the first pass.
-            reach = None if number == 1 or isinstance(batches, _Direct) else 0.0
-            examples = checked_examples(batch.X, labels_of(batch), batch.weight, classes=classes, reach=reach)
+            max_sqnorm = None if number == 1 or isinstance(batches, _Direct) else 0.0
+            examples = checked_examples(
+                batch.X, labels_of(batch), batch.weight, classes=classes, max_sqnorm=max_sqnorm
+            )
             learner.learn_checked(examples, classes, cores())
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
 from rosenblatt.cli.learners import Options
+from rosenblatt.core import hypotheses
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
 from rosenblatt.storage import BadModel
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
 from rosenblatt.cli.learners import Options
+from rosenblatt.core import hypotheses
 from rosenblatt.data.parallel import cores
 from rosenblatt.learner import Learner
 from rosenblatt.storage import BadModel, load_learner, save_learner
@@ -53,7 +54,7 @@ class PerceptronModel:
         return {
             "rule": rules.to_dict(learner.rule),
             "multi_class": learner.multi_class if learner.classes.size > 2 else None,
-            "fit_intercept": bool(learner.unit),
+            "fit_intercept": bool(learner.bias_input),
             "passes": len(learner.epochs),
             "clock": learner.clock,
             "mistakes": [epoch.mistakes for epoch in learner.epochs],

@@ -4,7 +4,7 @@ from typing import Any
 
 from rosenblatt.cli.learners.hyperplane import HyperplaneModel
 from rosenblatt.learner.files import load_model
-from rosenblatt.learner.planes import FixedPlanes
+from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.storage import BadModel
 
 
@@ -23,6 +23,6 @@ class PlanesModel(HyperplaneModel):
 def load(path: str) -> PlanesModel:
     """Read a file that ``save`` of an estimator with fixed hyperplanes wrote."""
     learner, about = load_model(path)
-    if not isinstance(learner, FixedPlanes):
+    if not isinstance(learner, FixedWeights):
         raise BadModel(f"{path}: not a model of fixed hyperplanes")
     return PlanesModel(learner, str(about.get("estimator", learner.kind)), about)

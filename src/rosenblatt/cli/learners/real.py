@@ -41,7 +41,7 @@ class RealModel:
         learner = self.learner
         return {
             "rule": rules.to_dict(learner.rule),
-            "fit_intercept": bool(learner.unit),
+            "fit_intercept": bool(learner.bias_input),
             "passes": learner.passes,
             "clock": learner.clock,
         }

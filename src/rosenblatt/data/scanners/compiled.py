@@ -7,9 +7,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.machine_code import MachineCode
+from rosenblatt.jit import CodeCache
 
-MACHINE_CODE = MachineCode("scanners", "data/scanners")
+CODE = CodeCache("scanners", "data/scanners")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,12 +17,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Compile a loop that makes no array: the GIL released, machine code kept on disk where there is a place for it."""
     # Without `_nrt` numba counts references to the text at every call.
-    return MACHINE_CODE.compiled(function, _nrt=False)
+    return CODE.compiled(function, _nrt=False)
 
 
 def compiled_with_arrays(function: F) -> F:
     """Compile a loop that makes arrays of its own."""
-    return MACHINE_CODE.compiled(function)
+    return CODE.compiled(function)
 
 
 def inlined(function: F) -> F:

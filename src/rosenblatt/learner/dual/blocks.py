@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.records import NO_LEDGER, State, Visits
+from rosenblatt.core.kernel_block import FOLD, Block, Log, Space, visit_block
+from rosenblatt.core.ledger import NO_LEDGER
+from rosenblatt.core.state import State, Visits
 from rosenblatt.learner.dual.arrays import cut
 from rosenblatt.learner.dual.errand import Errand
 from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.scorebook import Part, ScoreBook
 from rosenblatt.learner.dual.space import FeatureSpace
-from rosenblatt.passes.kernel_block import FOLD, Block, Log, Space, visit_block
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -48,7 +49,7 @@ def kernel_among(space: FeatureSpace, X: Any, first_row: int, recorded: bool) ->
 
 def rows_at_once(learner: "DualLearner") -> int:
     """Return how many rows are decided together."""
-    return learner.block_size or (ROWS_HERE if learner.unstarted().arrays.here else ROWS_THERE)
+    return learner.block_size or (ROWS_HERE if learner.fitted_space().arrays.here else ROWS_THERE)
 
 
 def slots_of(learner: "DualLearner", data: Data) -> NDArray[np.int64]:
@@ -62,12 +63,12 @@ def slots_of(learner: "DualLearner", data: Data) -> NDArray[np.int64]:
 
 def new_book(learner: "DualLearner", data: Data) -> ScoreBook:
     """Return the scores of all examples under the coefficients as they are."""
-    space, n = learner.unstarted(), learner.n_support
+    space, n = learner.fitted_space(), learner.n_support
     scores = space.arrays.zeros((data.labels.size, 2 * learner.W.shape[0]), "float64")
     if n:
-        both = np.concatenate([learner.W, learner.A])[:, :n].T
+        both = np.concatenate([learner.W, learner.average_offset])[:, :n].T
         told = space.all_times(data.X, learner.support.all(), both)
-        scores = space.arrays.put(told / space.unit, "float64")
+        scores = space.arrays.put(told / space.value_scale, "float64")
     return ScoreBook(space, data.X, data.first_row, scores)
 
 
@@ -90,7 +91,7 @@ def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBo
 
     A device is asked for a block's scores first; what needs none of the block's decisions it does while they are made.
     """
-    arrays, log = learner.unstarted().arrays, _new_log(learner, data)
+    arrays, log = learner.fitted_space().arrays, _new_log(learner, data)
     blocks = parts(learner, data, visits)
     part = next(blocks, None)
     try:
@@ -114,7 +115,7 @@ def exact_pass(learner: "DualLearner", data: Data, visits: Visits, book: ScoreBo
 
 def _scores(learner: "DualLearner", part: Part) -> Any:
     """Return ``(rows, classes)`` scores of a block by all support rows, where matrices live."""
-    space, n = learner.unstarted(), learner.n_support
+    space, n = learner.fitted_space(), learner.n_support
     if not n:
         return space.arrays.put(np.zeros((part.shown.size, learner.W.shape[0])), "float64")
     return space.times(part.rows, learner.support.all(), space.arrays.put(learner.W[:, :n].T))
@@ -135,11 +136,11 @@ def _decide(
     truth = labels if classes > 1 else 2 * labels - 1
     once = part.weight.size == 0
     block = Block(part.visits, part.weight, shown, truth, ahead, gram, data.itself[shown], once)
-    space, room = Space(learner.unstarted().unit, learner.delta**2), np.empty(classes)
+    space, room = Space(learner.fitted_space().value_scale, learner.delta**2), np.empty(classes)
     learner.reserve(learner.n_support + shown.size)
     first = 0
     while first < part.visits.size:
-        state = State(learner.W, learner.A, learner.running, room, learner.totals)
+        state = State(learner.W, learner.average_offset, learner.running, room, learner.totals)
         lines = NO_LEDGER
         if learner.ledger is not None:
             lines = learner.ledger.room(min(part.visits.size - first, LINES_AT_ONCE) * learner.running.size)
@@ -148,8 +149,8 @@ def _decide(
             learner.ledger.written(int(learner.totals["written"][0]), data.first_row)
             learner.totals["written"] = 0
         if book is not None:
-            for c, scale, shadow in log.folds[: log.counts[3]].tolist():
-                book.fold(c, scale, shadow)
+            for c, scale, scale_sum in log.folds[: log.counts[3]].tolist():
+                book.fold(c, scale, scale_sum)
         log.counts[3] = 0
 
 
@@ -178,4 +179,4 @@ def _remember(learner: "DualLearner", data: Data) -> None:
     """Store the support rows that were named and are not there yet."""
     new = learner.support_rows[len(learner.support) :] - data.first_row
     if new.size:
-        learner.support.add(learner.unstarted().kept(data.X, new, data.first_row))
+        learner.support.add(learner.fitted_space().kept(data.X, new, data.first_row))

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.records import State, Visits
-from rosenblatt.file_schema import Content
-from rosenblatt.learner.dual.arrays import to_numpy
-from rosenblatt.learner.dual.blocks import Data, parts, slots_of
-from rosenblatt.learner.dual.kernels import Precomputed
-from rosenblatt.learner.standing import Bounded
-from rosenblatt.passes.kernel_block import Space
-from rosenblatt.passes.kernel_budget import (
+from rosenblatt.core.kernel_block import Space
+from rosenblatt.core.kernel_budget import (
     OLDEST,
     PROJECT,
     RANDOM,
@@ -21,7 +15,13 @@ from rosenblatt.passes.kernel_budget import (
     BudgetBlock,
     visit_block_on_budget,
 )
-from rosenblatt.passes.kernel_forget import TOLL
+from rosenblatt.core.kernel_forget import TOLL
+from rosenblatt.core.state import State, Visits
+from rosenblatt.file_schema import Content
+from rosenblatt.learner.dual.arrays import to_numpy
+from rosenblatt.learner.dual.blocks import Data, parts, slots_of
+from rosenblatt.learner.dual.kernels import Precomputed
+from rosenblatt.learner.evaluation import Bounded
 from rosenblatt.rules import Rosenblatt
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class BudgetPass:
 
     def run(self, learner: "DualLearner", data: Data, visits: Visits) -> None:
         """Visit every example in order."""
-        space, arrays = learner.unstarted(), learner.unstarted().arrays
+        space, arrays = learner.fitted_space(), learner.fitted_space().arrays
         room, classes = self.since.size, learner.W.shape[0]
         if not self.gram.size:
             self._fill_gram(learner)
         learner.reserve(room)
         truth = data.labels if classes > 1 else 2 * data.labels - 1
         budget = self._slots(learner, data)
-        in_space, scores = Space(space.unit, learner.delta**2), np.empty(classes)
+        in_space, scores = Space(space.value_scale, learner.delta**2), np.empty(classes)
         for part in parts(learner, data, visits):
             support, gram = learner.support.all(), part.gram.arrived()
             beside = np.empty((part.shown.size, 0), gram.dtype)
@@ -66,7 +66,9 @@ class BudgetPass:
                 beside = arrays.fetch("beside", space.values(part.rows, support))
             block = BudgetBlock(part.visits, part.weight, part.shown, truth[part.shown], beside, gram)
             budget.home[:] = -1
-            state = State(learner.W[:, :room], learner.A[:, :room], learner.running, scores, learner.totals)
+            state = State(
+                learner.W[:, :room], learner.average_offset[:, :room], learner.running, scores, learner.totals
+            )
             visit_block_on_budget(learner.rule, block, in_space, state, budget, data.first_row)
             self._store(learner, data, part.shown, budget)
 
@@ -99,7 +101,7 @@ class BudgetPass:
         used = int(self.counts[0])
         for slot in np.flatnonzero(budget.home[:used] >= 0).tolist():
             place = budget.home[slot]
-            row = learner.unstarted().kept(data.X, shown[place : place + 1], data.first_row)
+            row = learner.fitted_space().kept(data.X, shown[place : place + 1], data.first_row)
             if slot < len(learner.support):
                 learner.support.replace(slot, row)
             else:
@@ -115,8 +117,8 @@ class BudgetPass:
         if not self._bounded:
             return float("inf")
         toll, size = self.toll[0], learner.radius * norm
-        reach = float(learner.totals["reach"][0])
-        short = float(toll["short"]) / math.sqrt(reach) if reach else 0.0
+        max_sqnorm = float(learner.totals["max_sqnorm"][0])
+        short = float(toll["short"]) / math.sqrt(max_sqnorm) if max_sqnorm else 0.0
         return float(
             size**2 * (1.0 + toll["shrunk"]) + 2.0 * size * short + self.damage(learner) + 2.0 * hinge
         )
@@ -156,14 +158,14 @@ class BudgetPass:
 
     def _fill_gram(self, learner: "DualLearner") -> None:
         """Compute the products of the support rows that there are: only who learns on needs them."""
-        space, support, n = learner.unstarted(), learner.support.all(), learner.n_support
+        space, support, n = learner.fitted_space(), learner.support.all(), learner.n_support
         if support is not None and isinstance(space.kernel, Precomputed):
             raise ValueError("a precomputed kernel with a budget cannot go on from a file: fit it anew")
         gram = np.zeros((self.since.size, self.since.size))
         factor = np.zeros(gram.shape if self.forget == "project" else (0, 0))
         if support is not None:
             among: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
-            gram[:n, :n] = space.unit * among + learner.delta**2 * np.eye(n)
+            gram[:n, :n] = space.value_scale * among + learner.delta**2 * np.eye(n)
             if factor.size:
                 factor[:n, :n] = np.linalg.cholesky(gram[:n, :n])
                 if not (factor.diagonal()[:n] > 0.0).all():

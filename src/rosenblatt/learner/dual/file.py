@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.core.records import ENTRY, RUNNING, TOTALS
-from rosenblatt.file_schema import Content
+from rosenblatt.core.ledger import ENTRY
+from rosenblatt.core.state import RUNNING, TOTALS
+from rosenblatt.file_schema import Content, tensors_of
 from rosenblatt.learner.dual import kernels
 from rosenblatt.learner.dual.arrays import Arrays, to_numpy
 from rosenblatt.learner.dual.budget import BudgetPass
@@ -39,11 +40,11 @@ def save_dual(
     ledger: bool = True,
 ) -> None:
     """Write a kernel learner to a file, all or nothing; without the ledger only two hypotheses survive."""
-    space, n = learner.unstarted(), learner.n_support
-    arrays: dict[str, NDArray[Any]] = {"W": learner.W[:, :n], "A": learner.A[:, :n]}
+    space, n = learner.fitted_space(), learner.n_support
+    arrays: dict[str, NDArray[Any]] = {"W": learner.W[:, :n], "A": learner.average_offset[:, :n]}
     arrays["support_rows"] = learner.support_rows
-    arrays |= {f"running.{name}": learner.running[name] for name in RUNNING.names or ()}
-    arrays |= {f"totals.{name}": learner.totals[name] for name in TOTALS.names or ()}
+    arrays |= tensors_of("running", learner.running)
+    arrays |= tensors_of("totals", learner.totals)
     support = learner.support.all()
     if hasattr(support, "tocsr"):
         arrays |= {f"support.{part}": getattr(support, part) for part in PARTS}
@@ -52,7 +53,7 @@ def save_dual(
     if learner.on_budget is not None:
         arrays |= learner.on_budget.arrays()
     if ledger and learner.ledger is not None:
-        arrays |= {f"ledger.{name}": learner.ledger.entries[name] for name in ENTRY.names or ()}
+        arrays |= tensors_of("ledger", learner.ledger.entries)
         if learner.pocket is not None:
             arrays["pocket"] = learner.pocket
     header = {
@@ -67,7 +68,7 @@ def save_dual(
             "forget": learner.forget,
             "tolerance": learner.tolerance,
             "multi_class": learner.multi_class,
-            "fit_intercept": bool(learner.unit),
+            "fit_intercept": bool(learner.bias_input),
             "keep_ledger": learner.ledger is not None and ledger,
             "seed": int(learner.seed),
             "block_size": None if learner.block_size is None else int(learner.block_size),
@@ -121,15 +122,15 @@ def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
         dtype=fields["dtype"],
         **{k: v for k, v in kernel._asdict().items() if k in ("degree", "gamma", "coef0")},
     )
-    learner.meet(np.empty(0) if content.classes is None else content.classes)
-    learner.W, learner.A = arrays["W"], arrays["A"]
+    learner.add_classes(np.empty(0) if content.classes is None else content.classes)
+    learner.W, learner.average_offset = arrays["W"], arrays["A"]
     learner.running = content.records("running", RUNNING)
     learner.totals = content.records("totals", TOTALS)
     learner.support_rows = arrays["support_rows"]
     learner.rows_seen, learner._n_features = fields["rows_seen"], fields["n_features"]
     support = support_from("support", content)
     place = Arrays(np.empty((0, 0)) if support is None else support, device, fields["dtype"])
-    learner.space = FeatureSpace(place, kernel, learner.unit)
+    learner.space = FeatureSpace(place, kernel, learner.bias_input)
     learner.support = RowStore(place)
     if support is not None:
         learner.support.add(support if hasattr(support, "tocsr") else place.put(support, str(support.dtype)))

@@ -27,7 +27,7 @@ class Poly(NamedTuple):
     halvings: int = 0  # the base is computed in units of 2^halvings
 
     @property
-    def unit(self) -> float:
+    def value_scale(self) -> float:
         """What a value of one stands for."""
         return 2.0 ** (self.halvings * self.degree)
 
@@ -62,7 +62,7 @@ class RBF(NamedTuple):
     """``K(a, b) = exp(−γ‖a − b‖²)``."""
 
     gamma: float
-    unit: float = 1.0
+    value_scale: float = 1.0
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the kernel of every row of ``A`` with every row of ``B``."""
@@ -82,7 +82,7 @@ class RBF(NamedTuple):
 class Linear(NamedTuple):
     """``K(a, b) = a·b``."""
 
-    unit: float = 1.0
+    value_scale: float = 1.0
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the product of every row of ``A`` with every row of ``B``."""
@@ -97,7 +97,7 @@ class Function(NamedTuple):
     """A caller's own function of two blocks of rows."""
 
     function: Callable[[Any, Any], Any]
-    unit: float = 1.0
+    value_scale: float = 1.0
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return what the function says, or why it cannot be a kernel."""
@@ -119,7 +119,7 @@ class Function(NamedTuple):
 class Precomputed(NamedTuple):
     """Rows are rows of a Gram matrix; a support row is remembered by its column."""
 
-    unit: float = 1.0
+    value_scale: float = 1.0
 
     def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
         """Return the columns ``B`` of the Gram rows ``A``."""
@@ -173,7 +173,7 @@ def to_dict(kernel: Kernel) -> dict[str, Any]:
     """
     if isinstance(kernel, Function):
         return {"name": "function", "function": getattr(kernel.function, "__name__", "?")}
-    values = {key: value for key, value in kernel._asdict().items() if key != "unit"}
+    values = {key: value for key, value in kernel._asdict().items() if key != "value_scale"}
     return {"name": type(kernel).__name__.lower(), **values}
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses, rules
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.records import Visits
+from rosenblatt.core.state import Visits
 from rosenblatt.data.matrix import checked_labels, checked_weight, encoded
 from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
@@ -22,9 +23,9 @@ from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.dual.state import DualState
 from rosenblatt.learner.dual.stock import take_stock
 from rosenblatt.learner.dual.voting import votes
+from rosenblatt.learner.evaluation import Standing
 from rosenblatt.learner.learner import MULTI_CLASS, Epoch
 from rosenblatt.learner.scoring import decided
-from rosenblatt.learner.standing import Standing
 
 __all__ = ["FORGET", "DualLearner"]
 
@@ -163,7 +164,7 @@ class DualLearner(DualState):
             if stop:
                 break
         if book is not None:
-            with self.unstarted().arrays.exact_products():
+            with self.fitted_space().arrays.exact_products():
                 book.settle()
         self.rows_seen = max(self.rows_seen, data.first_row + n)
         take_stock(self, data, book, weight, stock)
@@ -175,8 +176,8 @@ class DualLearner(DualState):
 
         With ``normalise``, every ``v_k`` is divided by ``‖v_k‖`` before it is averaged or compared.
         """
-        self.unstarted()
-        W, A = self.W[:, : self.n_support], self.A[:, : self.n_support]
+        self.fitted_space()
+        W, A = self.W[:, : self.n_support], self.average_offset[:, : self.n_support]
         if hypothesis == "last":
             last = W * self.running["scale"][:, None]
             return reading.normalised(last, self.running["sqnorm"]) if normalise else last
@@ -185,7 +186,7 @@ class DualLearner(DualState):
                 return reading.normalised_average(self.kept_ledger(), self.running.size, self.clock)
             if not self.clock:
                 return W
-            mean: NDArray[Any] = (self.running["shadow"][:, None] * W - A) / self.clock
+            mean: NDArray[Any] = (self.running["scale_sum"][:, None] * W - A) / self.clock
             return mean
         if hypothesis == "voted":
             raise ValueError(
@@ -210,7 +211,7 @@ class DualLearner(DualState):
 
     def scores(self, X: Any, hypothesis: str = "averaged", normalise: bool = False) -> NDArray[np.float64]:
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
-        space = self.unstarted()
+        space = self.fitted_space()
         X = space.arrays.matrix(X, self.n_features)
         space.refuse_too_large(X)
         if hypothesis == "voted":
@@ -247,12 +248,12 @@ class DualLearner(DualState):
                     f"a precomputed kernel has a column for every example: {first_row + n} of them, got {X.shape[1]}"
                 )
         if classes is not None:
-            self.meet(encoded(classes)[0])
-        self.meet(met)
+            self.add_classes(encoded(classes)[0])
+        self.add_classes(met)
         if self.space is None:
             variance = arrays.variance(X, weight) if self.kernel_parameters[2] == "scale" else 1.0
             kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
-            self.space = FeatureSpace(arrays, kernel, self.unit)
+            self.space = FeatureSpace(arrays, kernel, self.bias_input)
             self.space.sized_for(X)
             self.support = RowStore(arrays)
         self._n_features = int(X.shape[1])
@@ -263,7 +264,7 @@ class DualLearner(DualState):
     def _pass(self, data: Data, visits: Visits, book: Any) -> Epoch:
         """Run the rule over the visits and note what it did."""
         mistakes, updates = self.mistakes, self.updates
-        with self.unstarted().arrays.exact_products():
+        with self.fitted_space().arrays.exact_products():
             if self.budget is None:
                 exact_pass(self, data, visits, book)
             else:

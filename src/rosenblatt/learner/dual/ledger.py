@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.ledger import Ledger
-from rosenblatt.passes.kernel_votes import coefficients_after
+from rosenblatt.core.ledger import Ledger, replayed
+from rosenblatt.core.rows import Rows
 
 
 class DualLedger(Ledger):
@@ -21,10 +21,14 @@ class DualLedger(Ledger):
         place = np.searchsorted(self.support_rows, self.entries["row"], sorter=ascending)
         return ascending[place] if ascending.size else place
 
-    def weights_after(self, numbers: NDArray[np.int64], unit: float = 0.0) -> NDArray[Any]:
-        """Return ``(numbers, rows, slots)`` coefficients as they were after each number of lines (ascending)."""
-        classes = self.start.shape[0]
-        coefficients = np.zeros((classes, self.support_rows.size))
-        out = np.empty((numbers.size, *coefficients.shape))
-        coefficients_after(self.entries, self.support_index(), coefficients, numbers, out)
-        return out
+    def weights_after(self, numbers: NDArray[np.int64], bias_input: float = 0.0) -> NDArray[Any]:
+        """Return ``(numbers, rows, slots)`` coefficients after each number of lines (ascending).
+
+        A coefficient is the weight of a feature that only its own support row has: the rows are an identity matrix.
+        """
+        slots = self.support_rows.size
+        identity = Rows(
+            np.ones(slots), np.arange(slots, dtype=np.uint64), np.arange(slots + 1, dtype=np.uint64)
+        )
+        start = np.zeros((self.start.shape[0], 1 + slots), order="F")
+        return replayed(identity, start, self.entries, self.support_index(), bias_input, numbers)[:, :, 1:]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND, Shuffle
-from rosenblatt.core.records import Visits
 from rosenblatt.core.rows import rows_of
+from rosenblatt.core.state import Visits
 from rosenblatt.learner.dual.arrays import cut, is_foreign, to_numpy
 
 NUMBERS_AT_ONCE = 1 << 24  # eight bytes each, several times over

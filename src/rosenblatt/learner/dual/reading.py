@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.hypotheses import MOST_CANDIDATES
+from rosenblatt.core.hypotheses import MOST_CANDIDATES
+from rosenblatt.core.ledger import normalised_sum
 from rosenblatt.learner.dual.ledger import DualLedger
-from rosenblatt.passes.kernel_votes import normalised_sum
 
 
 class Read(NamedTuple):

@@ -74,10 +74,10 @@ class ScoreBook:
             told += self.space.times(self._X[piece, ...], waiting, steps)  # in place
         self.numbers, self.steps, self._there = self.numbers[:0], self.steps[:0], None
 
-    def fold(self, c: int, scale: float, shadow: float) -> None:
-        """Follow ``A ← A − shadow·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
-        fold_columns(self.scores, c, scale, shadow)
-        fold_columns(self.steps, c, scale, shadow)
+    def fold(self, c: int, scale: float, scale_sum: float) -> None:
+        """Follow ``A ← A − scale_sum·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
+        fold_columns(self.scores, c, scale, scale_sum)
+        fold_columns(self.steps, c, scale, scale_sum)
         self._there = None
 
 
@@ -106,10 +106,10 @@ def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
     return out
 
 
-def fold_columns(told: Any, c: int, scale: float, shadow: float) -> None:
+def fold_columns(told: Any, c: int, scale: float, scale_sum: float) -> None:
     """Fold a scale into columns that hold ``W`` in their first half and ``A`` in their second."""
     classes = int(told.shape[1]) // 2
     own = slice(0, classes) if c < 0 else slice(c, c + 1)
     beside = slice(classes, 2 * classes) if c < 0 else slice(classes + c, classes + c + 1)
-    told[:, beside] -= shadow * told[:, own]
+    told[:, beside] -= scale_sum * told[:, own]
     told[:, own] *= scale

@@ -12,7 +12,7 @@ from rosenblatt.learner.dual.kernels import RBF, Kernel, Linear, Poly, Precomput
 class FeatureSpace:
     """Products of examples, computed block against block.
 
-    Values are in units of ``unit``; the bias, where one is learned, is the product of two always-one coordinates.
+    Values are in units of ``value_scale``; a bias is the product of two always-one coordinates.
     """
 
     def __init__(self, arrays: Arrays, kernel: Kernel, bias: float) -> None:
@@ -21,9 +21,9 @@ class FeatureSpace:
         self.bias = bias
 
     @property
-    def unit(self) -> float:
+    def value_scale(self) -> float:
         """What a value of one stands for."""
-        return self.kernel.unit
+        return self.kernel.value_scale
 
     @property
     def recordable(self) -> bool:
@@ -45,7 +45,7 @@ class FeatureSpace:
             for piece in cut(int(X.shape[0]), 64):  # small squares hold few values beside the diagonal
                 kept = self.kept(X, np.arange(piece.start, piece.stop), first_row)
                 told[piece] = to_numpy(self.kernel.values(self.arrays, X[piece, ...], kept)).diagonal()
-        return np.asarray(told + self.bias / self.unit, dtype=np.float64)
+        return np.asarray(told + self.bias / self.value_scale, dtype=np.float64)
 
     def refuse_too_large(self, X: Any) -> None:
         """Say which row, if any, has no kernel that a float can hold."""
@@ -73,7 +73,7 @@ class FeatureSpace:
         """Return the product of every row of ``A`` with every remembered row of ``B``."""
         told = self.kernel.values(self.arrays, A, B)
         if self.bias:
-            told = told + self.bias / self.unit
+            told = told + self.bias / self.value_scale
         return told
 
     def times(self, A: Any, B: Any, coefficients: Any) -> Any:
@@ -96,5 +96,5 @@ class FeatureSpace:
         with self.arrays.exact_products():
             for piece in cut(int(X.shape[0]), at_once):
                 told[piece] = self.arrays.fetch("told", self.times(X[piece, ...], B, there))
-        told *= self.unit
+        told *= self.value_scale
         return told

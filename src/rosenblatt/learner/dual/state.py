@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from rosenblatt.core.ledger import widened
 from rosenblatt.learner.dual.arrays import Arrays
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.state import LearnerState
-from rosenblatt.ledger import widened
 
 
 class DualState(LearnerState):
@@ -41,9 +41,9 @@ class DualState(LearnerState):
         """Make room for so many support rows."""
         if slots > self.W.shape[1]:
             room = max(slots, 2 * self.W.shape[1])
-            self.W, self.A = widened(self.W, room), widened(self.A, room)
+            self.W, self.average_offset = widened(self.W, room), widened(self.average_offset, room)
 
-    def unstarted(self) -> FeatureSpace:
+    def fitted_space(self) -> FeatureSpace:
         """Return the space, or say that nothing has been learned."""
         if self.space is None or not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")

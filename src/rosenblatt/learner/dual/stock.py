@@ -9,7 +9,7 @@ from rosenblatt.learner.dual import reading
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, slots_of
 from rosenblatt.learner.dual.scorebook import ScoreBook
-from rosenblatt.learner.standing import Bounded, measured, told_right
+from rosenblatt.learner.evaluation import Bounded, is_correct, measured
 
 if TYPE_CHECKING:
     from rosenblatt.learner.dual.learner import DualLearner
@@ -39,17 +39,17 @@ def take_stock(
         bounded, damage = learner.on_budget.bounded(learner, bounded)
     slots = slots_of(learner, data)
     told: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-    W, A = learner.W[:, : learner.n_support], learner.A[:, : learner.n_support]
+    W, A = learner.W[:, : learner.n_support], learner.average_offset[:, : learner.n_support]
     if book is None:
-        both = learner.unstarted().all_times(data.X, learner.support.all(), np.concatenate([W, A]).T)
+        both = learner.fitted_space().all_times(data.X, learner.support.all(), np.concatenate([W, A]).T)
     else:
-        both = to_numpy(book.scores) * learner.unstarted().unit
-    scale, shadow = learner.running["scale"], learner.running["shadow"]
+        both = to_numpy(book.scores) * learner.fitted_space().value_scale
+    scale, scale_sum = learner.running["scale"], learner.running["scale_sum"]
     rows = W.shape[0]
     last = both[:, :rows] * scale + _slack(learner, slots, learner.weights("last"))
     told["last"] = (last, learner.running["sqnorm"].copy())
     if learner.clock:
-        mean = (both[:, :rows] * shadow - both[:, rows:]) / learner.clock
+        mean = (both[:, :rows] * scale_sum - both[:, rows:]) / learner.clock
         coefficients = learner.weights("averaged")
         mean += _slack(learner, slots, coefficients)
         told["averaged"] = (mean, _sqnorms(learner, data, mean, slots, coefficients))
@@ -78,10 +78,10 @@ def _from_the_ledger(
     )
     found = reading.read(ledger, numbers, learner.joint)
     stack = np.concatenate([each.coefficients for each in found])
-    scores = learner.unstarted().all_times(data.X, learner.support.all(), stack.T)
+    scores = learner.fitted_space().all_times(data.X, learner.support.all(), stack.T)
     scores += _slack(learner, slots, stack)
     of = [(scores[:, k * rows : (k + 1) * rows], each.sqnorm) for k, each in enumerate(found)]
-    right = [int(told_right(own[counted], data.labels[counted]).sum()) for own, _ in of[2:]]
+    right = [int(is_correct(own[counted], data.labels[counted]).sum()) for own, _ in of[2:]]
     best = 2 + int(np.argmax(right))
     learner.pocket = found[best].numbers
     return {"survivor": of[0], "random": of[1], "pocket": of[best]}
@@ -109,7 +109,7 @@ def _sqnorms(
         own = scores[at]
     else:
         support = learner.support.all()
-        own = learner.unstarted().all_times(support, support, coefficients.T)
+        own = learner.fitted_space().all_times(support, support, coefficients.T)
         own += learner.delta**2 * coefficients.T
     sqnorm = np.maximum((own * coefficients.T).sum(axis=0), 0.0)
     return np.array([sqnorm.sum()]) if learner.joint else sqnorm

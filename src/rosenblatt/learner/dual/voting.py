@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.ledger import vote_each, vote_jointly
 from rosenblatt.learner.dual.arrays import cut, to_numpy
 from rosenblatt.learner.dual.kernels import Precomputed
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.space import FeatureSpace
-from rosenblatt.passes.kernel_votes import vote_each_column, vote_jointly_by_column
 
 COLUMNS_HERE = 256  # rows told at once on the CPU: their scores and votes stay in cache
 LINES_THERE = 1024  # lines of the ledger taken at once on a device
@@ -51,10 +51,9 @@ def _told_here(
     scores = np.zeros((ledger.start.shape[0], values.shape[1]))
     told = np.zeros_like(scores)
     if joint:
-        nobody = np.full(values.shape[1], -1)
-        vote_jointly_by_column(values, ledger.entries, slots, clock, scores, nobody, told)
+        vote_jointly(values, ledger.entries, slots, scores, clock, 0.0, told)
     else:
-        vote_each_column(values, ledger.entries, slots, clock, scores, told)
+        vote_each(values, ledger.entries, slots, scores, clock, 0.0, told)
     return told.T
 
 
@@ -127,8 +126,8 @@ def _joint_there(
         first, shrunk = _shrunk(entries["decay"][part])
         steps = entries["tau"][part] / shrunk
         sides = np.zeros((steps.size, classes))
-        sides[np.arange(steps.size), entries["up"][part]] = steps
-        sides[np.arange(steps.size), entries["down"][part]] = -steps
+        sides[np.arange(steps.size), entries["target"][part]] = steps
+        sides[np.arange(steps.size), entries["rival"][part]] = -steps
         moves = xp.asarray(arrays.rows(values, slots[part]), dtype=xp.float64)
         spread = moves[:, None, :] * arrays.put(sides, "float64")[:, :, None]  # (lines, classes, rows)
         after = arrays.running_sum(spread) + (first * score)[None, :, :]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.passes.compiled import exactly_compiled
+from rosenblatt.jit import exactly_compiled
 
 SPLITTER = 134217729.0  # 2²⁷ + 1, Dekker's constant for float64
 

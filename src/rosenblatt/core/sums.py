@@ -6,7 +6,7 @@ import numpy as np
 
 from rosenblatt.core.rows import ONE, TWO
 from rosenblatt.core.simd import products
-from rosenblatt.passes.compiled import compiled
+from rosenblatt.jit import compiled
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)

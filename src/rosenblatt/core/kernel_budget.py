@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import MAX_SCALE, MIN_SCALE
-from rosenblatt.core.loop import class_pair, decide
-from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
-from rosenblatt.core.records import State
-from rosenblatt.passes.compiled import compiled, compiled_for_rules
-from rosenblatt.passes.kernel_block import Space, fold
-from rosenblatt.passes.kernel_forget import (
+from rosenblatt.core.kernel_block import Space, fold
+from rosenblatt.core.kernel_forget import (
     DEPENDENT,
     drop,
     lacking,
@@ -25,6 +21,10 @@ from rosenblatt.passes.kernel_forget import (
     score_of_slot,
     spread_out,
 )
+from rosenblatt.core.loop import class_pair, decide
+from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
+from rosenblatt.core.state import State
+from rosenblatt.jit import compiled, compiled_for_rules
 
 OLDEST, RANDOM, PROJECT = 0, 1, 2  # how Budget says what to do when the slots are full
 
@@ -70,9 +70,15 @@ def visit_block_on_budget(
     All hypotheses decide on what they were when the visit began; then room is made, once, and all move.
     """
     visits, weights, rows, labels, _, gram = block
-    W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
+    W, average_offset, running, scores, totals = (
+        state.W,
+        state.average_offset,
+        state.running,
+        state.scores,
+        state.totals[0],
+    )
     moves, rivals, near, toll = budget.moves, budget.rivals, budget.near, budget.toll[0]
-    unit, slack = space
+    value_scale, slack = space
     classes, hypotheses, room = scores.shape[0], running.shape[0], budget.holder.shape[0]
     joint = classes > hypotheses
     weight = 1.0
@@ -82,13 +88,13 @@ def visit_block_on_budget(
         slot = budget.slots[i]
         if weights.shape[0] > 0:
             weight = weights[t]
-        _meet(block, budget, W, scores, unit, p)
+        _meet(block, budget, W, scores, value_scale, p)
         if slot >= 0 and slack != 0.0:
             near[slot] += slack
             for c in range(classes):
                 scores[c] += W[c, slot] * slack
-        x_sqnorm = unit * float(gram[p, p]) + slack
-        totals.reach = max(totals.reach, x_sqnorm)
+        x_sqnorm = value_scale * float(gram[p, p]) + slack
+        totals.max_sqnorm = max(totals.max_sqnorm, x_sqnorm)
         moved = 0.0
         for c in range(hypotheses):
             own = running[c]
@@ -101,7 +107,9 @@ def visit_block_on_budget(
                 own.sqnorm *= decision.shrink * decision.shrink
                 own.decay *= decision.shrink
                 own.scale *= decision.shrink
-                _keep_in_range(own, -1 if joint else c, W, A, budget)  # before the step: it may be zero
+                _keep_in_range(
+                    own, -1 if joint else c, W, average_offset, budget
+                )  # before the step: it may be zero
             moves[c] = weight * decision.tau * pair.y
             moved += weight * (decision.tau != 0.0)
         projected = False
@@ -122,9 +130,9 @@ def visit_block_on_budget(
                         slot = longest_ago(budget.since)
                     else:
                         slot = drawn_slot(budget.seed, budget.counts[1], room)
-                    up = labels[p] if joint else -1
-                    size = 2.0 * totals.reach if joint else totals.reach
-                    drop(slot, up, size, moved, state, budget, budget.strategy == OLDEST)
+                    target = labels[p] if joint else -1
+                    size = 2.0 * totals.max_sqnorm if joint else totals.max_sqnorm
+                    drop(slot, target, size, moved, state, budget, budget.strategy == OLDEST)
                     if budget.holder[slot] >= first_row:
                         budget.slots[budget.holder[slot] - first_row] = -1
                 if not projected:
@@ -134,24 +142,24 @@ def visit_block_on_budget(
         for c in range(hypotheses):
             own = running[c]
             if moves[c] != 0.0:
-                up = labels[p] if joint else c
+                target = labels[p] if joint else c
                 own.updates += 1
                 totals.updates += 1
                 if projected:
-                    project(W, A, own, up, rivals[c], moves[c], budget)
+                    project(W, average_offset, own, target, rivals[c], moves[c], budget)
                 else:
-                    _add(W, A, own, up, rivals[c], slot, moves[c], budget)
+                    _add(W, average_offset, own, target, rivals[c], slot, moves[c], budget)
             own.decay = 1.0
-            own.shadow += weight * own.scale
-            _keep_in_range(own, -1 if joint else c, W, A, budget)
+            own.scale_sum += weight * own.scale
+            _keep_in_range(own, -1 if joint else c, W, average_offset, budget)
         totals.clock += weight
 
 
 @compiled
-def _keep_in_range(own: Any, c: int, W: Any, A: Any, budget: Any) -> None:
+def _keep_in_range(own: Any, c: int, W: Any, average_offset: Any, budget: Any) -> None:
     if not MIN_SCALE < own.scale < MAX_SCALE:
-        fold(c, own.scale, own.shadow, W, A, budget.counts[0])
-        own.scale, own.shadow = 1.0, 0.0
+        fold(c, own.scale, own.scale_sum, W, average_offset, budget.counts[0])
+        own.scale, own.scale_sum = 1.0, 0.0
 
 
 @compiled
@@ -164,11 +172,11 @@ def drawn_slot(seed: int, number: int, slots: int) -> Any:
 
 
 @compiled
-def _meet(block: Any, budget: Any, W: Any, scores: Any, unit: float, p: int) -> None:
+def _meet(block: Any, budget: Any, W: Any, scores: Any, value_scale: float, p: int) -> None:
     """Look up the kernel of a row with every slot, and score it."""
     for s in range(budget.counts[0]):
         home = budget.home[s]
-        budget.near[s] = unit * float(block.gram[p, home] if home >= 0 else block.beside[p, s])
+        budget.near[s] = value_scale * float(block.gram[p, home] if home >= 0 else block.beside[p, s])
     for c in range(scores.shape[0]):
         scores[c] = 0.0
         for s in range(budget.counts[0]):
@@ -176,16 +184,18 @@ def _meet(block: Any, budget: Any, W: Any, scores: Any, unit: float, p: int) -> 
 
 
 @compiled
-def _add(W: Any, A: Any, own: Any, up: int, down: int, slot: int, move: float, budget: Any) -> None:
+def _add(
+    W: Any, average_offset: Any, own: Any, target: int, rival: int, slot: int, move: float, budget: Any
+) -> None:
     """Move a hypothesis along the example in a slot."""
     now = move / own.scale
-    score = own.scale * score_of_slot(W, up, slot, budget)
+    score = own.scale * score_of_slot(W, target, slot, budget)
     size = budget.gram[slot, slot]
-    if down >= 0:
-        score -= own.scale * score_of_slot(W, down, slot, budget)
+    if rival >= 0:
+        score -= own.scale * score_of_slot(W, rival, slot, budget)
         size *= 2.0
-        W[down, slot] -= now
-        A[down, slot] -= own.shadow * now
+        W[rival, slot] -= now
+        average_offset[rival, slot] -= own.scale_sum * now
     own.sqnorm += move * (2.0 * score + move * size)
-    W[up, slot] += now
-    A[up, slot] += own.shadow * now
+    W[target, slot] += now
+    average_offset[target, slot] += own.scale_sum * now

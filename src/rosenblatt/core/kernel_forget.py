@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.passes.compiled import compiled
+from rosenblatt.jit import compiled
 
 DEPENDENT = 1e-10  # of its squared length: a row that lacks no more is a sum of the others, but for rounding
 DAMAGE = 15.0 / 32.0  # of a mistake's gain that removals may spend (Dekel et al. 2008, self-tuned Forgetron)
@@ -45,14 +45,14 @@ def score_of_slot(W: Any, c: int, slot: int, budget: Any) -> float:
 
 
 @compiled
-def drop(slot: int, up: int, sqradius: float, moved: float, state: Any, budget: Any, tune: bool) -> None:
+def drop(slot: int, target: int, sqradius: float, moved: float, state: Any, budget: Any, tune: bool) -> None:
     """Take a row out of every hypothesis; tuned, all shrink first, as little as keeps the toll in its share.
 
     The weights with the new step in them, ``f``, lose ``λ`` of the row ``r`` after a shrink by ``φ``. That costs
     ``Ψ(φ) = (φ²λ²K(r, r) − 2φ²λ·f(r))/η²R² + 2φλ/η``; φ is the largest in (0, 1] that keeps the sum of all costs at
     or below 15/32 of the mistakes (the self-tuned Forgetron; with classes, in the space where they are one function).
     """
-    W, A, running, toll = state.W, state.A, state.running, budget.toll[0]
+    W, average_offset, running, toll = state.W, state.average_offset, state.running, budget.toll[0]
     joint = W.shape[0] > running.shape[0]
     squares, length = 0.0, 0.0
     for c in range(W.shape[0]):
@@ -60,18 +60,19 @@ def drop(slot: int, up: int, sqradius: float, moved: float, state: Any, budget: 
         alpha = own.scale * W[c, slot]
         if alpha != 0.0:
             score = (
-                own.scale * score_of_slot(W, c, slot, budget) + _new_step(c, up, budget) * budget.near[slot]
+                own.scale * score_of_slot(W, c, slot, budget)
+                + _new_step(c, target, budget) * budget.near[slot]
             )
             squares += alpha * (alpha * budget.gram[slot, slot] - 2.0 * score)
             length += abs(alpha) * (0.5 if joint else 1.0)
     keep = 1.0
     if budget.eta > 0.0:
-        unit = (
+        ratio = (
             budget.eta**2 * sqradius if sqradius > 0.0 else 1.0
         )  # where all rows are zero, so are the squares
-        square, line = squares / unit, 2.0 * length / budget.eta
+        square, line = squares / ratio, 2.0 * length / budget.eta
         if tune:
-            spent = toll.squares / unit + toll.lengths
+            spent = toll.squares / ratio + toll.lengths
             keep = largest_within(square, line, max(DAMAGE * toll.mistakes - spent, DAMAGE * moved))
         toll.squares += keep * keep * squares
         toll.lengths += keep * line
@@ -87,7 +88,7 @@ def drop(slot: int, up: int, sqradius: float, moved: float, state: Any, budget: 
             score = own.scale * score_of_slot(W, c, slot, budget)
             own.sqnorm = max(own.sqnorm - alpha * (2.0 * score - alpha * budget.gram[slot, slot]), 0.0)
         W[c, slot] = 0.0
-        A[c, slot] = 0.0
+        average_offset[c, slot] = 0.0
     budget.counts[1] += 1
 
 
@@ -104,11 +105,11 @@ def largest_within(square: float, line: float, allowed: float) -> float:
 
 
 @compiled
-def _new_step(c: int, up: int, budget: Any) -> float:
-    """Return what this visit adds to its own coefficient for class ``c``; ``up`` is the joint truth, or -1."""
-    if up < 0:
+def _new_step(c: int, target: int, budget: Any) -> float:
+    """Return what this visit adds to its own coefficient for class ``c``; ``target`` is the joint truth, or -1."""
+    if target < 0:
         return float(budget.moves[c])
-    return float(budget.moves[0] * ((c == up) - (c == budget.rivals[0])))
+    return float(budget.moves[0] * ((c == target) - (c == budget.rivals[0])))
 
 
 @compiled
@@ -158,20 +159,20 @@ def spread_out(budget: Any) -> None:
 
 
 @compiled
-def project(W: Any, A: Any, own: Any, up: int, down: int, move: float, budget: Any) -> None:
+def project(W: Any, average_offset: Any, own: Any, target: int, rival: int, move: float, budget: Any) -> None:
     """Move a hypothesis along the projection of the example onto the support rows (Orabona et al. 2009)."""
     near, shares = budget.near, budget.shares
     score, size = 0.0, 0.0
     for s in range(budget.counts[0]):
         size += shares[s] * near[s]
-        score += (W[up, s] - (W[down, s] if down >= 0 else 0.0)) * near[s]
-    if down >= 0:
+        score += (W[target, s] - (W[rival, s] if rival >= 0 else 0.0)) * near[s]
+    if rival >= 0:
         size *= 2.0
     own.sqnorm += move * (2.0 * own.scale * score + move * size)
     for s in range(budget.counts[0]):
         now = move * shares[s] / own.scale
-        W[up, s] += now
-        A[up, s] += own.shadow * now
-        if down >= 0:
-            W[down, s] -= now
-            A[down, s] -= own.shadow * now
+        W[target, s] += now
+        average_offset[target, s] += own.scale_sum * now
+        if rival >= 0:
+            W[rival, s] -= now
+            average_offset[rival, s] -= own.scale_sum * now

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.ledger import Ledger, fill_products, vote_each, vote_jointly
 from rosenblatt.core.rows import rows_of
-from rosenblatt.ledger import Ledger
-from rosenblatt.passes.votes import fill_products, vote_each, vote_jointly
 
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
@@ -26,10 +25,10 @@ class Run(NamedTuple):
     """A training run as its hypotheses are read from it."""
 
     W: NDArray[Any]  # (rows of weights, 1 + features), to be multiplied by the running scale
-    A: NDArray[np.float64]
+    average_offset: NDArray[np.float64]
     running: NDArray[Any]
     clock: float
-    unit: float  # 1 where a bias is learned, else 0
+    bias_input: float  # 1 where a bias is learned, else 0
     joint: bool  # several classes in one contest
     ledger: Ledger | None
     seed: int
@@ -49,10 +48,13 @@ def last(run: Run) -> NDArray[Any]:
 
 
 def averaged(run: Run) -> NDArray[np.float64]:
-    """Return the mean of the weights after each example: ``(shadow·W − A) / clock`` (Freund, Schapire 1999)."""
+    """Return the mean of the weights after each example (Freund, Schapire 1999).
+
+    It is ``(scale_sum·W − average_offset) / clock``.
+    """
     if run.clock == 0.0:
         return run.W.astype(np.float64)
-    mean: NDArray[np.float64] = (run.running["shadow"][:, None] * run.W - run.A) / run.clock
+    mean: NDArray[np.float64] = (run.running["scale_sum"][:, None] * run.W - run.average_offset) / run.clock
     return mean
 
 
@@ -98,16 +100,15 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     products_of = (
         _sparse_products(X, ledger.support) if sparse and stored else _dense_products(X, ledger.support)
     )
-    at_first = np.ascontiguousarray((X @ start[:, 1:].T).T) + run.unit * start[:, :1]
-    unit_sq = run.unit * run.unit
+    at_first = np.ascontiguousarray((X @ start[:, 1:].T).T) + run.bias_input * start[:, :1]
+    bias_sqnorm = run.bias_input * run.bias_input
     for lo in range(0, n, block):
         scores = np.ascontiguousarray(at_first[:, lo : lo + block])
         products, into = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
         if run.joint:
-            vote_jointly(products, ledger.entries, index, scores, run.clock, unit_sq, into)
+            vote_jointly(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
         else:
-            since = np.zeros(scores.shape[0])
-            vote_each(products, ledger.entries, index, scores, since, run.clock, unit_sq, into)
+            vote_each(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
         total[lo : lo + block] = into.T
     return total / run.clock if run.clock else total
 
@@ -163,7 +164,9 @@ def _all_rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
         own = np.concatenate([[0], ledger.lines_of(hypothesis, run.joint) + 1])
         lines[:, hypothesis] = own[numbers[:, hypothesis]]
     stops, place = np.unique(lines, return_inverse=True)
-    weights = ledger.weights_after(stops, run.unit)[place.reshape(lines.shape)]  # (k, h, rows, 1 + features)
+    weights = ledger.weights_after(stops, run.bias_input)[
+        place.reshape(lines.shape)
+    ]  # (k, h, rows, 1 + features)
     if run.joint or numbers.shape[1] == 1:
         return list(weights[:, 0])
     own_row = np.arange(numbers.shape[1])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import hypotheses
+from rosenblatt.core import hypotheses
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.proofs.bounds import bound_of, signed_margins
 
@@ -72,7 +72,7 @@ def measured(
     norm = np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
     margin = float((margins.min(axis=0) / norm).min())
     return Standing(
-        margin, _bound(margins, sqnorm, margin, bounded), float(told_right(scores, labels).mean())
+        margin, _bound(margins, sqnorm, margin, bounded), float(is_correct(scores, labels).mean())
     )
 
 
@@ -80,7 +80,7 @@ def _bound(
     margins: NDArray[np.float64], sqnorm: NDArray[np.float64], margin: float, bounded: Bounded
 ) -> float:
     """Return what the rule promises, infinity where it promises nothing."""
-    if not bounded.whole_visits or not hasattr(bounded.rule, "promise"):
+    if not bounded.whole_visits or not hasattr(bounded.rule, "bound_coefficients"):
         return math.inf
     if bounded.start_norm > 0.0:
         known = margin > 0.0 and sqnorm.size == 1
@@ -89,7 +89,7 @@ def _bound(
             if known
             else math.inf
         )
-    norm, hinge = bounded.rule.promise(bounded.radius)
+    norm, hinge = bounded.rule.bound_coefficients(bounded.radius)
     if bounded.copies is not None:  # every visit may be a mistake
         margins = np.repeat(margins, bounded.copies, axis=0)
     total = 0.0
@@ -112,11 +112,11 @@ def _most_accurate(X: Any, labels: NDArray[np.int64], candidates: list[NDArray[A
         part = X if truth.size == labels.size else X[lo : lo + block]  # sparse rows would be copied
         scores = linear_scores(part, stack).reshape(truth.size, len(candidates), rows)
         for k in range(len(candidates)):
-            right[k] += told_right(scores[:, k], truth).sum()
+            right[k] += is_correct(scores[:, k], truth).sum()
     return int(np.argmax(right))
 
 
-def told_right(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_correct(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rows are told their true class."""
     if scores.shape[1] == 1:
         return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)

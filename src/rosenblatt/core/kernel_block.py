@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import MAX_SCALE, MIN_SCALE
 from rosenblatt.core.loop import class_pair, decide, record
-from rosenblatt.core.records import State
-from rosenblatt.passes.compiled import compiled, compiled_for_rules
+from rosenblatt.core.state import State
+from rosenblatt.jit import compiled, compiled_for_rules
 
 
 class Block(NamedTuple):
@@ -31,12 +31,12 @@ class Block(NamedTuple):
 class Space(NamedTuple):
     """How kernel values become products in the space in which learning happens."""
 
-    unit: float  # a kernel value of one stands for this much
+    value_scale: float  # a kernel value of one stands for this much
     slack: float  # Δ²: what an example shares with itself alone
 
 
-# The scale of a class (of all, when negative) became one again: A ← A − shadow·W, W ← scale·W.
-FOLD = np.dtype([("c", np.int64), ("scale", np.float64), ("shadow", np.float64)])
+# The scale of a class (of all, when negative) became one: average_offset −= scale_sum·W, W ← scale·W.
+FOLD = np.dtype([("c", np.int64), ("scale", np.float64), ("scale_sum", np.float64)])
 
 
 class Log(NamedTuple):
@@ -46,9 +46,11 @@ class Log(NamedTuple):
     born: NDArray[np.int64]  # rows that became support rows, in order
     touched: NDArray[np.int64]  # rows that moved the weights, in order
     place: NDArray[np.int64]  # of every row: where it stands in `touched`, or -1
-    moves: NDArray[np.float64]  # (touched, 2·classes): sums of their steps, and of the steps times the shadow
+    moves: NDArray[
+        np.float64
+    ]  # (touched, 2·classes): sums of their steps, and of the steps times the scale_sum
     counts: NDArray[np.int64]  # support rows in all, born, touched, folds
-    folds: NDArray[Any]  # FOLD, in order: what else holds sums of W and A is to follow
+    folds: NDArray[Any]  # FOLD, in order: what else holds sums of W and average_offset is to follow
 
 
 @compiled_for_rules
@@ -61,9 +63,15 @@ def visit_block(
     nothing.
     """
     visits, weights, rows, labels, ahead, gram, itself, once = block
-    W, A, running, scores, totals = state.W, state.A, state.running, state.scores, state.totals[0]
+    W, average_offset, running, scores, totals = (
+        state.W,
+        state.average_offset,
+        state.running,
+        state.scores,
+        state.totals[0],
+    )
     slots, born, touched, place, moves, counts, folds = log
-    unit, slack = space
+    value_scale, slack = space
     classes, hypotheses = scores.shape[0], running.shape[0]
     joint = classes > hypotheses
     binary = classes == 1
@@ -82,11 +90,11 @@ def visit_block(
             weight = weights[t]
         slot = slots[i]
         for c in range(classes):
-            scores[c] = unit * ahead[c, p]
+            scores[c] = value_scale * ahead[c, p]
             if slot >= 0 and slack != 0.0:
                 scores[c] += slack * W[c, slot]
-        x_sqnorm = unit * float(itself[p]) + slack
-        totals.reach = max(totals.reach, x_sqnorm)
+        x_sqnorm = value_scale * float(itself[p]) + slack
+        totals.max_sqnorm = max(totals.max_sqnorm, x_sqnorm)
         for c in range(hypotheses):
             own = running[c]
             pair = class_pair(labels, p, c, hypotheses, scores)
@@ -101,11 +109,11 @@ def visit_block(
                 score *= shrink
                 if not MIN_SCALE < own.scale < MAX_SCALE:  # before the step: it may be zero
                     line = folds[counts[3]]
-                    line.c, line.scale, line.shadow = -1 if joint else c, own.scale, own.shadow
+                    line.c, line.scale, line.scale_sum = -1 if joint else c, own.scale, own.scale_sum
                     counts[3] += 1
-                    fold(line.c, own.scale, own.shadow, W, A, counts[0])
-                    _fold_block(line.c, own.scale, own.shadow, ahead, moves, counts[2])
-                    own.scale, own.shadow = 1.0, 0.0
+                    fold(line.c, own.scale, own.scale_sum, W, average_offset, counts[0])
+                    _fold_block(line.c, own.scale, own.scale_sum, ahead, moves, counts[2])
+                    own.scale, own.scale_sum = 1.0, 0.0
             if decision.tau != 0.0:
                 if slot < 0:
                     slot = counts[0]
@@ -123,31 +131,57 @@ def visit_block(
                 totals.updates += 1
                 now = move / own.scale
                 at = place[p]
-                _move(W, A, moves, ahead, gram, p, first_row, slot, at, pair.target, now, own.shadow)
+                _move(
+                    W,
+                    average_offset,
+                    moves,
+                    ahead,
+                    gram,
+                    p,
+                    first_row,
+                    slot,
+                    at,
+                    pair.target,
+                    now,
+                    own.scale_sum,
+                )
                 if joint:
-                    _move(W, A, moves, ahead, gram, p, first_row, slot, at, pair.rival, -now, own.shadow)
+                    _move(
+                        W,
+                        average_offset,
+                        moves,
+                        ahead,
+                        gram,
+                        p,
+                        first_row,
+                        slot,
+                        at,
+                        pair.rival,
+                        -now,
+                        own.scale_sum,
+                    )
                 if keep:
                     line = ledger[totals.written]
                     record(line, i, pair, binary, move, own.decay, totals.clock, score, own.sqnorm)
                     totals.written += 1
                 own.decay = 1.0
-            own.shadow += weight * own.scale
+            own.scale_sum += weight * own.scale
         totals.clock += weight
     return visits.shape[0]
 
 
 @compiled
-def fold(c: int, scale: float, shadow: float, W: Any, A: Any, slots: int) -> None:
+def fold(c: int, scale: float, scale_sum: float, W: Any, average_offset: Any, slots: int) -> None:
     """Multiply the scale of a class (of all, when negative) into its coefficients."""
     for k in range(W.shape[0]):
         if c < 0 or k == c:
             for s in range(slots):
-                A[k, s] -= shadow * W[k, s]
+                average_offset[k, s] -= scale_sum * W[k, s]
                 W[k, s] *= scale
 
 
 @compiled
-def _fold_block(c: int, scale: float, shadow: float, ahead: Any, moves: Any, touched: int) -> None:
+def _fold_block(c: int, scale: float, scale_sum: float, ahead: Any, moves: Any, touched: int) -> None:
     """Do the same to the scores of the block's rows, and to the steps it has made."""
     classes = ahead.shape[0]
     for k in range(classes):
@@ -155,14 +189,14 @@ def _fold_block(c: int, scale: float, shadow: float, ahead: Any, moves: Any, tou
             for r in range(ahead.shape[1]):
                 ahead[k, r] *= scale
             for r in range(touched):
-                moves[r, classes + k] -= shadow * moves[r, k]
+                moves[r, classes + k] -= scale_sum * moves[r, k]
                 moves[r, k] *= scale
 
 
 @compiled
 def _move(
     W: Any,
-    A: Any,
+    average_offset: Any,
     moves: Any,
     ahead: Any,
     gram: Any,
@@ -172,13 +206,13 @@ def _move(
     at: int,
     c: Any,
     now: float,
-    shadow: float,
+    scale_sum: float,
 ) -> None:
     """Add ``now·φ(x)`` to class ``c``: to its coefficients, to the log, and to the scores of the block's rows."""
     W[c, slot] += now
-    A[c, slot] += shadow * now
+    average_offset[c, slot] += scale_sum * now
     moves[at, c] += now
-    moves[at, W.shape[0] + c] += shadow * now
+    moves[at, W.shape[0] + c] += scale_sum * now
     _add(now, gram[p, first_row:], ahead[c, first_row:])
 
 

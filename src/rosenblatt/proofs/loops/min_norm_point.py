@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.passes.compiled import compiled
+from rosenblatt.jit import compiled
 
 
 @compiled

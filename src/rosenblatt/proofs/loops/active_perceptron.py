@@ -9,7 +9,7 @@ A score of at most ``least`` is a mistake: a positive one that is rounding noise
 import math
 from typing import Any
 
-from rosenblatt.passes.compiled import compiled
+from rosenblatt.jit import compiled
 
 
 @compiled

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.passes.compiled import compiled, exactly_compiled
+from rosenblatt.jit import compiled, exactly_compiled
 
 
 @exactly_compiled

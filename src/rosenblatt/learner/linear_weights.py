@@ -9,7 +9,7 @@ from rosenblatt.data.matrix import checked_matrix
 from rosenblatt.learner.scoring import decided, linear_scores
 
 
-class Planes:
+class LinearWeights:
     """Hyperplanes between classes: one for two classes, one for each when there are more.
 
     A subclass says where the weights come from (:meth:`weights`), and how it is put into a file and taken out
@@ -48,10 +48,10 @@ class Planes:
         return decided(self.scores(X, hypothesis), self.classes, undecided)
 
 
-class FixedPlanes(Planes):
+class FixedWeights(LinearWeights):
     """Hyperplanes that were found elsewhere.
 
-    >>> planes = FixedPlanes(np.array([[0.5, 1.0, -1.0]]), np.array(["no", "yes"]))
+    >>> planes = FixedWeights(np.array([[0.5, 1.0, -1.0]]), np.array(["no", "yes"]))
     >>> planes.predict([[2.0, 1.0], [0.0, 1.0]])
     array(['yes', 'no'], dtype='<U3')
     """

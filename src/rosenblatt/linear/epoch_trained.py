@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
-from rosenblatt import hypotheses
+from rosenblatt.core import hypotheses
 from rosenblatt.data.matrix import checked_weight
 from rosenblatt.linear.base import resume
 from rosenblatt.linear.progress import Progress
@@ -14,7 +14,7 @@ from rosenblatt.linear.training_record import LearnerT, TrainingRecord
 from rosenblatt.storage import BadModel
 
 
-class TrainedByPasses(TrainingRecord[LearnerT]):
+class EpochTrained(TrainingRecord[LearnerT]):
     """Training, batches and files around a learner; how data are checked is left to the estimator."""
 
     max_iter: int
@@ -94,7 +94,7 @@ class TrainedByPasses(TrainingRecord[LearnerT]):
             model: Self = made(
                 rule=learner.rule,
                 hypothesis=hypotheses.check_name(about["hypothesis"]),
-                fit_intercept=bool(learner.unit),
+                fit_intercept=bool(learner.bias_input),
                 random_state=learner.seed,
                 multi_class=learner.multi_class,
                 max_iter=int(told["max_iter"]),
@@ -120,10 +120,10 @@ class TrainedByPasses(TrainingRecord[LearnerT]):
         hypotheses.check_name(name)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        return presentations(y, sample_weight, self.class_weight)
+        return effective_weight(y, sample_weight, self.class_weight)
 
 
-def presentations(y: NDArray[Any], sample_weight: Any, class_weight: Any) -> NDArray[np.float64] | None:
+def effective_weight(y: NDArray[Any], sample_weight: Any, class_weight: Any) -> NDArray[np.float64] | None:
     """Return how often each example is presented, the weights of classes multiplied in; None for once each."""
     weight = checked_weight(sample_weight, len(y))
     if class_weight is None:

@@ -21,9 +21,9 @@ def test_the_sum_of_the_lines_is_the_last_hypothesis(multi_class, as_stored, dat
     homogeneous = np.column_stack([np.ones(len(X)), X])
     W = np.zeros_like(ledger.start)
     for line in ledger.entries:
-        W[0 if classes == 2 else line["up"]] += line["tau"] * homogeneous[line["row"]]
-        if line["down"] >= 0:
-            W[line["down"]] -= line["tau"] * homogeneous[line["row"]]
+        W[0 if classes == 2 else line["target"]] += line["tau"] * homogeneous[line["row"]]
+        if line["rival"] >= 0:
+            W[line["rival"]] -= line["tau"] * homogeneous[line["row"]]
     assert np.array_equal(W, learner.weights("last"))
     assert np.array_equal(ledger.weights_after(np.array([len(ledger)]), 1.0)[0], learner.weights("last"))
 

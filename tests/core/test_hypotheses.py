@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop, slow_vote
 from tests.strategies import integer_data
 
-from rosenblatt import hypotheses
-from rosenblatt.hypotheses import NAMES
+from rosenblatt.core import hypotheses
+from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import Learner
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
 

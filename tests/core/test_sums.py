@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rosenblatt.core.rows import rows_of
-from rosenblatt.passes.sums import (
+from rosenblatt.core.sums import (
     add_dense,
     add_dense_binary,
     add_sparse,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numba
 
-from rosenblatt.machine_code import MachineCode
-from rosenblatt.passes import compiled
+from rosenblatt import jit
+from rosenblatt.jit import CodeCache
 
 LEARN = "from rosenblatt.learner import Learner; Learner().learn([[1.0]], [1])"
 
@@ -25,16 +25,16 @@ def run(code, **environment):
 
 
 def test_the_folder_is_named_after_the_sources(monkeypatch, tmp_path):
-    before = Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
-    assert before == Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
-    assert before != Path(MachineCode("compiled", "rules", "passes").folder(str(tmp_path))).name
+    before = Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
+    assert before == Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
+    assert before != Path(CodeCache("compiled", "rules", "core").folder(str(tmp_path))).name
     monkeypatch.setattr(Path, "read_bytes", lambda _: b"another source")
-    assert before != Path(MachineCode("compiled", "rules").folder(str(tmp_path))).name
+    assert before != Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
 
 
 def test_decorating_leaves_numbas_own_setting_alone():
     before = numba.config.CACHE_DIR
-    compiled.compiled(_some_loop)
+    jit.compiled(_some_loop)
     assert before == numba.config.CACHE_DIR
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 RUNNING = np.dtype(
     [
         ("scale", np.float64),  # w = scale × the stored vector, so that a shrink touches no coordinate
-        ("shadow", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
+        ("scale_sum", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
         ("sqnorm", np.float64),  # ‖w‖², kept up from the score, never recomputed
         ("decay", np.float64),  # product of the shrinks since this hypothesis' last line in the ledger
         ("updates", np.int64),
@@ -22,26 +22,11 @@ TOTALS = np.dtype(
         ("clock", np.float64),  # examples seen; a weighted visit counts its weight
         ("mistakes", np.int64),  # y·score ≤ 0
         ("updates", np.int64),
-        ("reach", np.float64),  # the largest ‖x‖² handed over, the always-one coordinate included
+        ("max_sqnorm", np.float64),  # the largest ‖x‖² handed over, the always-one coordinate included
         ("written", np.int64),  # lines written into the ledger handed to the pass
     ]
 )
 
-# One line of the ledger: this update made w ← decay·w + tau·x.
-ENTRY = np.dtype(
-    [
-        ("row", np.int64),  # which example
-        ("up", np.int32),  # the class whose weights gained tau·x
-        ("down", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
-        ("tau", np.float64),  # how much, with the sign of y
-        ("decay", np.float64),  # what the weights were multiplied by since the line before
-        ("clock", np.float64),  # examples seen before this one
-        ("score", np.float64),  # y·score before the update
-        ("sqnorm", np.float64),  # ‖w‖² after it
-    ]
-)
-
-NO_LEDGER = np.empty(0, ENTRY)  # where nothing is to be written down
 NOTHING = np.empty(0)
 
 
@@ -56,7 +41,9 @@ class State(NamedTuple):
     """All that a pass changes."""
 
     W: NDArray[Any]  # weights, laid out for the rows
-    A: NDArray[np.float64]  # Σ over updates of shadow × step: the averaged weights are (shadow·W − A) / clock
+    average_offset: NDArray[
+        np.float64
+    ]  # Σ over updates of scale_sum × step: the averaged weights are (scale_sum·W − average_offset) / clock
     running: NDArray[Any]  # RUNNING, one per hypothesis
     scores: NDArray[Any]  # room for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one

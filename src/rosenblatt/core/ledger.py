@@ -1,0 +1,317 @@
+"""The ledger: which example changed which weights, how much, and when. It is the dual form of the model.
+
+From it follow the weights after any number of updates (:func:`replay`) and the vote of every hypothesis of a run
+(:func:`vote_each`, :func:`vote_jointly`), for linear models and, with support rows in place of features, for kernels.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.core.rows import Layout, Rows, add_row, flat, rows_of, scale_class
+from rosenblatt.jit import compiled
+
+# One line of the ledger: this update made w ← decay·w + tau·x.
+ENTRY = np.dtype(
+    [
+        ("row", np.int64),  # which example
+        ("target", np.int32),  # the class whose weights gained tau·x
+        ("rival", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
+        ("tau", np.float64),  # how much, with the sign of y
+        ("decay", np.float64),  # what the weights were multiplied by since the line before
+        ("clock", np.float64),  # examples seen before this one
+        ("score", np.float64),  # y·score before the update
+        ("sqnorm", np.float64),  # ‖w‖² after it
+    ]
+)
+
+NO_LEDGER = np.empty(0, ENTRY)  # for a loop that records nothing
+FEWEST_LINES = 64
+
+
+class Ledger:
+    """Every update of a training run, and the examples that caused them.
+
+    ``entries`` is a structured array with one line per update (the fields of ``ENTRY``), ``support`` the examples
+    themselves, each stored once, and ``start`` the weights before the first update. The weights after any number of
+    updates follow from these three.
+    """
+
+    def __init__(self, start: NDArray[Any]) -> None:
+        self.start = start  # (rows of weights, 1 + features)
+        self.support: Any = None  # matrix of the rows named in `support_rows`
+        self.support_rows = np.empty(0, np.int64)  # ascending
+        self._lines = np.empty(0, ENTRY)
+        self._used = 0
+
+    @property
+    def entries(self) -> NDArray[Any]:
+        """The lines written so far, in order."""
+        return self._lines[: self._used]
+
+    def __len__(self) -> int:
+        return self._used
+
+    def room(self, lines: int) -> NDArray[Any]:
+        """Return blank lines to write into, at least as many as asked for."""
+        if self._lines.size - self._used < lines:
+            grown = np.empty(max(2 * self._lines.size, self._used + lines, FEWEST_LINES), ENTRY)
+            grown[: self._used] = self.entries
+            self._lines = grown
+        return self._lines[self._used :]
+
+    def written(self, lines: int, first_row: int) -> None:
+        """Take the next lines as written, their rows counted from ``first_row``."""
+        self._lines["row"][self._used : self._used + lines] += first_row
+        self._used += lines
+
+    def remember(self, X: Any, first_row: int, since: int) -> None:
+        """Store the rows of ``X`` that the lines from number ``since`` on speak of."""
+        rows = np.unique(self.entries["row"][since:])
+        if not rows.size:
+            return
+        block = X[rows - first_row]
+        self.support = block if self.support is None else stacked(self.support, block)
+        self.support_rows = np.concatenate([self.support_rows, rows])
+
+    def support_index(self) -> NDArray[np.int64]:
+        """Return, for every line, which row of ``support`` it speaks of."""
+        return np.searchsorted(self.support_rows, self.entries["row"])
+
+    def lines_of(self, hypothesis: int, joint: bool) -> NDArray[np.int64]:
+        """Return the numbers of the lines that changed one hypothesis (all lines, under ``joint``)."""
+        if joint or self.start.shape[0] == 1:
+            return np.arange(len(self))
+        return np.flatnonzero(self.entries["target"] == hypothesis)
+
+    def survivals(self, lines: NDArray[np.int64], until: float) -> NDArray[np.float64]:
+        """Return how long each hypothesis lived on the clock: the start first, then one per line."""
+        return np.diff(np.concatenate([[0.0], self.entries["clock"][lines], [until]]))
+
+    def weights_after(self, numbers: NDArray[np.int64], bias_input: float) -> NDArray[Any]:
+        """Return ``(numbers, rows, 1 + features)`` weights after each number of lines (ascending)."""
+        if self.support is None:
+            return np.repeat(self.start[None], numbers.size, axis=0)
+        return replayed(
+            rows_of(self.support), self.start, self.entries, self.support_index(), bias_input, numbers
+        )
+
+    def add_features(self, n_features: int) -> None:
+        """Make room for features that were not there before."""
+        self.start = widened(self.start, n_features + 1)
+        if self.support is not None:
+            self.support = widened(self.support, n_features)
+
+    def spread(self, rows: NDArray[np.int64], start: NDArray[Any], joint: bool) -> None:
+        """Rename classes to ``rows``, after new ones joined; a run over two classes becomes one over several."""
+        two = self.start.shape[0] == 1
+        self.start = start
+        lines = self.entries.copy()
+        if two and joint:  # w split evenly between the two sides keeps every score difference
+            lines["rival"] = rows[0]
+            lines["target"] = rows[1]
+            lines["tau"] /= 2.0
+        elif two:  # what one hypothesis said for class 1, two say for and against
+            lines = np.repeat(lines, 2)
+            lines["target"] = np.tile(rows[:2], lines.size // 2)
+            lines["tau"][::2] *= -1.0
+        else:
+            lines["target"] = rows[lines["target"]]
+            lines["rival"] = np.where(lines["rival"] < 0, -1, rows[lines["rival"]])
+        self._lines, self._used = lines, lines.size
+
+
+def stacked(above: Any, below: Any) -> Any:
+    """Put one matrix under another; sparse as soon as one is."""
+    if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
+        return np.concatenate([above, below])
+    from scipy.sparse import csr_array, vstack
+
+    return csr_array(vstack([csr_array(above), csr_array(below)], format="csr"))
+
+
+def widened(matrix: Any, columns: int) -> Any:
+    """Add zero columns on the right until there are ``columns``."""
+    more = columns - matrix.shape[1]
+    if more <= 0:
+        return matrix
+    if isinstance(matrix, np.ndarray):
+        grown = np.zeros(
+            (matrix.shape[0], columns), matrix.dtype, order="F" if matrix.flags.f_contiguous else "C"
+        )
+        grown[:, : matrix.shape[1]] = matrix
+        return grown
+    grown = matrix.copy()
+    grown.resize((matrix.shape[0], columns))
+    return grown
+
+
+# Replay
+
+
+def replayed(
+    rows: Rows,
+    start: NDArray[Any],
+    entries: NDArray[Any],
+    support_index: NDArray[np.int64],
+    bias_input: float,
+    numbers: NDArray[np.int64],
+) -> NDArray[Any]:
+    """Return ``(numbers, classes, 1 + features)`` weights after each number of lines, from those at the start."""
+    classes, width = start.shape
+    weights = flat(rows, start).copy()
+    out = np.empty((numbers.size, weights.size), weights.dtype)
+    replay(rows, entries, support_index, bias_input, weights, classes, numbers, out)
+    if rows.indices is None:
+        return out.reshape(numbers.size, classes, width)
+    return out.reshape(numbers.size, width, classes).transpose(0, 2, 1)
+
+
+@compiled
+def replay(
+    rows: Rows, entries: Any, support: Any, bias_input: float, W: Any, classes: int, stops: Any, out: Any
+) -> None:
+    """Apply the lines of a ledger in order to flat weights ``W``; copy them out after each number of lines.
+
+    ``stops`` ascends; ``out[k]`` receives the weights as they are after ``stops[k]`` lines.
+    """
+    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
+    k = 0
+    for number in range(entries.shape[0] + 1):
+        while k < stops.shape[0] and stops[k] == number:
+            out[k, :] = W
+            k += 1
+        if k == stops.shape[0]:
+            return
+        line = entries[number]
+        joint = line.rival >= 0
+        target = line.target if classes > 1 else 0
+        if line.decay != 1.0:
+            scale_class(rows, layout, -1 if joint else target, line.decay, W)
+        i = np.uint64(support[number])
+        add_row(rows, i, layout, target, line.tau, W)
+        if joint:
+            add_row(rows, i, layout, line.rival, -line.tau, W)
+
+
+@compiled
+def normalised_sum(entries: Any, slots: Any, until: Any, left: Any, decay: Any, W: Any) -> None:
+    """Add up ``Σ m_k v_k/‖v_k‖`` as coefficients, from the last line to the first.
+
+    A step lives on, shrunk by later decays, in every hypothesis after it: ``G_l = m_l/‖v_l‖ + decay_{l+1} G_{l+1}``.
+    ``until``, ``left`` and ``decay`` hold, for each hypothesis, when its next update comes, ``G`` and its decay.
+    """
+    for number in range(entries.shape[0] - 1, -1, -1):
+        line = entries[number]
+        target = line.target if W.shape[0] > 1 else 0
+        h = target if left.shape[0] > 1 else 0
+        left[h] *= decay[h]
+        if line.sqnorm > 0.0:
+            left[h] += (until[h] - line.clock) / np.sqrt(line.sqnorm)
+        until[h], decay[h] = line.clock, line.decay
+        W[target, slots[number]] += line.tau * left[h]
+        if line.rival >= 0:
+            W[line.rival, slots[number]] -= line.tau * left[h]
+
+
+# Votes
+
+
+@compiled
+def fill_products(
+    values: Any, indices: Any, starts: Any, first: int, held: Any, holders: Any, ends: Any, products: Any
+) -> None:
+    """Fill ``products`` for the sparse rows from ``first`` on, as many as it has columns.
+
+    ``held`` are the values of the support rows feature by feature, and ``holders`` the rows that have them (CSC): most
+    pairs of rows share no feature, and are not looked at.
+    """
+    products[:] = 0.0
+    for i in range(np.uint64(products.shape[1])):
+        row = np.uint64(first) + i
+        for k in range(starts[row], starts[row + np.uint64(1)]):
+            value, feature = values[k], np.uint64(indices[k])
+            for h in range(ends[feature], ends[feature + np.uint64(1)]):
+                products[holders[h], i] += value * held[h]
+
+
+@compiled
+def vote_each(
+    products: Any,
+    entries: Any,
+    support: Any,
+    scores: Any,
+    until: float,
+    bias_sqnorm: float,
+    votes: Any,
+) -> None:
+    """Add signs weighted by survival, each hypothesis for itself: ``votes[c, i] = Σ m_k sign(v_k·xᵢ)``.
+
+    ``products[s, i]`` is the product (or kernel) of the s-th support row with the i-th example, and ``scores[c, i]``
+    the score by the weights before the first update; it is overwritten.
+    """
+    binary = votes.shape[0] == 1
+    since = np.zeros(votes.shape[0])
+    for k in range(entries.shape[0]):
+        line = entries[k]
+        c = 0 if binary else line.target
+        lived = line.clock - since[c]
+        since[c] = line.clock
+        own, vote, product = scores[c], votes[c], products[support[k]]
+        decay, tau = line.decay, line.tau
+        for i in range(own.shape[0]):
+            vote[i] += lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)  # a sign, along vectors
+            own[i] = decay * own[i] + tau * (product[i] + bias_sqnorm)
+    for c in range(votes.shape[0]):
+        for i in range(votes.shape[1]):
+            votes[c, i] += (until - since[c]) * np.sign(scores[c, i])
+
+
+@compiled
+def vote_jointly(
+    products: Any, entries: Any, support: Any, scores: Any, until: float, bias_sqnorm: float, votes: Any
+) -> None:
+    """Let every joint hypothesis vote for its best class with its survival; a tie casts no vote."""
+    examples = votes.shape[1]
+    best = np.empty(examples, np.int64)  # the class that leads, negative where several do
+    since = np.zeros(examples)  # when it took the lead
+    for i in range(examples):
+        best[i] = _leader(scores, i)
+    for k in range(entries.shape[0]):
+        line = entries[k]
+        if line.decay != 1.0:
+            scores *= line.decay
+        target, rival, now = line.target, line.rival, line.clock
+        product = products[support[k]]
+        for i in range(examples):
+            move = line.tau * (product[i] + bias_sqnorm)
+            scores[target, i] += move
+            scores[rival, i] -= move
+            leader = best[i]
+            # The lead can only change where a score moved: look at all only if the leader or a new rival did.
+            if (
+                leader < 0
+                or leader in (target, rival)
+                or max(scores[target, i], scores[rival, i]) >= scores[leader, i]
+            ):
+                new = _leader(scores, i)
+                if new != leader:
+                    if leader >= 0:
+                        votes[leader, i] += now - since[i]
+                    best[i], since[i] = new, now
+    for i in range(examples):
+        if best[i] >= 0:
+            votes[best[i], i] += until - since[i]
+
+
+@compiled
+def _leader(scores: Any, i: int) -> int:
+    """Return the class with the highest score of one example, -1 where several share it."""
+    best, shared = 0, False
+    for c in range(1, scores.shape[0]):
+        if scores[c, i] > scores[best, i]:
+            best, shared = c, False
+        elif scores[c, i] == scores[best, i]:
+            shared = True
+    return -1 if shared else best

@@ -1,0 +1,167 @@
+"""Compiled loops: numba's options, and the cache of machine code on disk.
+
+Numba recognises stale code by the time stamp of the file that holds a loop. A loop is also made of what it calls in
+other files, so its code lies in a folder named after what it depends on: the content of all those files, the version
+of numba and the level of the CPU (:func:`cpu_level`). Code of another version is never loaded. Vectors have as many
+lanes as the level says, not as many as the build host could have, so that code compiled elsewhere for the same level
+gives the same bits. Compiling is logged (INFO): it is why a first call takes seconds.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import platform
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import binding
+from numba.core import event
+
+LOG = logging.getLogger(__name__)
+# NaN and infinity must stay visible, so never "nnan" or "ninf".
+FASTMATH = {"reassoc", "nsz", "contract", "arcp"}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The levels of x86-64 (System V ABI): what a CPU of the level has beyond the one before, and the bytes of a vector.
+X86_LEVELS = (
+    ("x86-64-v4", 64, ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    ("x86-64-v3", 32, ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
+)
+VECTOR_BYTES = {name: size for name, size, _ in X86_LEVELS}
+NARROW_VECTOR_BYTES = 16  # of any other CPU: SSE2, NEON
+
+
+@cache
+def cpu_level() -> str:
+    """Return the level of the CPU that code is compiled for: ``x86-64-v4``, ``-v3``, or the architecture's name.
+
+    A level that numba is asked to compile for (``NUMBA_CPU_NAME``) counts instead of the CPU's own.
+    """
+    if numba.config.CPU_NAME in VECTOR_BYTES:
+        return str(numba.config.CPU_NAME)
+    features = binding.get_host_cpu_features()
+    has = [all(features.get(each) for each in needed) for _, _, needed in X86_LEVELS]
+    if has[0] and has[1]:
+        return X86_LEVELS[0][0]
+    return X86_LEVELS[1][0] if has[1] else platform.machine()
+
+
+def vector_bytes() -> int:
+    """Return the size of a vector register at this level."""
+    return VECTOR_BYTES.get(cpu_level(), NARROW_VECTOR_BYTES)
+
+
+class CodeCache:
+    """The compiled loops of some folders of this package, under one name in the user's cache."""
+
+    def __init__(self, name: str, *folders: str) -> None:
+        self._name, self._folders = name, folders
+
+    def compiled(self, function: F, **options: Any) -> F:
+        """Compile a loop with the GIL released; its machine code is stored on disk where that is possible."""
+        loop: F
+        with self._cache_folder():
+            try:
+                loop = numba.njit(nogil=True, cache=True, **options)(function)
+            except RuntimeError:  # no folder can be written to
+                loop = numba.njit(nogil=True, **options)(function)
+        return loop
+
+    @contextlib.contextmanager
+    def _cache_folder(self) -> Iterator[None]:
+        """Point numba's cache at our folder while a function is decorated, and only then."""
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = self.folder(before)
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before
+
+    def folder(self, numba_cache_dir: str) -> str:
+        """Return a writable folder named after the key, or numba's own choice where there is none."""
+        user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(numba_cache_dir or user_cache) / "rosenblatt" / f"{self._name}-{self._key}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return numba_cache_dir
+        return str(folder) if os.access(folder, os.W_OK) else numba_cache_dir
+
+    @cached_property
+    def _key(self) -> str:
+        package = Path(__file__).parent
+        sources = [Path(__file__), *(path for each in self._folders for path in package.glob(f"{each}/*.py"))]
+        digest = hashlib.sha256(f"{numba.__version__} {cpu_level()}".encode())
+        for source in sorted(sources):
+            digest.update(str(source.relative_to(package)).encode() + source.read_bytes())
+        return digest.hexdigest()[:16]
+
+
+CODE = CodeCache("loops", "rules", "core", "proofs/loops")
+
+
+def compiled(function: F) -> F:
+    """Compile a hot loop: sums may be reordered."""
+    return CODE.compiled(function, fastmath=FASTMATH)
+
+
+def compiled_part(function: F) -> F:
+    """Compile a function that only compiled loops call: its code becomes part of theirs, on disk too.
+
+    It has no cache of its own, so that it may take a rule: the code of a rule defined elsewhere must not be stored.
+    """
+    part: F = numba.njit(nogil=True, fastmath=FASTMATH, _nrt=False)(function)
+    return part
+
+
+def exactly_compiled(function: F) -> F:
+    """Compile a hot loop whose floating-point operations run in the order they are written (IEEE 754)."""
+    return CODE.compiled(function)
+
+
+def compiled_for_rules(function: F) -> F:
+    """Compile a hot loop that takes a rule as its first argument and makes no array of its own.
+
+    Rules of this package come from the disk cache. A rule defined elsewhere is compiled once a process:
+    its source is not part of the cache's key, and a stale step would be a wrong one.
+    """
+    # Without `_nrt` numba counts references for every row it looks at: ten atomic operations a visit.
+    return _for_rules(function, {"fastmath": FASTMATH, "_nrt": False})
+
+
+def compiled_around_rules(function: F) -> F:
+    """Compile what wraps such a loop (its ``compiled`` attribute) and makes arrays for it."""
+    return _for_rules(function, {"fastmath": FASTMATH})
+
+
+def _for_rules(function: F, options: dict[str, Any]) -> F:
+    stored = CODE.compiled(function, **options)
+    fresh = numba.njit(nogil=True, **options)(function)
+
+    def run(rule: Any, *arguments: Any) -> Any:
+        ours = type(rule).__module__.startswith("rosenblatt.rules.")
+        return (stored if ours else fresh)(rule, *arguments)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.compiled = stored  # type: ignore[attr-defined]  # what other compiled functions call
+    return run  # type: ignore[return-value]
+
+
+class _Log(event.Listener):  # type: ignore[misc]
+    """Logs every loop of this package that is compiled; loading one from disk is not logged."""
+
+    def on_start(self, event: Any) -> None:
+        loop = event.data["dispatcher"].py_func
+        if (loop.__module__ or "").startswith("rosenblatt."):  # a user's own rule may have no module
+            LOG.info("compiling %s.%s", loop.__module__, loop.__qualname__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Log())

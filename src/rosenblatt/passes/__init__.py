@@ -1,1 +1,0 @@
-"""The loop, compiled: the only hot loops of the project."""
