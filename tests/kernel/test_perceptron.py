@@ -127,7 +127,7 @@ def test_high_degrees_of_raw_pixels_do_not_overflow_float32():
     fine = KernelPerceptron(degree=6, max_iter=5).fit(X.astype(np.float64), y)
     assert np.isfinite(raw.decision_function(X)).all()
     assert raw.radius_ == pytest.approx(fine.radius_, rel=1e-5)
-    assert raw.learner_.space.bias_input > 1.0
+    assert raw.learner_.space.value_scale > 1.0
 
 
 @pytest.mark.parametrize("stored", ["dense", "sparse", "gram", "function", "budget", "project"])
