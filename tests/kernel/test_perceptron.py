@@ -36,7 +36,7 @@ def test_a_linear_kernel_makes_the_mistakes_of_the_linear_learner(classes, mode,
     primal.train(X, y, max_iter=5, shuffle=shuffle)
     assert dual.epochs == primal.epochs
     assert dual.radius == primal.radius
-    for field in ("row", "up", "down", "tau", "clock", "sqnorm"):
+    for field in ("row", "target", "rival", "tau", "clock", "sqnorm"):
         np.testing.assert_array_equal(dual.ledger.entries[field], primal.ledger.entries[field])
     for name in NAMES:
         np.testing.assert_allclose(dual.scores(X, name), primal.scores(X, name), atol=1e-9, err_msg=name)
