@@ -172,3 +172,11 @@ def test_what_it_cannot_read_is_refused(name, text, tmp_path):
     proof = tmp_path / "proof.json"
     separability([[0.0], [1.0]], [0, 1]).to_json(proof)
     assert checker.main([str(proof), str(path)]) == 2
+
+
+@pytest.mark.parametrize("text", ["1 1:{}\n", "{} 1:1\n"])
+def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp_path):
+    path = tmp_path / "long.svm"
+    path.write_text(text.format("1" * 500_000 + "x"), encoding="utf-8")
+    with pytest.raises(checker.Refused, match="number"):
+        checker.read_table(str(path))

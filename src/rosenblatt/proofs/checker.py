@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MOST_DIGITS, MOST_BITS, MOST_ROWS, EXACT = 100_000, 1 << 31, 1000, 1 << 53
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 EXPORT = "rosenblatt prove --export-matrix"
 MISSING = ("", "?", "NA", "N/A", "n/a", "null", "NULL", "None")
 Proof = dict[str, Any]  # the fields of one answer, each of its type
@@ -67,6 +67,7 @@ FIELDS = {
     "SoftMargin": ABOUT + DUAL + "hyperplanes:Q** C:F objective:F lower:F n_iter:N",
     "KernelProof": "degree:N coef0:N proof:P",
 }
+SEPARABILITY = ("Separable", "Inseparable", "QuasiSeparable", "Undecided")
 NOT_NEGATIVE = dict.fromkeys(["margin", "radius", "bound", "upper", "objective"], 0.0)
 LEAST = {**NOT_NEGATIVE, "n_rows": 1, "degree": 1, "C": 5e-324}
 MOST = {"degree": 1000, "C": sys.float_info.max, "margin": sys.float_info.max}
@@ -138,7 +139,7 @@ def read_value(kind: str, value: Any) -> Any:
             exact = number.hex() == value["float"] and not math.isnan(number)  # other text may be rounded
             require(exact, "a float is written as float.hex writes it")
             return number
-        case "P" if type(value) is dict and value.get("answer") in list(FIELDS)[:4]:  # about separability
+        case "P" if type(value) is dict and value.get("answer") in SEPARABILITY:
             proof = read_fields(value)
             require(not proof["fit_intercept"], "a kernel proof holds a proof without an intercept")
             return proof
@@ -146,7 +147,7 @@ def read_value(kind: str, value: Any) -> Any:
             return value
         case "B" | "B?" if type(value) is bool or (value is None and kind == "B?"):
             return value
-    raise Refused(f"{value!r:.40} is not of its type")
+    raise Refused(f"a value of type {type(value).__name__} that is not as type {kind} demands")
 
 
 def label_kind(label: Any) -> str:
@@ -363,7 +364,7 @@ def separable(p: Proof, A: Demands) -> None:
     """
     values, unit, sqnorm = scores(p, A)
     least, rows, margin, radius, bound = p["least"], p["rows"], p["margin"], p["radius"], p["bound"]
-    require(0 < least * unit == min(values.values()), "the least score is not as stated, or not positive")
+    require(min(values.values()) == least * unit > 0, "the least score is not as stated, or not positive")
     near = {i for (i, _), value in values.items() if value << 20 <= least * unit * ((1 << 20) + 1)}
     require(len(set(rows)) == len(rows) and near.issuperset(rows), "a row that is named is not on the margin")
     require(len(rows) == min(len(near), MOST_ROWS), "a row on the margin is not named")
@@ -411,7 +412,7 @@ def touched(p: Proof, A: Demands) -> list[Name]:
     ``hyperplanes`` is one. The touched demands are linear combinations of the core, so by the argument above every such
     w touches them.
     """
-    names, _ = combine(p["touched"], p["touched_rivals"], p["touched"], A)
+    names, _ = combine(p["touched"], p["touched_rivals"], [0] * len(p["touched"]), A)
     values, _, _ = scores(p, A)
     require(min(values.values()) >= 0 < max(values.values()), "a row lies on the wrong side, or none beyond")
     zeros = {name for name, value in values.items() if value == 0}
@@ -427,7 +428,8 @@ def spanned(names: Iterable[Name], p: Proof, A: Demands) -> None:
         for pivot, by in sorted(echelon.items()):
             if v := row.get(pivot):
                 row = {at: row.get(at, 0) * by[pivot] - v * by.get(at, 0) for at in row.keys() | by.keys()}
-                row = {at: n // math.gcd(*row.values()) for at, n in row.items() if n}
+                divisor = math.gcd(*row.values())  # keeps the integers short
+                row = {at: n // divisor for at, n in row.items() if n}
         return row
 
     for name in contradiction(p, A, "core_rows", "core_rivals", "core_weights"):
