@@ -20,6 +20,7 @@ from tests.patience import SECONDS
 from tests.service.server import served
 
 STORE = Path(__file__).parents[1] / "fixtures" / "v0.1" / "store"
+TOKENS = {scope: f"{scope}-0123456789abcdef" for scope in ("read", "admin")}
 posix = pytest.mark.skipif(os.name != "posix", reason="no such permissions")
 
 
@@ -118,18 +119,30 @@ def test_limits_come_before_parsing(service, fields, status):
     assert status_of(service, request) == status
 
 
-def test_an_upgrade_with_a_body_that_never_comes_is_closed(tmp_path):
-    with served(tmp_path / "store", body_seconds=0.3) as running, wire_to(running) as wire:
+@pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
+def test_an_upgrade_with_a_body_that_never_comes_is_closed(tmp_path, protocol):
+    limits = {"body_seconds": 0.2, "tokens": tuple(TOKENS.items())}
+    with served(tmp_path / "store", **limits) as running, wire_to(running) as wire:
         wire.sendall(
             b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n"
-            b"upgrade: websocket\r\ncontent-length: 100\r\n\r\n"
+            b"upgrade: " + protocol + b"\r\ncontent-length: 9\r\n\r\n{"
         )
-        closed = False
-        while select.select([wire], [], [], 5)[0]:
-            if not wire.recv(4096):
-                closed = True
-                break
-        assert closed
+        parts = [b"begun"]
+        while parts[-1] and select.select([wire], [], [], 5)[0]:
+            parts.append(wire.recv(4096))
+        assert parts[-1] == b""  # closed
+
+
+def test_signing_out_takes_the_cookie_back(tmp_path):
+    with served(tmp_path / "store", tokens=tuple(TOKENS.items())) as running:
+        form = f"token={TOKENS['read']}"
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        assert running.client.post("/sign-in", content=form, headers=kind).status_code == 303
+        assert running.client.get("/v1/models").status_code == 200
+        answer = running.client.post("/sign-out")
+        assert answer.status_code == 303
+        running.client.cookies.extract_cookies(answer)
+        assert running.client.get("/v1/models").status_code == 401
 
 
 # With a token
@@ -141,15 +154,16 @@ def test_names_times_classes_are_budgeted(service):
     assert answer.status_code == 413
 
 
-def test_others_are_answered_while_a_large_predict_is_worked_on(service):
-    classes = [f"class {n}" for n in range(50)]
-    service.put("fifty", classes=classes)
+@pytest.mark.parametrize("kind", ["features", "texts"])
+def test_others_are_answered_while_a_large_predict_is_worked_on(service, kind):
+    classes, names = [f"class {n}" for n in range(50)], {f"n{n}": 1.0 for n in range(400)}
+    service.put(kind, classes=classes)
     for label in classes[:2]:
-        service.post("fifty/feedback", features={f"n{n}": 1.0 for n in range(400)}, label=label)
-    examples = [{"features": {f"n{n}": 1.0 for n in range(400)}}] * 400
+        service.post(f"{kind}/feedback", features=names, label=label)
+    examples = [{"features": names}] * 400 if kind == "features" else [{"text": "offer n1 n2 " * 300}] * 900
     body, answered = json.dumps({"examples": examples}).encode(), 0
     with wire_to(service) as wire:
-        head = "POST /v1/models/fifty/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: "
+        head = f"POST /v1/models/{kind}/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: "
         wire.sendall(f"{head}{len(body)}\r\n\r\n".encode() + body)
         while not select.select([wire], [], [], 0)[0]:
             assert service.client.get("/v1/models").status_code == 200
