@@ -116,7 +116,7 @@ def pivots_cost(n_rows: int, n_columns: int) -> float:
 
 
 def solve_cost(n: int, bits: int) -> float:
-    """Predict the seconds that :func:`solve_integers` takes on n equations of ``bits`` bits: measured, times two to four."""
+    """Predict the seconds that :func:`solve_integers` takes on n equations of ``bits`` bits: measured, times 2 to 4."""
     return n * n * 2e-6 + 6e-8 * n**3 * float((max(bits, 8) / 53) ** 1.4)
 
 
@@ -188,6 +188,18 @@ def _primitive(vector: list[int]) -> list[int]:
 
     divisor = math.gcd(*vector)
     return [value // divisor for value in vector] if divisor > 1 else vector
+
+
+def exact_sqnorm(values: npt.NDArray[Any]) -> Fraction:
+    """Return the sum of squares of floats, exactly.
+
+    >>> exact_sqnorm(np.array([1.5, -0.25]))
+    Fraction(37, 16)
+    """
+    m, e = mantissas(values)
+    lowest = int(e.min(initial=0))
+    pairs = zip(m.tolist(), (e - lowest).tolist(), strict=True)
+    return Fraction(sum((a << b) ** 2 for a, b in pairs)) * Fraction(4) ** lowest
 
 
 def floor_sqrt(value: Fraction) -> float:

@@ -34,7 +34,7 @@ def working_rows(cone: Cone, ids: Ids) -> Float64s:
 
 def working_size(cone: Cone) -> int:
     """Return the number of rows in a working set."""
-    return min(cone.n_rows, max(2 * cone.dim, 50))
+    return min(cone.n_rows, max(2 * cone.dim, 256))
 
 
 def is_small(cone: Cone) -> bool:
