@@ -27,8 +27,8 @@ def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any] | Non
         close = part.near(sides, least * ON_MARGIN)
         sided = sides if isinstance(sides, float) else sides[close]
         rows.update(ids[close[part.subset(close).compared(sided, least * ON_MARGIN) <= 0]].tolist())
-    sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
-    margin = floor_sqrt(least**2 / sqnorm)
+    whole = parts[0][2].w if len(planes) == 1 else ExactVector([v for plane in planes for v in plane], False)
+    margin = floor_sqrt(least**2 / whole.sqnorm)
     radius = _radius(examples, [(ids, part) for ids, _, part in parts])
     return {
         "hyperplanes": planes,

@@ -81,8 +81,9 @@ def wolfe_search(
         prices = cone.prices(w)
         target = r[0]  # every row prices at least this at the optimum
         separates = bool(prices.min() > 0)
-        worse = np.setdiff1d(_worst(prices, size), working, assume_unique=True)
+        worse = _worst(prices, size)
         worse = worse[prices[worse] < target - tolerance * norm]
+        worse = worse[~np.isin(worse, working, assume_unique=True)] if len(worse) else worse
         optimal = not len(worse) and not stalled
         point = MinNormPoint(w, ids, weights, norm, separates, optimal)
         idle = 0 if norm < best * (1 - 1e-6) else idle + 1
