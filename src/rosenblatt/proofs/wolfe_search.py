@@ -9,6 +9,7 @@ from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
 
 ROUNDS = 200
+LEAST = 400  # rows of a working set: fewer take more rounds, each of which prices all rows
 LARGEST = 8_000_000  # values of a dense working set of sparse rows; past it other solvers take over
 VALUE_TIME = 2.5e-10  # seconds for one multiplication and addition, measured, times two to five
 ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
@@ -34,7 +35,7 @@ def working_rows(cone: Cone, ids: Ids) -> Float64s:
 
 def working_size(cone: Cone) -> int:
     """Return the number of rows in a working set."""
-    return min(cone.n_rows, max(2 * cone.dim, 256))
+    return min(cone.n_rows, max(2 * cone.dim, LEAST))
 
 
 def is_small(cone: Cone) -> bool:
