@@ -367,7 +367,7 @@ def in_turns(X: Any, y: Any) -> tuple[float, float, Any]:
                 theirs = min(theirs, time.process_time() - before)
                 limit = min(limit, 2 * (time.perf_counter() - started) + 0.1)  # the slower one need not end
         turn += 1
-        turns = int(np.clip(0.3 / (ours + theirs), 1, 10))
+        turns = int(np.clip(0.3 / (ours + theirs), 1, 50))
     return ours, min(theirs, LIMIT), proof
 
 
