@@ -48,10 +48,10 @@ def soft_margin(
     tolerance : stop when the duality gap is at most this fraction of the objective
     max_iter, time_limit : stop after so many passes over the data, or seconds
 
-    Guarantee
-    ---------
-    ``objective − gap`` is a lower bound on the least objective (weak duality). Both numbers are rounded to the safe
-    side, and ``verify(X, y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.SoftMargin`).
+    Notes
+    -----
+    **Guarantee.** ``objective − gap`` is a lower bound on the least objective (weak duality). Both numbers are rounded
+    to the safe side, and ``verify(X, y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.SoftMargin`).
 
     Examples
     --------
@@ -144,9 +144,9 @@ def hinge_bound(
     -------
     MistakeBound with ``bound`` and the ``w, b`` that attain it; ``mistake_bound(X, y, w, b)`` recomputes it.
 
-    Guarantee
-    ---------
-    Every hyperplane gives a valid bound, so stopping early can only make it larger, never wrong.
+    Notes
+    -----
+    **Guarantee.** Every hyperplane gives a valid bound, so stopping early can only make it larger, never wrong.
 
     Examples
     --------
