@@ -19,41 +19,33 @@ from rosenblatt.core.kernel_forget import TOLL
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.data.schema import schema_from_dict
+from rosenblatt.storage import schema
 from rosenblatt.storage.schema import (
+    ANY_OBJECT,
     COUNTS,
-    INTEGERS,
     NON_NEGATIVE,
     POSITIVE,
-    Array,
-    Check,
+    Arrays,
     Content,
     Field,
-    Item,
     Kind,
-    Matrix,
+    Maybe,
+    Object,
+    OneOf,
     Range,
-    Records,
+    Symbols,
     Tensor,
-    any_object,
-    flag,
-    json_number,
-    listing,
-    maybe,
-    number,
-    one_of,
-    record,
+    Whole,
+    array,
+    records,
     refuse,
     refuse_first,
-    text,
-    tupled,
-    whole,
+    rows,
     word,
 )
 
-MULTI_CLASS = ("joint", "ovr")
-FORGET = ("oldest", "random", "project")
 FLOATS, FLOAT, INT = ("float32", "float64"), ("float64",), ("int64",)
-COUNT = whole()
+COUNT = Whole()
 
 
 # --- Header fields ----------------------------------------------------------------------------------------------------
@@ -61,7 +53,7 @@ COUNT = whole()
 
 def rule(value: Any, place: str) -> None:
     """A rule of this package with its parameters in range."""
-    record({"name": one_of(*rules.BY_NAME)}, others=True)(value, place)
+    schema.check(value, Object({"name": OneOf(tuple(rules.BY_NAME))}, others=True), place)
     for name, item in value.items():
         if name != "name":
             word(item, f"{place}.{name}")
@@ -71,29 +63,27 @@ def rule(value: Any, place: str) -> None:
         raise ValueError(f"{place} does not exist, {error}") from None
 
 
+KERNELS: dict[str, dict[str, Any]] = {
+    "poly": {"degree": Whole(1, 2**31), "gamma": POSITIVE, "coef0": Range(), "halvings": Whole(0, 1000)},
+    "rbf": {"gamma": POSITIVE},
+    "linear": {},
+    "precomputed": {},
+    "function": {"function": str},  # a caller's own, by name
+}
+
+
 def kernel(value: Any, place: str) -> None:
-    """A kernel of this package, or the name of a caller's function."""
-    fields: dict[str, dict[str, Check]] = {
-        "poly": {
-            "degree": whole(1, 2**31),
-            "gamma": number(above=0.0),
-            "coef0": number(),
-            "halvings": whole(0, 1000),
-        },
-        "rbf": {"gamma": number(above=0.0)},
-        "linear": {},
-        "precomputed": {},
-        "function": {"function": text},
-    }
-    record({"name": one_of(*fields)}, others=True)(value, place)
-    record({"name": text, **fields[value["name"]]})(value, place)
+    """A kernel with its parameters in range."""
+    schema.check(value, Object({"name": OneOf(tuple(KERNELS))}, others=True), place)
+    schema.check(value, Object({"name": str, **KERNELS[value["name"]]}), place)
     if value["name"] == "poly" and value["halvings"] * value["degree"] > 1000:
         refuse(f"{place}.halvings", value["halvings"], "a unit of at most 2^1000")
 
 
 def standings(value: Any, place: str) -> None:
     """The margin, bound and accuracy of hypotheses on their training data."""
-    record({}, dict.fromkeys(hypotheses.NAMES, tupled(word, word, number(0.0, 1.0))))(value, place)
+    each = (word, word, Range(0.0, 1.0))
+    schema.check(value, Object({}, dict.fromkeys(hypotheses.NAMES, each)), place)
     for name, (_, bound, _) in value.items():
         if float(bound) < 0.0:
             refuse(f"{place}.{name}[1]", bound, "a bound of 0 or more")
@@ -103,92 +93,73 @@ def _maybe_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
-RULE = Field(rule, setting=True, to_json=rules.to_dict, from_json=rules.from_dict)
-FIT_INTERCEPT = Field(flag, "bias_input", setting=True, to_json=bool)
-MULTI_CLASS_FIELD = Field(one_of(*MULTI_CLASS), setting=True)
-EPOCHS = Field(
-    listing(tupled(COUNT, COUNT)),
-    to_json=lambda epochs: [[epoch.mistakes, epoch.updates] for epoch in epochs],
-    from_json=lambda counts: [(number, *pair) for number, pair in enumerate(counts, 1)],
-)
-STANDINGS = Field(
-    standings,
-    to_json=lambda each: {name: [json_number(x) for x in values] for name, values in each.items()},
-    from_json=lambda each: {name: tuple(map(float, values)) for name, values in each.items()},
-)
 LEARNER_FIELDS = {
-    "rule": RULE,
-    "multi_class": MULTI_CLASS_FIELD,
-    "fit_intercept": FIT_INTERCEPT,
-    "seed": Field(whole(-INTEGERS, INTEGERS), setting=True),
+    "rule": Field(rule, setting=True, to_json=rules.to_dict, from_json=rules.from_dict),
+    "multi_class": Field(OneOf(("joint", "ovr")), setting=True),
+    "fit_intercept": Field(bool, "bias_input", setting=True, to_json=bool),
+    "seed": Field(Whole(-schema.INTEGERS, schema.INTEGERS), setting=True),
     "rows_seen": Field(COUNT),
-    "start_norm": Field(number(0.0, 1e154), from_json=float),
-    "converged": Field(flag),
-    "epochs": EPOCHS,
-    "standings": STANDINGS,
+    "start_norm": Field(Range(0.0, 1e154), from_json=float),
+    "converged": Field(bool),
+    "epochs": Field(
+        [(COUNT, COUNT)],
+        to_json=lambda epochs: [[epoch.mistakes, epoch.updates] for epoch in epochs],
+        from_json=lambda counts: [(number, *pair) for number, pair in enumerate(counts, 1)],
+    ),
+    "standings": Field(
+        standings,
+        to_json=lambda each: {name: [schema.json_number(x) for x in values] for name, values in each.items()},
+        from_json=lambda each: {name: tuple(map(float, values)) for name, values in each.items()},
+    ),
 }
-KERNEL_FIELDS = {
-    "rule": RULE,
+KERNEL_FIELDS = {name: field for name, field in LEARNER_FIELDS.items() if name != "start_norm"} | {
     "kernel": Field(kernel, setting=True),
-    "dtype": Field(one_of(*FLOATS), setting=True),
-    "delta": Field(number(0.0), setting=True),
-    "budget": Field(maybe(whole(1, 2**31)), setting=True, to_json=_maybe_int),
-    "forget": Field(one_of(*FORGET), setting=True),
-    "tolerance": Field(number(0.0, 1.0 - 2**-53), setting=True),
-    "multi_class": MULTI_CLASS_FIELD,
-    "fit_intercept": FIT_INTERCEPT,
-    "keep_ledger": Field(flag, "ledger", setting=True, to_json=lambda ledger: ledger is not None),
-    "seed": Field(whole(0, 2**63 - 1), setting=True, to_json=int),
-    "block_size": Field(maybe(whole(1, 2**31)), setting=True, to_json=_maybe_int),
-    "n_features": Field(whole(0, 2**48), "_n_features"),
-    "rows_seen": Field(COUNT),
-    "converged": Field(flag),
-    "epochs": EPOCHS,
-    "standings": STANDINGS,
+    "dtype": Field(OneOf(FLOATS), setting=True),
+    "delta": Field(NON_NEGATIVE, setting=True),
+    "budget": Field(Maybe(Whole(1, 2**31)), setting=True, to_json=_maybe_int),
+    "forget": Field(OneOf(("oldest", "random", "project")), setting=True),
+    "tolerance": Field(Range(0.0, 1.0 - 2**-53), setting=True),
+    "keep_ledger": Field(bool, "ledger", setting=True, to_json=lambda ledger: ledger is not None),
+    "seed": Field(Whole(0, 2**63 - 1), setting=True, to_json=int),
+    "block_size": Field(Maybe(Whole(1, 2**31)), setting=True, to_json=_maybe_int),
+    "n_features": Field(Whole(0, 2**48), "_n_features"),
 }
 REAL_FIELDS = {name: LEARNER_FIELDS[name] for name in ("rule", "fit_intercept", "seed", "rows_seen")} | {
     "passes": Field(COUNT)
 }
 BAYES_FIELDS = {
-    "smoothing": Field(number(0.0), setting=True),
-    "binarize": Field(maybe(number()), setting=True),
+    "smoothing": Field(NON_NEGATIVE, setting=True),
+    "binarize": Field(Maybe(Range()), setting=True),
 }
 
-SHARD_PASS = tupled(COUNT, COUNT, COUNT, COUNT, number(0.0), COUNT)
 # What is written about a model beside its numbers: other keys belong to the caller who saved it.
-ABOUT = record(
+SHARD_PASS = (COUNT, COUNT, COUNT, COUNT, NON_NEGATIVE, COUNT)
+MIXED_EPOCH = (COUNT, COUNT, COUNT, NON_NEGATIVE, NON_NEGATIVE, COUNT, COUNT, [SHARD_PASS])
+SERVICE = Object(
+    {"settings": ANY_OBJECT, "counts": Object({}, {"mistakes": COUNT, "seq": COUNT, "failed": COUNT})}
+)
+ABOUT = Object(
     {},
     {
-        "learner": text,
-        "estimator": text,
-        "hypothesis": one_of(*hypotheses.NAMES),
+        "learner": str,
+        "estimator": str,
+        "hypothesis": OneOf(tuple(hypotheses.NAMES)),
         "n_iter": COUNT,
-        "normalise": flag,
-        "feature_names": maybe(listing(text)),
-        "schema": maybe(any_object),
-        "hashed_names": any_object,
-        "parameters": record(
+        "normalise": bool,
+        "feature_names": Maybe([str]),
+        "schema": Maybe(ANY_OBJECT),
+        "hashed_names": ANY_OBJECT,
+        "parameters": Object(
             {},
-            {"max_iter": maybe(COUNT), "shuffle": flag, "warm_start": flag, "keep_ledger": flag},
+            {"max_iter": Maybe(COUNT), "shuffle": bool, "warm_start": bool, "keep_ledger": bool},
             others=True,
         ),
-        "stream": record(
-            {"rows": COUNT, "forget": maybe(number(1.0)), "since": COUNT},
-            {
-                "online": flag,
-                "right": COUNT,
-                "service": record(
-                    {
-                        "settings": any_object,
-                        "counts": record({}, {"mistakes": COUNT, "seq": COUNT, "failed": COUNT}),
-                    }
-                ),
-            },
+        "stream": Object(
+            {"rows": COUNT, "forget": Maybe(Range(1.0)), "since": COUNT},
+            {"online": bool, "right": COUNT, "service": SERVICE},
         ),
-        "mixing_run": any_object,
-        "mixed_epochs": listing(
-            tupled(COUNT, COUNT, COUNT, number(0.0), number(0.0), COUNT, COUNT, listing(SHARD_PASS))
-        ),
+        "mixing_run": ANY_OBJECT,
+        "mixed_epochs": [MIXED_EPOCH],
     },
     others=True,
 )
@@ -200,14 +171,14 @@ ABOUT = record(
 VERSION_1 = {"scale_sum": "shadow", "max_sqnorm": "reach", "target": "up", "rival": "down"}
 
 RUN = (  # the numbers of a training run: see rosenblatt.core.state
-    Records(
+    records(
         "running",
         RUNNING,
         "hypotheses",
         {"scale": POSITIVE, "scale_sum": NON_NEGATIVE, "decay": NON_NEGATIVE, "updates": COUNTS},
-        VERSION_1,
+        renamed=VERSION_1,
     ),
-    Records(
+    records(
         "totals",
         TOTALS,
         1,
@@ -218,15 +189,10 @@ RUN = (  # the numbers of a training run: see rosenblatt.core.state
             "max_sqnorm": Range(0.0, binds="max_sqnorm"),
             "written": Range(0, 0),
         },
-        VERSION_1,
+        renamed=VERSION_1,
     ),
 )
-WEIGHTS = (
-    Array("W", Tensor(FLOATS, ("rows", "width"))),
-    Array("A", Tensor(FLOAT, ("rows", "width")), "average_offset"),
-    *RUN,
-)
-LEDGER = Records(
+LEDGER = records(
     "ledger",
     ENTRY,
     "lines",
@@ -237,47 +203,54 @@ LEDGER = Records(
         "decay": NON_NEGATIVE,
         "clock": Range(0.0, "clock", order="ascending"),
     },
-    VERSION_1,
-    "ledger",
-    "ledger.entries",
+    renamed=VERSION_1,
+    part="ledger",
+    attribute="ledger.entries",
 )
-LEARNER_ITEMS: tuple[Item, ...] = (
+WEIGHTS = (
+    array("W", Tensor(FLOATS, ("rows", "width"))),
+    array("A", Tensor(FLOAT, ("rows", "width")), "average_offset"),
+    *RUN,
+)
+LEARNER_ITEMS = (
     *WEIGHTS,
-    Array("S", Tensor(FLOAT, ("rows", "width"), part="S")),
-    Array("pocket", Tensor(FLOATS, ("rows", "width"), part="pocket")),
-    Array(
+    array("S", Tensor(FLOAT, ("rows", "width"), part="S")),
+    array("pocket", Tensor(FLOATS, ("rows", "width"), part="pocket")),
+    array(
         "ledger.support_rows",
         Tensor(INT, ("support",), Range(0, "last_row", order="strictly ascending"), "ledger"),
     ),
-    Array("ledger.start", Tensor(FLOATS, ("rows", "width"), part="ledger")),
+    array("ledger.start", Tensor(FLOATS, ("rows", "width"), part="ledger")),
     LEDGER,
-    Matrix("ledger.support", FLOATS, "support", "features"),
+    rows("ledger.support", FLOATS, "support", "features"),
 )
-KERNEL_ITEMS: tuple[Item, ...] = (
-    Array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
-    Array("W", Tensor(FLOAT, ("rows", "support"))),
-    Array("A", Tensor(FLOAT, ("rows", "support")), "average_offset"),
+KERNEL_ITEMS = (
+    array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
+    array("W", Tensor(FLOAT, ("rows", "support"))),
+    array("A", Tensor(FLOAT, ("rows", "support")), "average_offset"),
     *RUN,
     LEDGER,
-    Array("pocket", Tensor(INT, ("hypotheses",), Range(0, "lines"), "pocket")),
-    Matrix("support", FLOATS, "support", "features"),
-    Array("budget.since", Tensor(INT, ("budget",), COUNTS, "budget"), "on_budget.since"),
-    Array("budget.counts", Tensor(INT, (3,), COUNTS, "budget"), "on_budget.counts"),
-    Records(
+    array("pocket", Tensor(INT, ("hypotheses",), Range(0, "lines"), "pocket")),
+    rows("support", FLOATS, "support", "features"),
+    array("budget.since", Tensor(INT, ("budget",), COUNTS, "budget"), "on_budget.since"),
+    array("budget.counts", Tensor(INT, (3,), COUNTS, "budget"), "on_budget.counts"),
+    records(
         "toll",
         TOLL,
         1,
         dict.fromkeys(("mistakes", "lengths", "shrunk", "short"), NON_NEGATIVE),
-        {},
-        "budget",
-        "on_budget.toll",
+        renamed={},
+        part="budget",
+        attribute="on_budget.toll",
     ),
 )
 # The support rows of a precomputed kernel are columns of the caller's Gram matrix.
-GRAM_COLUMNS = Array("support", Tensor(INT, ("support",), Range(0, "last_feature"), "dense"))
-SUMS: tuple[Item, ...] = (
-    Array("sums", Tensor(FLOAT, ("classes", "features"))),
-    Array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
+GRAM_COLUMNS = array("support", Tensor(INT, ("support",), Range(0, "last_feature"), "dense"))
+GRAM_ITEMS = tuple(GRAM_COLUMNS if item.name == "support" else item for item in KERNEL_ITEMS)
+PLANES = (array("weights", Tensor(FLOATS, ("rows", "width")), "_weights"),)
+SUMS = (
+    array("sums", Tensor(FLOAT, ("classes", "features"))),
+    array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
 )
 
 
@@ -526,17 +499,17 @@ def about_fits(content: Content) -> None:
         raise ValueError(f"about.feature_names has {len(names)} names for {features} features")
     if about.get("schema") is not None:
         try:
-            schema = schema_from_dict(about["schema"])
+            read_as = schema_from_dict(about["schema"])
         except ValueError as error:
             raise ValueError(f"about.schema is {error}") from None
-        if schema.n_features != features:
-            raise ValueError(f"about.schema has {schema.n_features} features, the model {features}")
-        if names is not None and schema.feature_names is not None and list(schema.feature_names) != names:
+        if read_as.n_features != features:
+            raise ValueError(f"about.schema has {read_as.n_features} features, the model {features}")
+        if names is not None and read_as.feature_names is not None and list(read_as.feature_names) != names:
             raise ValueError("about.feature_names are not those of about.schema")
     for place, name in about.get("hashed_names", {}).items():
         if re.fullmatch(r"0|[1-9][0-9]{0,9}", place) is None or int(place) >= features:
             refuse("about.hashed_names", place, f"features below {features}")
-        text(name, f"about.hashed_names.{place}")
+        schema.check(name, str, f"about.hashed_names.{place}")
     stream = about.get("stream", {})
     if stream.get("right", 0) > stream.get("rows", 0):
         refuse("about.stream.right", stream["right"], f"at most the {stream['rows']} rows")
@@ -563,29 +536,26 @@ def rule_is_for_numbers(value: Any, place: str) -> None:
 # --- Kinds ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(classes: int) -> int:
-    """Return the rows of weights: one for two classes."""
-    return 1 if classes <= 2 else classes
+def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
+    """Return what sizes and limits of tensors follow from the header.
 
-
-def _run_symbols(fields: dict[str, Any], classes: int) -> dict[str, float]:
-    """Return which classes a line may name: ±1 in one row of weights is class 1; joint lines name two classes."""
-    rows = _rows(classes)
-    joint = fields["multi_class"] == "joint" and rows > 1
-    return {
+    Two classes share one row of weights, and lines of the ledger name the second; joint lines name two classes.
+    """
+    rows = 1 if classes <= 2 else classes
+    joint = fields.get("multi_class") == "joint" and rows > 1
+    symbols = {
+        "classes": classes,
         "rows": rows,
         "hypotheses": 1 if joint else rows,
-        "last_row": fields["rows_seen"] - 1,
+        "last_row": fields.get("rows_seen", 0) - 1,
         "first_target": 1 if rows == 1 else 0,
         "last_target": 1 if rows == 1 else rows - 1,
         "first_rival": 0 if joint else -1,
         "last_rival": rows - 1 if joint else -1,
+        "features": fields.get("n_features"),
+        "budget": fields.get("budget"),
     }
-
-
-def _kernel_symbols(fields: dict[str, Any], classes: int) -> dict[str, float]:
-    symbols = {**_run_symbols(fields, classes), "features": fields["n_features"]}
-    return symbols if fields["budget"] is None else {**symbols, "budget": fields["budget"]}
+    return {name: value for name, value in symbols.items() if value is not None}
 
 
 def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
@@ -604,20 +574,12 @@ def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     }
 
 
-def _kernel_items(fields: dict[str, Any]) -> tuple[Item, ...]:
-    if fields["kernel"]["name"] != "precomputed":
-        return KERNEL_ITEMS
-    return tuple(GRAM_COLUMNS if item.name == "support" else item for item in KERNEL_ITEMS)
-
-
 KINDS: Mapping[str, Kind] = {
     "learner": Kind(
         "a learner",
         "learner",
         LEARNER_FIELDS,
         lambda fields: LEARNER_ITEMS,
-        _run_symbols,
-        _learner_parts,
         (
             classes_before_updates,
             bias_is_zero_without_intercept,
@@ -625,16 +587,14 @@ KINDS: Mapping[str, Kind] = {
             beside_the_weights,
             ledger_names_its_support,
             learner_support,
-            about_fits,
         ),
+        _learner_parts,
     ),
     "dual": Kind(
         "a kernel learner",
         "dual",
         KERNEL_FIELDS,
-        _kernel_items,
-        _kernel_symbols,
-        _kernel_parts,
+        lambda fields: GRAM_ITEMS if fields["kernel"]["name"] == "precomputed" else KERNEL_ITEMS,
         (
             classes_before_updates,
             updates_add_up,
@@ -643,8 +603,8 @@ KINDS: Mapping[str, Kind] = {
             kernel_support,
             pocket_is_of_the_run,
             budget_slots,
-            about_fits,
         ),
+        _kernel_parts,
         kernel_fields_agree,
     ),
     "real": Kind(
@@ -652,36 +612,19 @@ KINDS: Mapping[str, Kind] = {
         "model",
         REAL_FIELDS,
         lambda fields: WEIGHTS,
-        lambda fields, classes: {"rows": 1, "hypotheses": 1},
-        relations=(bias_is_zero_without_intercept, updates_add_up, sqnorm_is_of_weights, about_fits),
+        (bias_is_zero_without_intercept, updates_add_up, sqnorm_is_of_weights),
         agree=rule_is_for_numbers,
         classes="",
     ),
-    "centroid": Kind(
-        "a model of kind centroid",
-        "model",
-        {},
-        lambda fields: SUMS,
-        lambda fields, classes: {"classes": classes},
-        relations=(sums_are_of_counts, about_fits),
-    ),
+    "centroid": Kind("a model of kind centroid", "model", {}, lambda fields: SUMS, (sums_are_of_counts,)),
     "naive-bayes": Kind(
         "a model of kind naive-bayes",
         "model",
         BAYES_FIELDS,
         lambda fields: SUMS,
-        lambda fields, classes: {"classes": classes},
-        relations=(sums_are_of_counts, sums_are_within_counts, about_fits),
+        (sums_are_of_counts, sums_are_within_counts),
     ),
-    "planes": Kind(
-        "a model of kind planes",
-        "model",
-        {},
-        lambda fields: (Array("weights", Tensor(FLOATS, ("rows", "width")), "_weights"),),
-        lambda fields, classes: {"rows": _rows(classes)},
-        relations=(about_fits,),
-        classes="distinct",
-    ),
+    "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
 }
 
 
@@ -692,16 +635,19 @@ def kind_of(header: Mapping[str, Any]) -> str:
         raise ValueError(f"the header has {' and '.join(sections) or 'none'} of learner, dual and model")
     if sections[0] != "model":
         return sections[0]
-    one_of(*(name for name, kind in KINDS.items() if kind.section == "model"))(header.get("kind"), "kind")
-    return str(header["kind"])
+    name = header.get("kind")
+    schema.check(name, OneOf(tuple(name for name, kind in KINDS.items() if kind.section == "model")), "kind")
+    return str(name)
 
 
-def check_content(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Content:
+def check_content(header: dict[str, Any], arrays: Arrays) -> Content:
     """Compare a header and tensors with the declaration of their kind; raise ValueError at the first difference."""
     name = kind_of(header)
-    kind = KINDS[name]
-    beside: dict[str, Check] = {"kind": text} if kind.section == "model" else {}
-    return kind.check(name, header, arrays, {"about": ABOUT, **beside})
+    own = {"kind": str} if KINDS[name].section == "model" else {}
+    beside = {"format": str, "version": COUNT, "classes": Maybe(ANY_OBJECT), "about": ABOUT}
+    content = KINDS[name].check(name, header, arrays, beside | own, _symbols)
+    about_fits(content)
+    return content
 
 
 def titles_of(kinds: Iterable[str]) -> str:

@@ -15,19 +15,21 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Check = Callable[[Any, str], None]  # of a header field: its value, and its place for the message
 M = TypeVar("M")
+Arrays = Mapping[str, NDArray[Any]]
+Symbols = dict[str, float]
 
 MAX_DEPTH = 64  # levels of lists and objects in a header
 MAX_COUNT = 2**53  # rows, updates, mistakes: exact as a float, and far from the end of an int64
 INTEGERS = 2**64  # no integer of a header reaches this
-LABEL_TYPES = {
-    "b": ("bool",),
-    "i": ("int8", "int16", "int32", "int64"),
-    "u": ("uint8", "uint16", "uint32", "uint64"),
-    "f": ("float16", "float32", "float64"),
+LABELS: dict[str, tuple[tuple[str, ...], tuple[type, ...]]] = {  # numpy's kind: types of arrays and of values
+    "b": (("bool",), (bool,)),
+    "i": (("int8", "int16", "int32", "int64"), (int,)),
+    "u": (("uint8", "uint16", "uint32", "uint64"), (int,)),
+    "f": (("float16", "float32", "float64"), (int, float)),
+    "U": ((), (str,)),
+    "O": ((), (bool, int, float, str)),
 }
-LABEL_VALUES = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "U": (str,)}
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -80,12 +82,57 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def json_number(value: float) -> float | str:
-    """Return a number as JSON can hold it: infinities and nan as words."""
-    return float(value) if math.isfinite(value) else str(value)
+# --- Values of the header ---------------------------------------------------------------------------------------------
 
 
-# --- Checks of header fields ------------------------------------------------------------------------------------------
+class Range(NamedTuple):
+    """Finite numbers in ``[least, most]`` and above ``above``; in tensors ``least`` and ``most`` may be symbols."""
+
+    least: Any = -math.inf
+    most: Any = math.inf
+    above: float = -math.inf
+    order: str = ""  # of a tensor: "ascending" or "strictly ascending"
+    binds: str = ""  # the symbol that the only value of a tensor is bound to
+
+    def __str__(self) -> str:
+        parts = []
+        if self.above > self.least:
+            parts.append(f"above {self.above:.17g}")
+        elif self.least > -math.inf:
+            parts.append(f"of {self.least:.17g} or more")
+        if self.most < math.inf:
+            parts.append(f"at most {self.most:.17g}")
+        return " and ".join(parts) or "that is finite"
+
+
+class Whole(NamedTuple):
+    """Integers from ``least`` to ``most``."""
+
+    least: int = 0
+    most: int = MAX_COUNT
+
+
+class OneOf(NamedTuple):
+    """One of these strings."""
+
+    values: tuple[str, ...]
+
+
+class Maybe(NamedTuple):
+    """What ``spec`` describes, or null."""
+
+    spec: Any
+
+
+class Object(NamedTuple):
+    """An object with all ``fields``, any of ``optional``, and nothing else unless ``others`` says so."""
+
+    fields: Mapping[str, Any]
+    optional: Mapping[str, Any] = {}
+    others: bool = False
+
+
+ANY_OBJECT = Object({}, others=True)
 
 
 def refuse(place: str, value: Any, expected: str) -> None:
@@ -94,24 +141,53 @@ def refuse(place: str, value: Any, expected: str) -> None:
     raise ValueError(f"{place} is {shown if len(shown) <= 60 else shown[:57] + '...'}, expected {expected}")
 
 
-def whole(least: int = 0, most: int = MAX_COUNT) -> Check:
-    """An integer in ``[least, most]``."""
+def check(value: Any, spec: Any, place: str) -> None:
+    """Compare a value of the header with its description; ``place`` names it in the message.
 
-    def check(value: Any, place: str) -> None:
-        if type(value) is not int or not least <= value <= most:
-            refuse(place, value, f"an integer from {least} to {most}")
+    ``spec`` is one of the classes above, ``bool``, ``str`` (text without NUL, which ends strings elsewhere), ``object``
+    (anything), ``[spec]`` (a list of any length), ``(spec, spec)`` (a list of two), or a function of value and place.
+    """
+    if spec is str:
+        if type(value) is not str or "\0" in value:
+            refuse(place, value, "text without NUL")
+    elif spec is bool:
+        if type(value) is not bool:
+            refuse(place, value, "true or false")
+    elif isinstance(spec, Whole):
+        if type(value) is not int or not spec.least <= value <= spec.most:
+            refuse(place, value, f"an integer from {spec.least} to {spec.most}")
+    elif isinstance(spec, Range):
+        if type(value) not in (int, float) or not spec.least <= value <= spec.most or value <= spec.above:
+            refuse(place, value, f"a number {spec}")
+    elif isinstance(spec, OneOf):
+        if type(value) is not str or value not in spec.values:
+            refuse(place, value, f"one of {', '.join(spec.values)}")
+    elif isinstance(spec, Maybe):
+        if value is not None:
+            check(value, spec.spec, place)
+    elif isinstance(spec, Object):
+        _check_object(value, spec, place)
+    elif isinstance(spec, list | tuple):
+        if type(value) is not list or (type(spec) is tuple and len(value) != len(spec)):
+            refuse(place, value, "a list" if type(spec) is list else f"a list of {len(spec)}")
+        for index, item in enumerate(value):
+            check(item, spec[0] if type(spec) is list else spec[index], f"{place}[{index}]")
+    elif spec is not object:
+        spec(value, place)
 
-    return check
 
-
-def number(least: float = -math.inf, most: float = math.inf, above: float = -math.inf) -> Check:
-    """A finite number in ``[least, most]`` and above ``above``."""
-
-    def check(value: Any, place: str) -> None:
-        if type(value) not in (int, float) or not (least <= value <= most and value > above):
-            refuse(place, value, f"a number {_interval(least, most, above)}")
-
-    return check
+def _check_object(value: Any, spec: Object, place: str) -> None:
+    if type(value) is not dict:
+        refuse(place, value, "an object")
+    for name in spec.fields:
+        if name not in value:
+            raise ValueError(f"{place}.{name} is missing")
+    known = {**spec.fields, **spec.optional}
+    for name, item in value.items():
+        if name in known:
+            check(item, known[name], f"{place}.{name}")
+        elif not spec.others:
+            raise ValueError(f"{place}.{name} is not known; this version knows {', '.join(known)}")
 
 
 def word(value: Any, place: str) -> None:
@@ -120,140 +196,50 @@ def word(value: Any, place: str) -> None:
         refuse(place, value, "a number, 'inf' or '-inf'")
 
 
-def flag(value: Any, place: str) -> None:
-    """True or false."""
-    if type(value) is not bool:
-        refuse(place, value, "true or false")
-
-
-def text(value: Any, place: str) -> None:
-    """A string without NUL, which ends strings elsewhere."""
-    if type(value) is not str or "\0" in value:
-        refuse(place, value, "text without NUL")
-
-
-def one_of(*values: str) -> Check:
-    """One of these strings."""
-
-    def check(value: Any, place: str) -> None:
-        if type(value) is not str or value not in values:
-            refuse(place, value, f"one of {', '.join(values)}")
-
-    return check
-
-
-def maybe(check: Check) -> Check:
-    """What ``check`` accepts, or null."""
-
-    def checked(value: Any, place: str) -> None:
-        if value is not None:
-            check(value, place)
-
-    return checked
-
-
-def listing(check: Check) -> Check:
-    """A list of what ``check`` accepts."""
-
-    def checked(value: Any, place: str) -> None:
-        if type(value) is not list:
-            refuse(place, value, "a list")
-        for index, item in enumerate(value):
-            check(item, f"{place}[{index}]")
-
-    return checked
-
-
-def tupled(*checks: Check) -> Check:
-    """A list with one item for each check."""
-
-    def checked(value: Any, place: str) -> None:
-        if type(value) is not list or len(value) != len(checks):
-            refuse(place, value, f"a list of {len(checks)}")
-        for index, (check, item) in enumerate(zip(checks, value, strict=True)):
-            check(item, f"{place}[{index}]")
-
-    return checked
-
-
-def record(
-    fields: Mapping[str, Check], optional: Mapping[str, Check] | None = None, *, others: bool = False
-) -> Check:
-    """An object with all ``fields``, any of ``optional``, and nothing else unless ``others`` says so."""
-    known = {**fields, **(optional or {})}
-
-    def checked(value: Any, place: str) -> None:
-        if type(value) is not dict:
-            refuse(place, value, "an object")
-        for name in fields:
-            if name not in value:
-                raise ValueError(f"{place}.{name} is missing")
-        for name, item in value.items():
-            if name in known:
-                known[name](item, f"{place}.{name}")
-            elif not others:
-                raise ValueError(f"{place}.{name} is not known; this version knows {', '.join(known)}")
-
-    return checked
-
-
-def anything(value: Any, place: str) -> None:
-    """Any value that JSON can hold."""
-
-
-any_object: Check = record({}, others=True)
+def json_number(value: float) -> float | str:
+    """Return a number as JSON can hold it: infinities and nan as words."""
+    return float(value) if math.isfinite(value) else str(value)
 
 
 def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
     """Return classes as JSON can hold them: numbers or strings, nothing that could hold an object."""
     values = classes.tolist()
-    if classes.dtype.kind not in "biufUO" or any(not isinstance(x, bool | int | float | str) for x in values):
+    if classes.dtype.kind not in LABELS or any(not isinstance(x, bool | int | float | str) for x in values):
         raise ValueError(f"classes must be numbers or strings to be saved, got {values[:3]}")
     return {"kind": classes.dtype.kind, "type": str(classes.dtype), "values": values}
 
 
-def labels_from_json(value: Any, place: str, *, ordered: bool = True) -> NDArray[Any]:
+def labels_from_json(value: Any, *, ordered: bool) -> NDArray[Any]:
     """Return the classes of a header as an array: distinct, and ascending where they are searched."""
-    record({"kind": one_of(*LABEL_TYPES, "U", "O"), "type": text, "values": listing(anything)})(value, place)
+    check(value, Object({"kind": OneOf(tuple(LABELS)), "type": str, "values": [object]}), "classes")
     kind, values = value["kind"], value["values"]
-    if kind in LABEL_TYPES:
-        names = LABEL_TYPES[kind]
+    types, allowed = LABELS[kind]
+    dtype: Any = {"O": object, "U": np.str_}.get(kind)
+    if dtype is None:
         swapped = re.fullmatch(r"[<>=|]?[biuf][1248]", value["type"])
-        if value["type"] not in names and (swapped is None or np.dtype(value["type"]).name not in names):
-            refuse(f"{place}.type", value["type"], f"one of {', '.join(names)}")
-    allowed = LABEL_VALUES.get(kind, (bool, int, float, str))
+        if value["type"] not in types and (swapped is None or np.dtype(value["type"]).name not in types):
+            refuse("classes.type", value["type"], f"one of {', '.join(types)}")
+        dtype = np.dtype(value["type"])
     for index, item in enumerate(values):
         if type(item) not in allowed or (type(item) is str and "\0" in item):
-            refuse(f"{place}.values[{index}]", item, f"a label of kind {kind!r}, without NUL")
+            refuse(f"classes.values[{index}]", item, f"a label of kind {kind!r}, without NUL")
     if kind == "O" and len({type(item) is str for item in values}) > 1:
-        refuse(f"{place}.values", values, "labels that are all text, or all numbers")
-    dtype = object if kind == "O" else np.str_ if kind == "U" else np.dtype(value["type"])
+        refuse("classes.values", values, "labels that are all text, or all numbers")
     try:
         with np.errstate(over="raise"):
             classes = np.array(values, dtype=dtype)
     except (OverflowError, ValueError, FloatingPointError) as error:
-        raise ValueError(f"{place}.values do not fit {value['type']}, {error}") from None
+        raise ValueError(f"classes.values do not fit {value['type']}, {error}") from None
     if classes.dtype.kind in "iuf" and classes.tolist() != values:
-        refuse(f"{place}.values", values, f"numbers that {value['type']} holds exactly")
+        refuse("classes.values", values, f"numbers that {value['type']} holds exactly")
     if ordered and not (classes[:-1] < classes[1:]).all():
-        refuse(f"{place}.values", values, "distinct labels in ascending order")
+        refuse("classes.values", values, "distinct labels in ascending order")
     if len(set(classes.tolist())) < classes.size:
-        refuse(f"{place}.values", values, "distinct labels")
+        refuse("classes.values", values, "distinct labels")
     return classes
 
 
 # --- Tensors ----------------------------------------------------------------------------------------------------------
-
-
-class Range(NamedTuple):
-    """The numbers that a tensor may hold; floats are finite always. ``least`` and ``most`` may be symbols."""
-
-    least: float | str = -math.inf
-    most: float | str = math.inf
-    above: float = -math.inf
-    order: str = ""  # "ascending" or "strictly ascending"
-    binds: str = ""  # the symbol that the tensor's only value is bound to
-
 
 ANY, NON_NEGATIVE, POSITIVE, COUNTS = Range(), Range(0.0), Range(above=0.0), Range(0, MAX_COUNT)
 
@@ -270,7 +256,7 @@ class Tensor(NamedTuple):
     range: Range = ANY
     part: str = ""
 
-    def check(self, name: str, array: NDArray[Any], symbols: dict[str, float]) -> None:
+    def check(self, name: str, array: NDArray[Any], symbols: Symbols) -> None:
         """Compare an array with the declaration; what its shape or value binds is added to ``symbols``."""
         if array.dtype.name not in self.dtypes or array.ndim != len(self.shape):
             expected = f"{' or '.join(self.dtypes)} of shape ({', '.join(map(str, self.shape))})"
@@ -282,24 +268,21 @@ class Tensor(NamedTuple):
         if not array.size:
             return
         least, most, above, order, binds = self.range
-        least = symbols[least] if isinstance(least, str) else least
-        most = symbols[most] if isinstance(most, str) else most
-        if (least, most, above) == (-math.inf, math.inf, -math.inf):
+        span = Range(symbols.get(least, least), symbols.get(most, most), above)
+        if span == ANY:
             with np.errstate(over="ignore", invalid="ignore"):  # one pass where any finite number will do
                 if np.isfinite(array.sum()):
                     return
         low, high = array.min().item(), array.max().item()  # nan where one is
         if not (math.isfinite(low) and math.isfinite(high)):
             refuse_first(name, array, ~np.isfinite(array), "a finite number")
-        if not (low >= least and low > above and high <= most):
-            wrong = (array < least) | (array <= above) | (array > most)
-            refuse_first(name, array, wrong, f"a number {_interval(least, most, above)}")
+        if not (low >= span.least and low > above and high <= span.most):
+            wrong = (array < span.least) | (array <= above) | (array > span.most)
+            refuse_first(name, array, wrong, f"a number {span}")
         if order:
-            fallen = array[1:] <= array[:-1] if order.startswith("strictly") else array[1:] < array[:-1]
-            if fallen.any():
-                wrong = np.concatenate([[False], fallen])
-                before = array[int(wrong.argmax()) - 1]
-                refuse_first(name, array, wrong, f"{order} numbers, after {before}")
+            wrong = np.zeros(array.size, np.bool_)
+            wrong[1:] = array[1:] <= array[:-1] if order.startswith("strictly") else array[1:] < array[:-1]
+            refuse_first(name, array, wrong, f"{order} numbers, after {array[int(wrong.argmax()) - 1]}")
         if binds:
             symbols[binds] = low
 
@@ -311,147 +294,114 @@ def refuse_first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], expec
         refuse(f"{name}[{', '.join(map(str, place))}]", array[place].item(), expected)
 
 
-def _interval(least: float, most: float, above: float = -math.inf) -> str:
-    parts = []
-    if above > least:
-        parts.append(f"above {above:.17g}")
-    elif least > -math.inf:
-        parts.append(f"of {least:.17g} or more")
-    if most < math.inf:
-        parts.append(f"at most {most:.17g}")
-    return " and ".join(parts) or "that is finite"
-
-
 # --- From attributes to fields and tensors, and back ------------------------------------------------------------------
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of the header, and the attribute of the model that it holds."""
 
-    check: Check
+    spec: Any  # as in :func:`check`
     attribute: str = ""  # where it has another name than the field
     setting: bool = False  # an argument of the model's constructor, under the name of the field
-    to_json: Callable[[Any], Any] = _as_it_is
-    from_json: Callable[[Any], Any] = _as_it_is
+    to_json: Callable[[Any], Any] = lambda value: value
+    from_json: Callable[[Any], Any] = lambda value: value
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array in one tensor."""
-
-    name: str
-    tensor: Tensor
-    attribute: str = ""  # a path: "ledger.start"; where it has another name than the tensor
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the declarations of its tensors by name."""
-        return {self.name: self.tensor}
-
-    def pack(self, value: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Return its tensors."""
-        return {self.name: value}
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]], symbols: Mapping[str, float]) -> Any:
-        """Return the value that its tensors hold; None where the file has none."""
-        return arrays.get(self.name)
-
-
-@dataclass(frozen=True)
-class Records:
-    """A structured array in one tensor per field; ``renamed`` maps fields to the names they have in files."""
+class Item(NamedTuple):
+    """An attribute of the model that one tensor or several hold: :func:`array`, :func:`records` or :func:`rows`."""
 
     name: str
-    dtype: np.dtype[Any]
-    size: str | int
-    ranges: Mapping[str, Range]
-    renamed: Mapping[str, str]
-    part: str = ""
-    attribute: str = ""
+    attribute: str  # a path: "ledger.start"
+    tensors: Mapping[str, Tensor]
+    pack: Callable[[Any], dict[str, NDArray[Any]]]  # from the value to its tensors
+    unpack: Callable[[Arrays, Symbols], Any]  # from tensors that were checked; None where there are none
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the declarations of its tensors by name."""
-        return {
-            tensor: Tensor((self.dtype[field].name,), (self.size,), self.ranges.get(field, ANY), self.part)
-            for field, tensor in self._names()
-        }
 
-    def pack(self, value: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Return its tensors."""
-        return {tensor: value[field] for field, tensor in self._names()}
+def array(name: str, tensor: Tensor, attribute: str = "") -> Item:
+    """Declare an array in one tensor."""
+    return Item(
+        name,
+        attribute or name,
+        {name: tensor},
+        lambda value: {name: value},
+        lambda arrays, _: arrays.get(name),
+    )
 
-    def unpack(self, arrays: Mapping[str, NDArray[Any]], symbols: Mapping[str, float]) -> Any:
-        """Return the value that its tensors hold; None where the file has none."""
-        names = self._names()
-        if names[0][1] not in arrays:
+
+def records(
+    name: str,
+    dtype: np.dtype[Any],
+    size: str | int,
+    ranges: Mapping[str, Range],
+    *,
+    renamed: Mapping[str, str],
+    part: str = "",
+    attribute: str = "",
+) -> Item:
+    """Declare a structured array, one tensor per field; ``renamed`` maps fields to the names they have in files."""
+    names = {field: f"{name}.{renamed.get(field, field)}" for field in dtype.names or ()}
+
+    def unpack(arrays: Arrays, _: Symbols) -> Any:
+        columns = {field: arrays[tensor] for field, tensor in names.items() if tensor in arrays}
+        if not columns:
             return None
-        records = np.zeros(arrays[names[0][1]].size, self.dtype)
-        for field, tensor in names:
-            records[field] = arrays[tensor]
-        return records
+        values = np.zeros(columns[next(iter(columns))].size, dtype)
+        for field, column in columns.items():
+            values[field] = column
+        return values
 
-    def _names(self) -> list[tuple[str, str]]:
-        return [(field, f"{self.name}.{self.renamed.get(field, field)}") for field in self.dtype.names or ()]
+    return Item(
+        name,
+        attribute or name,
+        {
+            tensor: Tensor((dtype[field].name,), (size,), ranges.get(field, ANY), part)
+            for field, tensor in names.items()
+        },
+        lambda value: {tensor: value[field] for field, tensor in names.items()},
+        unpack,
+    )
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Rows of examples, in one tensor where they are dense and in three where they are CSR.
+def rows(name: str, dtypes: tuple[str, ...], count: str, columns: str) -> Item:
+    """Declare rows of examples, in one tensor where they are dense and in three where they are CSR.
 
     Whether there are any, and which of the two they are, is for a relation to check.
     """
+    csr, offsets = tuple(f"{name}.{part}" for part in ("data", "indices", "indptr")), ("int32", "int64")
 
-    name: str
-    dtypes: tuple[str, ...]
-    rows: str
-    columns: str
-    attribute: str = ""
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the declarations of its tensors by name."""
-        offsets = ("int32", "int64")
-        return {
-            self.name: Tensor(self.dtypes, (self.rows, self.columns), part="dense"),
-            f"{self.name}.data": Tensor(self.dtypes, ("stored",), part="sparse"),
-            f"{self.name}.indices": Tensor(offsets, ("stored",), Range(0, "last_feature"), "sparse"),
-            f"{self.name}.indptr": Tensor(
-                offsets, ("offsets",), Range(0, "stored", order="ascending"), "sparse"
-            ),
-        }
-
-    def pack(self, value: Any) -> dict[str, NDArray[Any]]:
-        """Return its tensors."""
+    def pack(value: Any) -> dict[str, NDArray[Any]]:
         if isinstance(value, np.ndarray):
-            return {self.name: value}
-        return {f"{self.name}.{part}": getattr(value, part) for part in ("data", "indices", "indptr")}
+            return {name: value}
+        return dict(zip(csr, (value.data, value.indices, value.indptr), strict=True))
 
-    def unpack(self, arrays: Mapping[str, NDArray[Any]], symbols: Mapping[str, float]) -> Any:
-        """Return the value that its tensors hold; None where the file has none."""
-        if f"{self.name}.data" not in arrays:
-            return arrays.get(self.name)
+    def unpack(arrays: Arrays, symbols: Symbols) -> Any:
+        if csr[0] not in arrays:
+            return arrays.get(name)
         from scipy.sparse import csr_array
 
-        parts = tuple(arrays[f"{self.name}.{part}"] for part in ("data", "indices", "indptr"))
-        return csr_array(parts, shape=(int(symbols[self.rows]), int(symbols[self.columns])))
+        return csr_array(
+            tuple(arrays[part] for part in csr), shape=(int(symbols[count]), int(symbols[columns]))
+        )
 
-
-Item = Array | Records | Matrix
+    tensors = {
+        name: Tensor(dtypes, (count, columns), part="dense"),
+        csr[0]: Tensor(dtypes, ("stored",), part="sparse"),
+        csr[1]: Tensor(offsets, ("stored",), Range(0, "last_feature"), "sparse"),
+        csr[2]: Tensor(offsets, ("offsets",), Range(0, "stored", order="ascending"), "sparse"),
+    }
+    return Item(name, name, tensors, pack, unpack)
 
 
 @dataclass(frozen=True)
 class Content:
-    """A header and tensors that were checked; ``classes`` is None where the kind has none."""
+    """A header and tensors that were checked."""
 
     name: str  # of the kind
     kind: "Kind"
     header: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    arrays: Arrays
     classes: Any  # an array, or None
-    symbols: dict[str, float]
+    symbols: Symbols
 
     @property
     def about(self) -> dict[str, Any]:
@@ -466,7 +416,7 @@ class Content:
         return fields
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a header field, an array, a structured array or a matrix; None for a missing array."""
+        """Return the value of a header field or of an item; None for an item that the file does not have."""
         if name in self.kind.fields:
             return self.kind.fields[name].from_json(self.fields[name])
         item = next(item for item in self.kind.items(self.fields) if item.name == name)
@@ -480,7 +430,7 @@ class Content:
     def restore(self, model: M, **values: Any) -> M:
         """Set every attribute that the kind declares, those in ``values`` to these values, and return the model.
 
-        An attribute of a part that the file does not have stays as the constructor left it.
+        An attribute whose tensors the file does not have stays as the constructor left it.
         """
         restored = {"classes": self.classes}
         for name, field in self.kind.fields.items():
@@ -489,7 +439,7 @@ class Content:
         for item in self.kind.items(self.fields):
             value = item.unpack(self.arrays, self.symbols)
             if value is not None:
-                restored[item.attribute or item.name] = value
+                restored[item.attribute] = value
         for path, value in {**restored, **values}.items():
             *owners, attribute = path.split(".")
             owner: Any = model
@@ -506,12 +456,11 @@ class Kind(NamedTuple):
     section: str  # of the header that holds the fields
     fields: Mapping[str, Field]
     items: Callable[[dict[str, Any]], tuple[Item, ...]]  # from the fields
-    symbols: Callable[[dict[str, Any], int], dict[str, float]]  # from the fields and the number of classes
+    relations: tuple[Callable[[Content], None], ...] = ()
     parts: Callable[[dict[str, Any]], dict[str, bool | None]] = (
         lambda _: {}
     )  # must, must not, or may be there
-    relations: tuple[Callable[[Content], None], ...] = ()
-    agree: Check = anything  # what header fields demand of each other
+    agree: Any = object  # what header fields demand of each other, as in :func:`check`
     classes: str = "ordered"  # "ordered", "distinct", or "" where there are none
 
     def pack(self, model: Any, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -529,31 +478,31 @@ class Kind(NamedTuple):
         }
         arrays: dict[str, NDArray[Any]] = {}
         for item in self.items(fields):
-            value = look_up(item.attribute or item.name)
-            if value is not None:
-                arrays |= item.pack(value)
+            value = look_up(item.attribute)
+            arrays |= {} if value is None else item.pack(value)
         return fields, arrays
 
     def check(
-        self, name: str, header: dict[str, Any], arrays: dict[str, NDArray[Any]], beside: Mapping[str, Check]
+        self,
+        name: str,
+        header: dict[str, Any],
+        arrays: Arrays,
+        beside: Mapping[str, Any],
+        sizes: Callable[[dict[str, Any], int], Symbols],
     ) -> Content:
-        """Compare a header and tensors with the declaration; raise ValueError at the first difference."""
-        record(
-            {
-                "format": text,
-                "version": whole(),
-                self.section: self._check_fields,
-                "classes": maybe(any_object),
-                **beside,
-            }
-        )(header, "header")
+        """Compare a header and tensors with the declaration; raise ValueError at the first difference.
+
+        ``beside`` describes the header beside the fields; ``sizes`` returns the symbols that follow from the fields and
+        the number of classes.
+        """
+        check(header, Object({**beside, self.section: self._check_fields}), "header")
         classes = None
         if self.classes:
-            classes = labels_from_json(header["classes"], "classes", ordered=self.classes == "ordered")
+            classes = labels_from_json(header["classes"], ordered=self.classes == "ordered")
         elif header["classes"] is not None:
             refuse("classes", header["classes"], "null in a model of numbers")
         fields = header[self.section]
-        symbols = self.symbols(fields, 0 if classes is None else classes.size)
+        symbols = sizes(fields, 0 if classes is None else classes.size)
         _bind_width(arrays, symbols)
         self._check_tensors(fields, arrays, symbols)
         content = Content(name, self, header, arrays, classes, symbols)
@@ -562,32 +511,26 @@ class Kind(NamedTuple):
         return content
 
     def _check_fields(self, value: Any, place: str) -> None:
-        record({name: field.check for name, field in self.fields.items()})(value, place)
-        self.agree(value, place)
+        check(value, Object({name: field.spec for name, field in self.fields.items()}), place)
+        check(value, self.agree, place)
 
-    def _check_tensors(
-        self, fields: dict[str, Any], arrays: Mapping[str, NDArray[Any]], symbols: dict[str, float]
-    ) -> None:
-        tensors = {name: tensor for item in self.items(fields) for name, tensor in item.tensors().items()}
-        parts = self.parts(fields)
+    def _check_tensors(self, fields: dict[str, Any], arrays: Arrays, symbols: Symbols) -> None:
+        tensors = {name: tensor for item in self.items(fields) for name, tensor in item.tensors.items()}
         unknown = sorted(set(arrays) - set(tensors))
         if unknown:
             raise ValueError(f"tensor {unknown[0]} is not known to this kind of file")
+        parts = {"": True, **self.parts(fields)}
+        present = {tensors[name].part for name in arrays}
         for name, tensor in tensors.items():
-            expected = parts[tensor.part] if tensor.part else True
-            if expected is None:
-                expected = any(
-                    other.part == tensor.part and present in arrays for present, other in tensors.items()
-                )
+            expected = parts[tensor.part]
+            expected = tensor.part in present if expected is None else expected
             if expected != (name in arrays):
-                raise ValueError(
-                    f"tensor {name} is missing" if expected else f"tensor {name} must not be there"
-                )
+                raise ValueError(f"tensor {name} {'is missing' if expected else 'must not be there'}")
             if expected:
                 tensor.check(name, arrays[name], symbols)
 
 
-def _bind_width(arrays: Mapping[str, NDArray[Any]], symbols: dict[str, float]) -> None:
+def _bind_width(arrays: Arrays, symbols: Symbols) -> None:
     """Bind ``features``, and ``width`` with the bias before them, by the first tensor that has them."""
     for name, bias in (("W", 1), ("weights", 1), ("sums", 0)):
         if "features" not in symbols and name in arrays:
