@@ -21,13 +21,12 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
-from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.learner.files import load_model, save_learner, save_model
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.real import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
-from rosenblatt.storage import save_learner
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.rows_learner import RowsLearner
@@ -278,7 +277,7 @@ def described(kind, name, path):
     model = load(kind, name, path)
     own = inner(model)
     digest = hashlib.blake2b(digest_size=16)
-    for part in ("W", "A", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
+    for part in ("W", "average_offset", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
         array = getattr(own, part, None)
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -11,7 +11,7 @@ from rosenblatt import rules
 from rosenblatt.core.geometry import through_link
 from rosenblatt.learner import Learner
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.storage import load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
 
 STORED = {"dense": np.asarray, "csr": csr_array}
 

@@ -206,7 +206,7 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
 
 
 def test_other_files_are_refused_by_name(tmp_path):
-    from rosenblatt.storage import load_learner, save_learner
+    from rosenblatt.learner.files import load_learner, save_learner
 
     X, y = whole_numbers()
     learner = Learner()

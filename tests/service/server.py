@@ -8,7 +8,7 @@ from tests.patience import SECONDS
 
 from rosenblatt.service.models import Models
 from rosenblatt.service.serving import address, listening, server
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 
 class Served:

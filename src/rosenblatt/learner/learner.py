@@ -1,7 +1,7 @@
 """The learner: it holds a hypothesis, sees an example, predicts, is told the truth, and moves as its rule says."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rosenblatt.learner.examples import Checked, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.speculative import learn_speculatively, parts_of
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_MOVES = 1  # of one call, that let others look ahead in the next
@@ -55,6 +56,7 @@ class Learner(LearnerState):
     array(["target"], dtype='<U4')
     """
 
+    kind = "learner"  # of its file, see rosenblatt.storage
     _calm = False  # whether the last visits hardly moved: then others may look ahead
 
     def __init__(
@@ -77,6 +79,14 @@ class Learner(LearnerState):
         self.converged = False  # whether the last training ended with a pass that made no update
         self.standings: dict[str, Standing] = {}
         self.pocket: NDArray[Any] | None = None
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a learner from a checked file."""
+        learner = cls(**content.settings, keep_ledger="ledger.row" in content.arrays)
+        epochs = [Epoch(*counts) for counts in content["epochs"]]
+        evaluated = {name: Standing(*values) for name, values in content["standings"].items()}
+        return content.restore(learner, epochs=epochs, standings=evaluated)
 
     # Learning
 

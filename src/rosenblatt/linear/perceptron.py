@@ -14,6 +14,7 @@ from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.linear.base import (
     LinearClassifier,
@@ -24,7 +25,7 @@ from rosenblatt.linear.base import (
     unchanged_if_refused,
 )
 from rosenblatt.linear.epoch_trained import EpochTrained
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):

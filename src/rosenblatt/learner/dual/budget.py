@@ -1,7 +1,7 @@
 """Passes under a budget: never more support rows than asked for."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from rosenblatt.core.kernel_budget import (
 )
 from rosenblatt.core.kernel_forget import TOLL
 from rosenblatt.core.state import State, Visits
-from rosenblatt.file_schema import Content
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
 from rosenblatt.learner.dual.kernels import Precomputed
@@ -143,18 +142,6 @@ class BudgetPass:
     def lossy(self) -> bool:
         """Whether anything was forgotten or projected, so that the bound of a run without a budget does not hold."""
         return bool(self.counts[1] > 0 or self.toll["short"][0] > 0.0)
-
-    # What a file holds
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what cannot be told from the support rows."""
-        told = {f"toll.{name}": self.toll[name] for name in TOLL.names or ()}
-        return {"budget.since": self.since, "budget.counts": self.counts, **told}
-
-    def restore(self, content: Content) -> None:
-        """Take up the numbers of a checked file."""
-        self.since, self.counts = content.arrays["budget.since"], content.arrays["budget.counts"]
-        self.toll = content.records("toll", TOLL)
 
     def _fill_gram(self, learner: "DualLearner") -> None:
         """Compute the products of the support rows that there are: only who learns on needs them."""
