@@ -16,7 +16,7 @@ from rosenblatt import rules
 from rosenblatt.core.ledger import ENTRY, Ledger
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.file_schema import Content, check_content, kind_of, names_of, parse_header, tensors_of
-from rosenblatt.learner import Epoch, Learner, Standing
+from rosenblatt.learner import Epoch, Evaluation, Learner
 
 FORMAT, VERSION = "rosenblatt", 1
 LABEL_KINDS = "biufUO"  # of classes: numbers or strings, nothing that could hold an object
@@ -64,7 +64,7 @@ def save_learner(
             "converged": learner.converged,
             "epochs": [[epoch.mistakes, epoch.updates] for epoch in learner.epochs],
             "standings": {
-                name: [json_number(x) for x in standing] for name, standing in learner.standings.items()
+                name: [json_number(x) for x in evaluation] for name, evaluation in learner.evaluations.items()
             },
         },
         "classes": labels_to_json(learner.classes),
@@ -204,7 +204,7 @@ def learner_from(content: Content) -> Learner:
     learner.rows_seen = fields["rows_seen"]
     learner.start_norm = float(fields["start_norm"])
     learner.converged = fields["converged"]
-    learner.epochs, learner.standings = epochs_from(fields), standings_from(fields)
+    learner.epochs, learner.evaluations = epochs_from(fields), evaluations_from(fields)
     return learner
 
 
@@ -213,9 +213,9 @@ def epochs_from(fields: dict[str, Any]) -> list[Epoch]:
     return [Epoch(number, *counts) for number, counts in enumerate(fields["epochs"], 1)]
 
 
-def standings_from(fields: dict[str, Any]) -> dict[str, Standing]:
+def evaluations_from(fields: dict[str, Any]) -> dict[str, Evaluation]:
     """Return how hypotheses stood on their training data, by a checked header."""
-    return {name: Standing(*map(float, values)) for name, values in fields["standings"].items()}
+    return {name: Evaluation(*map(float, values)) for name, values in fields["standings"].items()}
 
 
 def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
@@ -231,7 +231,8 @@ def _ledger_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
 
 
 def _ledger_from(content: Content) -> Ledger:
-    ledger = Ledger(content.arrays["ledger.start"])
+    # Older versions wrote float64 start weights beside float32 weights; replay runs in the dtype of the weights.
+    ledger = Ledger(content.arrays["ledger.start"].astype(content.arrays["W"].dtype, copy=False))
     ledger.support_rows = content.arrays["ledger.support_rows"]
     ledger.support = support_from("ledger.support", content)
     entries = content.records("ledger", ENTRY)

@@ -32,9 +32,9 @@ def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
     X = X if sparse else X.toarray()
     weights = rng.normal(size=(3, 91))
     monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
-    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 1)
+    monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 1)
     alone = linear_scores(X, weights)
-    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 3)
+    monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 3)
     assert np.array_equal(linear_scores(X, weights), alone)
 
 

@@ -68,6 +68,21 @@ class Shuffle:
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
 
+    @property
+    def fingerprint(self) -> tuple[int, ...] | None:
+        """Numbers that identify the rows, their labels and weights, whatever the order.
+
+        >>> rows = [Rows(np.array(values), None, None) for values in ([1.0, 2.0], [2.0, 1.0], [1.0, 3.0])]
+        >>> one, turned, other = (Shuffle(each, np.array([0, 0]), seed=0).fingerprint for each in rows)
+        >>> one == turned, one == other
+        (True, False)
+        """
+        keys = _mixed(self._keys.copy())  # sums of the keys alone would not notice labels that change places
+        if self._weight.size:
+            keys = _mixed(keys ^ self._weight.view(np.uint64))
+        total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
+        return keys.size, int(total), int(parity)
+
 
 def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Split each weight into its number of visits and the weight of each."""

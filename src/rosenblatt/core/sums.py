@@ -10,6 +10,7 @@ from rosenblatt.jit import compiled
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)
+UNSORTED, OUTSIDE = -1, -2  # in place of a length
 
 
 @compiled
@@ -107,3 +108,50 @@ def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
             return float(sqnorm)
         largest = max(largest, float(sqnorm))
     return largest
+
+
+@compiled
+def merged_lengths(indices: Any, starts: Any, columns: int, first: int, lengths: Any) -> None:
+    """Fill in how many different columns each CSR row from ``first`` on has.
+
+    It is ``UNSORTED`` where the indices of a row do not ascend, and ``OUTSIDE`` where the row, or the last of its
+    ascending indices, lies outside the matrix.
+    """
+    for i in range(np.uint64(lengths.shape[0])):
+        row = np.uint64(first) + i
+        start, stop = starts[row], starts[row + ONE]
+        if stop < start or stop > np.uint64(indices.shape[0]):
+            lengths[i] = OUTSIDE
+            continue
+        different, fallen = np.int64(stop > start), False
+        for k in range(start + ONE, stop):
+            different += indices[k] != indices[k - ONE]
+            fallen |= indices[k] < indices[k - ONE]
+        lengths[i] = UNSORTED if fallen else different
+        if not fallen and stop > start and np.uint64(indices[stop - ONE]) >= np.uint64(columns):
+            lengths[i] = OUTSIDE
+
+
+@compiled
+def fill_merged(
+    values: Any,
+    indices: Any,
+    starts: Any,
+    first: int,
+    last: int,
+    new_starts: Any,
+    new_indices: Any,
+    new_values: Any,
+) -> None:
+    """Copy the sorted CSR rows from ``first`` up to ``last``, adding up values of the same column."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        at = np.uint64(new_starts[i])
+        k, stop = starts[i], starts[i + ONE]
+        while k < stop:
+            column, value = indices[k], values[k]
+            k += ONE
+            while k < stop and indices[k] == column:
+                value += values[k]
+                k += ONE
+            new_indices[at], new_values[at] = column, value
+            at += ONE

@@ -21,10 +21,10 @@ from rosenblatt.storage import (
     VERSION,
     BadModel,
     epochs_from,
+    evaluations_from,
     json_number,
     labels_to_json,
     read_model,
-    standings_from,
     support_from,
     write_file,
 )
@@ -77,7 +77,7 @@ def save_dual(
             "converged": learner.converged,
             "epochs": [[epoch.mistakes, epoch.updates] for epoch in learner.epochs],
             "standings": {
-                name: [json_number(x) for x in standing] for name, standing in learner.standings.items()
+                name: [json_number(x) for x in evaluation] for name, evaluation in learner.evaluations.items()
             },
         },
         "classes": labels_to_json(learner.classes),
@@ -134,7 +134,7 @@ def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
     learner.support = RowStore(place)
     if support is not None:
         learner.support.add(support if hasattr(support, "tocsr") else place.put(support, str(support.dtype)))
-    learner.epochs, learner.standings = epochs_from(fields), standings_from(fields)
+    learner.epochs, learner.evaluations = epochs_from(fields), evaluations_from(fields)
     learner.converged = fields["converged"]
     if learner.ledger is not None:
         entries = content.records("ledger", ENTRY)

@@ -47,7 +47,7 @@ def test_separable_data_are_learned_within_the_bound(rule, data, eta, order, sta
     if rule in (rules.Rosenblatt, rules.Margin) and most < 2900:
         assert learner.converged
         assert learner.updates <= most * (1 + 1e-9)
-        assert learner.mistakes <= learner.standings["last"].bound * (1 + 1e-9)
+        assert learner.mistakes <= learner.evaluations["last"].bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
@@ -63,8 +63,8 @@ def test_examples_presented_several_times_keep_within_the_bound(multi_class, dat
     copies = weight.astype(np.int64)
     again.train(np.repeat(X, copies, axis=0), np.repeat(labels, copies), max_iter=passes)
     for name in ("last", "averaged"):
-        assert learner.mistakes <= learner.standings[name].bound * (1 + 1e-9)
-        assert learner.standings[name].bound == pytest.approx(again.standings[name].bound, rel=1e-9)
+        assert learner.mistakes <= learner.evaluations[name].bound * (1 + 1e-9)
+        assert learner.evaluations[name].bound == pytest.approx(again.evaluations[name].bound, rel=1e-9)
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
@@ -74,7 +74,7 @@ def test_any_data_keep_within_the_bound_of_every_hypothesis(multi_class, data, p
     X, labels, _ = data
     learner = Learner(rule(), multi_class=multi_class)
     learner.train(X, labels, max_iter=passes)
-    for standing in learner.standings.values():
+    for standing in learner.evaluations.values():
         assert learner.mistakes <= standing.bound * (1 + 1e-9)
 
 
@@ -82,7 +82,7 @@ def test_the_margin_is_normalised_and_signed():
     X, labels = np.array([[2.0, 0.0], [-2.0, 0.0], [0.5, 1.0]]), np.array([1, 0, 1])
     learner = Learner()
     learner.train(X, labels, max_iter=100)
-    for name, standing in learner.standings.items():
+    for name, standing in learner.evaluations.items():
         w = learner.weights(name)[0]
         scores = np.column_stack([np.ones(3), X]) @ w
         assert standing.margin == pytest.approx(((2 * labels - 1) * scores).min() / np.linalg.norm(w))
@@ -91,4 +91,4 @@ def test_the_margin_is_normalised_and_signed():
 def test_fractions_of_weight_void_the_promise():
     learner = Learner()
     learner.train([[1.0], [-1.0]], [1, 0], sample_weight=[0.5, 1.0])
-    assert learner.standings["last"].bound == math.inf
+    assert learner.evaluations["last"].bound == math.inf
