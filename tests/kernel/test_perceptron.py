@@ -36,7 +36,7 @@ def test_a_linear_kernel_makes_the_mistakes_of_the_linear_learner(classes, mode,
     primal.train(X, y, max_iter=5, shuffle=shuffle)
     assert dual.epochs == primal.epochs
     assert dual.radius == primal.radius
-    for field in ("row", "up", "down", "tau", "clock", "sqnorm"):
+    for field in ("row", "target", "rival", "tau", "clock", "sqnorm"):
         np.testing.assert_array_equal(dual.ledger.entries[field], primal.ledger.entries[field])
     for name in NAMES:
         np.testing.assert_allclose(dual.scores(X, name), primal.scores(X, name), atol=1e-9, err_msg=name)
@@ -127,7 +127,7 @@ def test_high_degrees_of_raw_pixels_do_not_overflow_float32():
     fine = KernelPerceptron(degree=6, max_iter=5).fit(X.astype(np.float64), y)
     assert np.isfinite(raw.decision_function(X)).all()
     assert raw.radius_ == pytest.approx(fine.radius_, rel=1e-5)
-    assert raw.learner_.space.bias_input > 1.0
+    assert raw.learner_.space.value_scale > 1.0
 
 
 @pytest.mark.parametrize("stored", ["dense", "sparse", "gram", "function", "budget", "project"])
