@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from rosenblatt.learner import scoring, threads
+from rosenblatt.core import threads
+from rosenblatt.learner import scoring
 from rosenblatt.learner.scoring import decided, linear_scores
 
 

@@ -95,11 +95,14 @@ def how_many_differ(values: Any, constant: float) -> int:
 
 
 @compiled
-def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
-    """Return ``max ‖xᵢ‖²`` over the rows, or the first that is not finite: all values are, where it is."""
+def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int, first: int, last: int) -> float:
+    """Return ``max ‖xᵢ‖²`` of the rows from ``first`` up to ``last`` of ``n``, or the first that is not finite.
+
+    All values are finite where it is.
+    """
     largest = 0.0
     width = np.uint64(values.shape[0]) // np.uint64(max(n, 1))
-    for i in range(np.uint64(n)):
+    for i in range(np.uint64(first), np.uint64(last)):
         start, length = i * width, width
         if indices is not None:
             start, length = starts[i], starts[i + ONE] - starts[i]
@@ -143,15 +146,19 @@ def fill_merged(
     new_indices: Any,
     new_values: Any,
 ) -> None:
-    """Copy the sorted CSR rows from ``first`` up to ``last``, adding up values of the same column."""
+    """Copy the sorted CSR rows from ``first`` up to ``last``, adding up values of the same column.
+
+    Every sum is written as far as it has come: whether a column comes again is not foreseen by any branch predictor.
+    """
     for i in range(np.uint64(first), np.uint64(last)):
-        at = np.uint64(new_starts[i])
         k, stop = starts[i], starts[i + ONE]
-        while k < stop:
-            column, value = indices[k], values[k]
-            k += ONE
-            while k < stop and indices[k] == column:
-                value += values[k]
-                k += ONE
-            new_indices[at], new_values[at] = column, value
-            at += ONE
+        if k == stop:
+            continue
+        at, column, total = np.uint64(new_starts[i]), indices[k], values[k]
+        new_indices[at], new_values[at] = column, total
+        for later in range(k + ONE, stop):
+            same = indices[later] == column
+            at += np.uint64(not same)
+            column = indices[later]
+            total = values[later] + (total if same else values.dtype.type(0))
+            new_indices[at], new_values[at] = column, total

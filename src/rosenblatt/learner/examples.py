@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.sums import OUTSIDE, UNSORTED, fill_merged, largest_sqnorm, merged_lengths
+from rosenblatt.core.threads import in_parts
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight
-from rosenblatt.learner.threads import in_parts
 
 
 class CheckedExamples(NamedTuple):
@@ -118,7 +118,10 @@ def max_row_sqnorm(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     if weight is not None and not weight.all():
         check_finite(X, "X")
         X = X[weight > 0.0]
-    largest = float(largest_sqnorm(*rows_of(X), X.shape[0]))
+    rows, n = rows_of(X), X.shape[0]
+    of_parts: list[float] = []
+    in_parts(lambda a, b: of_parts.append(largest_sqnorm(*rows, n, a, b)), n, rows.values.size)
+    largest = 0.0 if not n else float(np.max(of_parts))  # nan where one of them is
     if not math.isfinite(largest):
         check_finite(X, "X")  # or only a square is beyond what a float can hold
         if X.dtype == np.float32:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import fill_scores, flat, laid_out, rows_of
-from rosenblatt.learner.threads import in_parts
+from rosenblatt.core.threads import in_parts
 
 # A pass of ours is quicker than a product for so many numbers in X; of dense ones, for so few rows of weights.
 FEW, MANY_NUMBERS = 4, 1 << 20
