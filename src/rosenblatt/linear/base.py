@@ -157,7 +157,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         With more than two classes: the least distance from the boundary between the true class and any other.
         """
         X, labels = self._labelled(X, y)
-        scores = linear_scores(X, self._hyperplanes())
+        scores = linear_scores(self._as_learned(X), self._hyperplanes())
         return float(_distances(scores[:, 0] if scores.shape[1] == 1 else scores, self.coef_, labels).min())
 
     @property
