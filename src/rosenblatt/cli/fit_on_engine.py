@@ -159,7 +159,7 @@ def _mixed_learner(asked: Options, facts: Any) -> tuple[Any, Callable[[Any], Any
     if asked.learner == "logistic":
         parameters = dict(asked.parameters)
         if "eta" not in parameters:
-            parameters["eta"] = logistic.SAFE_PART / (facts.reach + asked.fit_intercept or 1.0)
+            parameters["eta"] = logistic.SAFE_PART / (facts.max_sqnorm + asked.fit_intercept or 1.0)
         plain = plain._replace(rule="logistic", parameters=parameters, multi_class="ovr")
         told = {"solver": "online", "eta": parameters["eta"], "lam": parameters.get("lam", 0.0)}
         told |= {"max_iter": asked.passes, "fit_intercept": asked.fit_intercept, "shuffle": asked.shuffle}
