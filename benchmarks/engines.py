@@ -25,6 +25,7 @@ from rosenblatt.engines.dask_engine import DaskEngine
 from rosenblatt.engines.mixing import joined, mix, one_pass, shape_for, start_of
 from rosenblatt.engines.shard import Setup, Shard
 from rosenblatt.learner import Learner
+from rosenblatt.learner.training import run_epochs
 from rosenblatt.rules import Rosenblatt
 
 FEATURES, EPOCHS = 200, 5
@@ -119,7 +120,8 @@ def dask_against_one_process(gigabytes: float) -> None:
     )
 
     def here() -> None:
-        mix(alone, joined([one_pass(whole, start_of(alone, setup, "uniform", alone=True))]))
+        start = start_of(alone, setup, "uniform", alone=True)
+        run_epochs(alone, lambda number: mix(alone, joined([one_pass(whole, start)])), 1)
 
     with dask_engines() as engine:
         engine.hold([lambda index: made_shard(index, rows)] * 2)
@@ -129,7 +131,7 @@ def dask_against_one_process(gigabytes: float) -> None:
 
         def on_dask() -> None:
             outcomes.append(engine.reduce(one_pass, start_of(learner, setup, "uniform", alone=False), joined))
-            mix(learner, outcomes[-1])
+            run_epochs(learner, lambda number: mix(learner, outcomes[-1]), 1)
 
         ours, theirs = best_of(EPOCHS, on_dask, here)
         engine.release()

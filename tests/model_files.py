@@ -83,7 +83,7 @@ def dual(classes=2, *, sparse=False, rule="rosenblatt", ledger=True, **options):
     if options.get("kernel") == "precomputed":
         X = (X @ X.T + 1.0) ** 2
     made = DualLearner(rule, **options)
-    made.train(csr_array(X) if sparse else X, y, max_iter=3, stock=options.get("budget") is None)
+    made.train(csr_array(X) if sparse else X, y, max_iter=3, evaluate=options.get("budget") is None)
     return lambda path: save_dual(made, path, ledger=ledger)
 
 

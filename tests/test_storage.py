@@ -72,7 +72,7 @@ def test_classes_of_every_kind_come_back_as_they_were(tmp_path, labels):
     assert back.classes.tolist() == learner.classes.tolist()
     assert back.classes.dtype == learner.classes.dtype
     assert about == {"note": "ümlaut"}
-    assert back.standings == learner.standings
+    assert back.evaluations == learner.evaluations
     assert back.epochs == learner.epochs
 
 

@@ -112,7 +112,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, shards, mixing):
     assert seen == [3, 4]
     same_learner(resumed.learner_, whole.learner_)
     assert np.array_equal(resumed.mixing_.mistakes, whole.mixing_.mistakes)
-    assert resumed.learner_.standings == whole.learner_.standings
+    assert resumed.learner_.evaluations == whole.learner_.evaluations
     assert list(tmp_path.iterdir()) == []  # the run is over
 
 

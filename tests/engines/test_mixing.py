@@ -35,8 +35,8 @@ def test_one_shard_is_the_local_learner_bit_for_bit(estimator, classes, form):
     there = clone(estimator).fit(X, y)
     here = fit_local(clone(estimator), X, y, shards=1)
     same_learner(here.learner_, there.learner_)
-    for name, standing in here.learner_.standings.items():
-        assert standing == there.learner_.standings[name]
+    for name, standing in here.learner_.evaluations.items():
+        assert standing == there.learner_.evaluations[name]
 
 
 def test_one_shard_among_empty_ones_is_alone():

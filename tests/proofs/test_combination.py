@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from rosenblatt.passes.min_norm_point import LISTED, min_norm_point
+
 from rosenblatt.proofs import Inseparable, separability
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import exact_combination

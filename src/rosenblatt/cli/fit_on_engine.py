@@ -134,8 +134,8 @@ def _learned(
     )
     learner, record = train_by_mixing(engine, learner, facts, shard_rows, plan)
     scored = {
-        name: {"accuracy": standing.accuracy, "rows": facts.rows}
-        for name, standing in learner.standings.items()
+        name: {"accuracy": evaluation.accuracy, "rows": facts.rows}
+        for name, evaluation in learner.evaluations.items()
     }
     return wrap(learner), {"accuracy": {"train": scored}, **record.as_json()}
 

@@ -55,5 +55,5 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
     settle(mixed)
     mixed.rows_seen = sum(own.rows_seen for own in every)
     mixed.epochs = [Epoch(1, mixed.mistakes, mixed.updates)]
-    mixed.standings, mixed.pocket, mixed.converged = {}, None, False
+    mixed.evaluations, mixed.pocket, mixed.converged = {}, None, False
     return mixed

@@ -26,8 +26,9 @@ from rosenblatt.core.rows import laid_out, rows_of
 from rosenblatt.core.state import Visits
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
 from rosenblatt.engines.shard import Setup, Shard, shard_max_sqnorm
-from rosenblatt.learner import Epoch, Learner
+from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.training import decays, evaluate_linear
 
 MIXINGS = ("uniform", "mistakes")
 
@@ -98,7 +99,7 @@ class PassLearner(Learner):
         if start.accumulator is not None:
             self.average_offset = np.array(unpacked(start.accumulator).reshape(self.W.shape))
 
-    def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
+    def visit_shard(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits; the first epoch also measures the largest ‖x‖²."""
         if not self.totals["max_sqnorm"][0]:
             if visits.weight.size:  # some rows may not be visited
@@ -106,15 +107,19 @@ class PassLearner(Learner):
                 self.include_sqnorm(max_row_sqnorm(shard.X, seen))
             else:
                 self.include_sqnorm(shard_max_sqnorm(shard))
-        return self._pass(rows_of(shard.X), self._truth(labels), visits)
+        mistakes, updates = self.mistakes, self.updates
+        self._visit_rows(rows_of(shard.X), self._signs(labels), visits)
+        return Epoch(1, self.mistakes - mistakes, self.updates - updates)
 
-    def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:
-        """Return how the hypotheses stand on the only shard, as after training on it."""
-        self.epochs = [Epoch(at + 1, 0, 0) for at in range(passes)]
+    def evaluate(
+        self, shard: Shard, labels: NDArray[np.int64], visits: Visits, epochs: int
+    ) -> dict[str, Evaluation]:
+        """Evaluate the hypotheses on the only shard, as after training on it."""
+        self.epochs = [Epoch(at + 1, 0, 0) for at in range(epochs)]
         rows = rows_of(shard.X)  # norms are summed as the weights lie: as after a pass, to the last bit
         self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
-        self._evaluate(shard.X, labels, visits)
-        return self.standings
+        evaluate_linear(self, shard.X, labels, visits, only_these=True)
+        return self.evaluations
 
 
 def shape_for(learner: Learner, setup: Setup) -> None:
@@ -151,7 +156,7 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
     labels, visits = shard.visits(start.setup, start.epoch)
     before, updates = float(start.totals["clock"][0]), start.running["updates"]
     began = time.perf_counter()
-    epoch = learner.run(shard, labels, visits)
+    epoch = learner.visit_shard(shard, labels, visits)
     seconds = time.perf_counter() - began
     share = 1.0 if start.mixing == "uniform" else 1.0 + epoch.updates
     told = ShardPass(shard.index, labels.size, epoch.mistakes, epoch.updates, seconds, 0)
@@ -161,7 +166,7 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
         learner.clock - before,
         float(learner.totals["max_sqnorm"][0]),
         learner.running["updates"] - updates,
-        epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all()),
+        epoch.updates == 0 and not decays(learner),
         None,
     )
     if start.accumulator is not None:
@@ -192,18 +197,18 @@ def joined(outcomes: list[Outcome]) -> Outcome:
     return first
 
 
-def mix(learner: Learner, outcome: Outcome) -> Epoch:
-    """Move the shared learner by what its shards did, and return the epoch that made."""
-    mistakes, updates = (
-        sum(each) for each in zip(*((t.mistakes, t.updates) for t in outcome.told), strict=True)
-    )
+def mix(learner: Learner, outcome: Outcome) -> bool:
+    """Move the shared learner by what its shards did; return whether a shard only shrank its weights.
+
+    The caller counts the epoch (:func:`rosenblatt.learner.training.run_epochs`).
+    """
     if outcome.whole is not None:
         learner.W, learner.average_offset, learner.S, learner.running, learner.totals = outcome.whole
     elif outcome.moves is not None:
         totals, running = learner.totals[0], learner.running
         totals["clock"] += outcome.clock
-        totals["mistakes"] += mistakes
-        totals["updates"] += updates
+        totals["mistakes"] += sum(each.mistakes for each in outcome.told)
+        totals["updates"] += sum(each.updates for each in outcome.told)
         totals["max_sqnorm"] = max(totals["max_sqnorm"], outcome.max_sqnorm)
         running["updates"] += outcome.updates
         moves = unpacked(outcome.moves)
@@ -215,9 +220,7 @@ def mix(learner: Learner, outcome: Outcome) -> Epoch:
         if moves.shape[0] > 2 and learner.S is not None:
             learner.S = learner.S + moves[2].reshape(learner.W.shape) / outcome.share
         settle(learner)
-    learner.epochs.append(Epoch(len(learner.epochs) + 1, mistakes, updates))
-    learner.converged = outcome.still
-    return learner.epochs[-1]
+    return not outcome.still
 
 
 def settle(learner: Learner) -> None:

@@ -4,12 +4,10 @@ import copy
 import os
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.kernel.rows_from_anywhere import RowsFromAnywhere
 from rosenblatt.kernel.support import SupportRows
@@ -202,15 +200,14 @@ class KernelPerceptron(
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
         self._check_parameters()
-        X, y = self._checked(X, y, reset=True)
+        X, y, weight, classes = self._checked(X, y, sample_weight, reset=True)
         if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"
             )
-        weight = self._weights(y, sample_weight)
-        refuse_one_class(np.unique(y if weight is None else y[weight > 0.0]))
-        self._begin()
-        self._train(X, y, weight, stock=True if self.hypothesis in NEEDS_A_LOOK else None)
+        refuse_one_class(classes)
+        evaluate = True if self.hypothesis in NEEDS_A_LOOK else None
+        self._run_epochs(self._begin().train, X, y, sample_weight=weight, evaluate=evaluate)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -284,7 +281,8 @@ class KernelPerceptron(
 
     def _new_learner(self) -> DualLearner:
         return DualLearner(
-            rules.resolve(self.rule, self.eta),
+            self.rule,
+            eta=self.eta,
             kernel=self.kernel,
             degree=self.degree,
             gamma=self.gamma,
@@ -302,6 +300,12 @@ class KernelPerceptron(
             dtype=self.dtype,
             tf32=self.tf32,
         )
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        X, y, weight, _ = self._checked(X, y, sample_weight, reset=first)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn(X, y, weight, classes)
 
     def _check_hypothesis(self, name: str) -> None:
         super()._check_hypothesis(name)

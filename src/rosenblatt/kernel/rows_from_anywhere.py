@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.learner.dual import DualLearner
 from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
-from rosenblatt.linear.base import INPUT
-from rosenblatt.linear.epoch_trained import effective_weight
+from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes
 
 
 class RowsFromAnywhere:
@@ -23,7 +21,10 @@ class RowsFromAnywhere:
     n_features_in_: int
     learner_: DualLearner
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None, NDArray[Any]]:
+        """Return rows, labels, how often each example is presented, and the classes of those that are."""
         reset, y = reset or self._is_wider(X), exact_if_listed(y)
         if is_foreign(X):
             y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
@@ -33,8 +34,12 @@ class RowsFromAnywhere:
                 self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
         else:
             X, y = validate_data(self, X, y, reset=reset, **INPUT)
-        check_classification_targets(y)
-        return X, y
+        classes, labels = encoded_classes(y)
+        here = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
+        weight = effective_weight(classes, labels, here, self.class_weight)
+        if weight is not None:
+            classes = classes[np.bincount(labels, weights=weight, minlength=classes.size) > 0.0]
+        return X, y, weight, classes
 
     def _is_wider(self, X: Any) -> bool:
         """Return whether this is a batch of a Gram matrix with columns for examples that came since the last one."""
@@ -45,10 +50,6 @@ class RowsFromAnywhere:
 
     def _rows(self, X: Any) -> Any:
         return X if is_foreign(X) else validate_data(self, X, reset=False, **INPUT)
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        here = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-        return effective_weight(y, here, self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import rows_of
 from rosenblatt.core.sums import add_dense, add_sparse
 from rosenblatt.data.labels import joined_classes
-from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
+from rosenblatt.data.matrix import check_finite, checked_labels, checked_weight, encoded
+from rosenblatt.learner.examples import CheckedExamples, canonical_matrix
 from rosenblatt.learner.linear_weights import LinearWeights
 
 
@@ -32,10 +33,14 @@ class ClassSums(LinearWeights):
 
         The matrix is read once: the sums themselves tell whether a value was not finite.
         """
-        X = checked_matrix(X, finite=False)
-        n = X.shape[0]
-        met, index = checked_labels(y, n)
-        weight = checked_weight(sample_weight, n)
+        X = canonical_matrix(X)
+        occurring, labels = checked_labels(y, X.shape[0])
+        weight = checked_weight(sample_weight, X.shape[0])
+        self.learn_checked(CheckedExamples(X, occurring, labels, weight, 0.0), classes)
+
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
+        """Do what :meth:`learn` does, with examples that were checked before, but for values that are not finite."""
+        X, met, index, weight, _ = examples
         grown = joined_classes(met, encoded(classes)[0]) if classes is not None else met
         if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(

@@ -108,6 +108,7 @@ LEARNER_FIELDS = {
     ),
     "standings": Field(
         standings,
+        "evaluations",
         to_json=lambda each: {name: [schema.json_number(x) for x in values] for name, values in each.items()},
         from_json=lambda each: {name: tuple(map(float, values)) for name, values in each.items()},
     ),

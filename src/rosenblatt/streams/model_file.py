@@ -62,6 +62,6 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
         raise BadModel(
             f"{path}: about.stream.since is {stream._since}, expected below {stream._forget_every()}"
         )
-    learner.standings, learner.pocket, learner.converged = {}, None, False  # of a training that is over
+    learner.evaluations, learner.pocket, learner.converged = {}, None, False  # of a training that is over
     stream.learner = learner
     return stream, schema, {**told, "names": NameSketch(stored_names(about))}

@@ -51,7 +51,7 @@ class PerceptronModel:
     def facts(self) -> dict[str, Any]:
         """Rule, passes, mistakes, and how the predicting hypothesis stands on the training data."""
         learner = self.learner
-        standing = learner.standings.get(self.hypothesis)
+        evaluation = learner.evaluations.get(self.hypothesis)
         return {
             "rule": rules.to_dict(learner.rule),
             "multi_class": learner.multi_class if learner.classes.size > 2 else None,
@@ -63,8 +63,8 @@ class PerceptronModel:
             "updates": learner.updates,
             "converged": learner.converged,
             "radius": learner.radius,
-            "margin": standing.margin if standing else None,
-            "bound": standing.bound if standing else None,
+            "margin": evaluation.margin if evaluation else None,
+            "bound": evaluation.bound if evaluation else None,
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:

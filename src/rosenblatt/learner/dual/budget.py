@@ -20,7 +20,7 @@ from rosenblatt.core.state import State, Visits
 from rosenblatt.learner.dual.arrays import to_numpy
 from rosenblatt.learner.dual.blocks import Data, parts, slots_of
 from rosenblatt.learner.dual.kernels import Precomputed
-from rosenblatt.learner.evaluation import Bounded
+from rosenblatt.learner.training import BoundTerms
 from rosenblatt.rules import Rosenblatt
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ class BudgetPass:
             else 0.0
         )
 
-    def bounded(self, learner: "DualLearner", without: Bounded) -> tuple[Bounded, float]:
-        """Return what the bound of a hypothesis depends on, and how much is added to it: see the guarantee."""
+    def bound_terms(self, learner: "DualLearner", without: BoundTerms) -> BoundTerms:
+        """Return what the bound of a hypothesis depends on, given the same without a budget: see the guarantee."""
         if not self._bounded or self.toll["short"][0] > 0.0:
-            return without._replace(whole_visits=False), 0.0  # none is claimed
+            return without._replace(holds=False)
         wider = without.radius * math.sqrt(1.0 + float(self.toll["shrunk"][0]))
-        return without._replace(radius=wider), self.damage(learner)
+        return without._replace(radius=wider, added=self.damage(learner))
 
     @property
     def lossy(self) -> bool:

@@ -11,8 +11,7 @@ from rosenblatt.learner.dual.budget import BudgetPass
 from rosenblatt.learner.dual.learner import DualLearner
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
-from rosenblatt.learner.evaluation import Standing
-from rosenblatt.learner.learner import Epoch
+from rosenblatt.learner.training import Epoch, Evaluation
 from rosenblatt.storage import BadModel, Content, read_model, write
 
 
@@ -76,8 +75,8 @@ def _from_content(content: Content, function: Any, device: Any) -> DualLearner:
     if learner.budget is not None:
         learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
     epochs = [Epoch(*counts) for counts in content["epochs"]]
-    evaluated = {name: Standing(*values) for name, values in content["standings"].items()}
-    content.restore(learner, support=support, epochs=epochs, standings=evaluated)
+    evaluations = {name: Evaluation(*values) for name, values in content["standings"].items()}
+    content.restore(learner, support=support, epochs=epochs, evaluations=evaluations)
     if learner.ledger is not None:
         learner.ledger.support_rows = learner.support_rows
     return learner

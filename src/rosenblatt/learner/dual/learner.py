@@ -15,17 +15,17 @@ from rosenblatt.learner.dual import kernels, reading
 from rosenblatt.learner.dual.arrays import Arrays, is_foreign, to_numpy
 from rosenblatt.learner.dual.blocks import Data, exact_pass, kernel_among, new_book
 from rosenblatt.learner.dual.budget import FORGET, BudgetPass
+from rosenblatt.learner.dual.evaluate import evaluate_kernel
 from rosenblatt.learner.dual.kernels import is_finite, is_whole
 from rosenblatt.learner.dual.ledger import DualLedger
 from rosenblatt.learner.dual.order import shuffled
 from rosenblatt.learner.dual.rowstore import RowStore
 from rosenblatt.learner.dual.space import FeatureSpace
 from rosenblatt.learner.dual.state import DualState
-from rosenblatt.learner.dual.stock import take_stock
 from rosenblatt.learner.dual.voting import votes
-from rosenblatt.learner.evaluation import Standing
-from rosenblatt.learner.learner import MULTI_CLASS, Epoch
+from rosenblatt.learner.learner import MULTI_CLASS
 from rosenblatt.learner.scoring import decided
+from rosenblatt.learner.training import Epoch, Evaluation, decays, forget_evaluations, run_epochs
 
 __all__ = ["FORGET", "DualLearner"]
 
@@ -36,6 +36,7 @@ class DualLearner(DualState):
     Parameters
     ----------
     rule : a rule object or its name
+    eta : the learning rate of a rule given by name; None leaves the rule's own
     kernel : ``"poly"``, ``"rbf"``, ``"linear"``, ``"precomputed"``, or a function of two blocks of rows
     degree, gamma, coef0 : of the kernel; see :mod:`rosenblatt.learner.dual.kernels`
     delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
@@ -61,6 +62,7 @@ class DualLearner(DualState):
         self,
         rule: Any = "rosenblatt",
         *,
+        eta: float | None = None,
         kernel: Any = "poly",
         degree: int = 2,
         gamma: Any = None,
@@ -95,7 +97,7 @@ class DualLearner(DualState):
         if not is_whole(seed) or seed < 0:
             raise ValueError(f"seed must be a whole number, zero or more, got {seed!r}")
         super().__init__(multi_class, fit_intercept, keep_ledger and budget is None)
-        self.rule = rules.resolve(rule)
+        self.rule = rules.resolve(rule, eta)
         geometry = rules.geometry_of(self.rule)
         if geometry != rules.Euclidean():
             raise ValueError(
@@ -110,7 +112,7 @@ class DualLearner(DualState):
         self._place = (device, dtype, tf32)
         self.epochs: list[Epoch] = []
         self.converged = False
-        self.standings: dict[str, Standing] = {}
+        self.evaluations: dict[str, Evaluation] = {}
         self.pocket: NDArray[np.int64] | None = None  # how many updates the pocket had, for each hypothesis
         self.on_budget: BudgetPass | None = None
 
@@ -124,10 +126,13 @@ class DualLearner(DualState):
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
         """See the examples once, in the given order; classes not met before are taken in."""
         data, weight = self._take_in(X, y, sample_weight, classes, stream=True)
-        epoch = self._pass(data, in_given_order(data.labels.size, weight), None)
+        mistakes, updates = self.mistakes, self.updates
+        self._visit_rows(data, in_given_order(data.labels.size, weight), None)
         self.rows_seen = data.first_row + data.labels.size
-        self.standings, self.pocket, self.converged = {}, None, False
-        return epoch
+        self.learned_from = None
+        forget_evaluations(self)
+        self.epochs.append(Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates))
+        return self.epochs[-1]
 
     def train(
         self,
@@ -138,36 +143,31 @@ class DualLearner(DualState):
         shuffle: bool = True,
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
-        stock: bool | None = None,
+        evaluate: bool | None = None,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or until ``on_epoch`` says False.
+        """Cycle over the examples until an epoch changes nothing, ``max_iter`` times, or ``on_epoch`` returns False.
 
-        ``stock`` measures all hypotheses on the data afterwards and chooses the pocket, at the cost of one more
-        look at every row; by default only where that is quick. ``last`` and ``averaged`` are always measured.
+        ``evaluate`` evaluates all hypotheses on the data afterwards and chooses the pocket, at the cost of one more
+        look at every row; by default only where that is quick. ``last`` and ``averaged`` are always evaluated.
         """
         data, weight = self._take_in(X, y, sample_weight, None, stream=False)
         n = data.labels.size
         shuffle_of = shuffled(data.X, data.labels, self.seed, weight) if shuffle else None
-        visits = in_given_order(n, weight)
-        book = None
-        if self.budget is None:
-            book = new_book(self, data)
-        self.converged = False
-        for _ in range(max_iter):
-            if shuffle_of is not None:
-                visits = shuffle_of.epoch(len(self.epochs))
-            epoch = self._pass(data, visits, book)
-            stop = on_epoch is not None and on_epoch(epoch) is False
-            if epoch.updates == 0:
-                self.converged = True
-                break
-            if stop:
-                break
+        in_order = in_given_order(n, weight)
+        # With delta, rows that come again get new coordinates of their own: they are other examples.
+        fingerprint = None if shuffle_of is None or self.delta else shuffle_of.fingerprint
+        book = new_book(self, data) if self.budget is None else None
+
+        def visit_all(number: int) -> bool:
+            self._visit_rows(data, in_order if shuffle_of is None else shuffle_of.epoch(number), book)
+            return decays(self)
+
+        only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
         if book is not None:
             with self.fitted_space().arrays.exact_products():
                 book.settle()
         self.rows_seen = max(self.rows_seen, data.first_row + n)
-        take_stock(self, data, book, weight, stock)
+        evaluate_kernel(self, data, book, weight, evaluate, only_these)
 
     # Predicting
 
@@ -202,7 +202,7 @@ class DualLearner(DualState):
         elif self.pocket is None:
             raise ValueError(
                 "the pocket is chosen on a whole training set, which takes one more look at every row: it is known "
-                "after fit with hypothesis='pocket' (train with stock=True); 'survivor' needs no training set"
+                "after fit with hypothesis='pocket' (train with evaluate=True); 'survivor' needs no training set"
             )
         else:
             numbers = self.pocket
@@ -261,9 +261,8 @@ class DualLearner(DualState):
         among = kernel_among(self.space, X, first_row, recorded=not stream and self.budget is None)
         return Data(X, labels, first_row, self.space.itself(X, first_row), among), weight
 
-    def _pass(self, data: Data, visits: Visits, book: Any) -> Epoch:
-        """Run the rule over the visits and note what it did."""
-        mistakes, updates = self.mistakes, self.updates
+    def _visit_rows(self, data: Data, visits: Visits, book: Any) -> None:
+        """Run the rule over the visits."""
         with self.fitted_space().arrays.exact_products():
             if self.budget is None:
                 exact_pass(self, data, visits, book)
@@ -275,9 +274,6 @@ class DualLearner(DualState):
             raise ValueError(
                 "the weights grew beyond what a float can hold: scale the features, or clip them"
             )
-        epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
-        self.epochs.append(epoch)
-        return epoch
 
     def kept_ledger(self) -> DualLedger:
         """Return the ledger, or say why there is none."""

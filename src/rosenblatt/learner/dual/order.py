@@ -55,6 +55,11 @@ class ShuffleThere(Shuffle):
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
 
+    @property
+    def fingerprint(self) -> None:
+        """Nothing: keys stay on the device."""
+        return
+
 
 def _said(X: Any) -> Any:
     """Sum what the coordinates of each row say, as ``rosenblatt.core.order`` does; zeros say nothing."""
