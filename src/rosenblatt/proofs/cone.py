@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
-from rosenblatt.proofs.loops.active_perceptron import dense_prices
+from rosenblatt.proofs.loops.min_norm_point import dense_prices
 from rosenblatt.proofs.signs import ExactVector, Scores, as_fractions, scores
 
 Ids = npt.NDArray[np.intp]

@@ -232,3 +232,15 @@ def _remove(Q: Any, R: Any, leaving: int, n: int) -> None:
             upper, lower = Q[j, t], Q[j + 1, t]
             Q[j, t] = c * upper + s * lower
             Q[j + 1, t] = c * lower - s * upper
+
+
+@compiled
+def dense_prices(X: Any, w: Any, b: float, factors: Any, out: Any) -> None:
+    """Write ``factor·(w·x + b)`` of every dense row, in this thread."""
+    d = X.shape[1]
+    for i in range(len(out)):
+        x = X[i]
+        score = b
+        for j in range(d):
+            score += x[j] * w[j]
+        out[i] = factors[i] * score
