@@ -78,7 +78,8 @@ def run_epochs(
         raise ValueError(f"max_iter must be 1 or more, got {max_iter!r}")
     if fingerprint is not None:
         fingerprint = (*fingerprint, *learner.classes.tolist())  # labels are hashed by their index
-    only_these = not learner.clock or (fingerprint is not None and learner.learned_from == fingerprint)
+    known = fingerprint is not None and learner.learned_from == (learner.clock, fingerprint)
+    only_these = known or not learner.clock
     learner.learned_from, learner.converged = None, False  # also where an epoch is interrupted
     forget_evaluations(learner)
     for _ in range(max_iter):
@@ -90,8 +91,8 @@ def run_epochs(
         stop = on_epoch is not None and on_epoch(epoch) is False
         if stop or learner.converged:
             break
-    if only_these:
-        learner.learned_from = () if fingerprint is None else fingerprint  # () equals no fingerprint
+    if only_these and fingerprint is not None:
+        learner.learned_from = (learner.clock, fingerprint)  # whoever learns more moves the clock
     return bool(only_these)
 
 
