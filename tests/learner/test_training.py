@@ -13,7 +13,7 @@ from rosenblatt import rules
 from rosenblatt.data import Batch, open_examples
 from rosenblatt.learner import Learner, training
 from rosenblatt.learner.dual import DualLearner
-from rosenblatt.storage import load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.streams.evaluate import evaluate_stream
 from rosenblatt.streams.training import train_on_stream
 
