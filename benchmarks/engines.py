@@ -135,7 +135,7 @@ def dask_against_one_process(gigabytes: float) -> None:
 
         ours, theirs = best_of(EPOCHS, on_dask, here)
         engine.release()
-    longest = min(max(told.seconds for told in outcome.told) for outcome in outcomes[1:])
+    longest = min(max(each.seconds for each in outcome.passes) for outcome in outcomes[1:])
     table.add(f"2 × {rows:,} × {FEATURES}", f"{ours:.2f} s", f"{theirs:.2f} s", theirs / ours, 1.6)
     table.add(
         "  the longer of the two passes alone", f"{longest:.2f} s", f"{theirs:.2f} s", theirs / longest, 0.0
@@ -247,8 +247,8 @@ def overhead(name: str, engines: Any, asked: float) -> None:
                 outcome = engine.reduce(one_pass, start, joined)
                 mix(copy.deepcopy(learner), outcome)
                 spent = time.perf_counter() - began
-                beside.append(spent - max(told.seconds for told in outcome.told))
-                travelled = 2 * start.nbytes + sum(told.nbytes for told in outcome.told)
+                beside.append(spent - max(each.seconds for each in outcome.passes))
+                travelled = 2 * start.nbytes + sum(each.nbytes for each in outcome.passes)
             best = min(beside[1:])
             table.add(f"{what}, {travelled / 1e6:.1f} MB", f"{best:.3f} s", f"{asked:g} s", asked / best, 1.0)
         engine.release()

@@ -18,7 +18,7 @@ def test_files_are_named():
 @pytest.mark.parametrize("name", NAMED)
 def test_what_the_map_names_exists(name):
     assert (SOURCE / name).exists() or (ROOT / name).exists(), (
-        f"docs/architecture.md names {name}, which is not in src/rosenblatt"
+        f"docs/architecture.md names {name}, which is not there"
     )
 
 

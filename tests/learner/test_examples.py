@@ -1,4 +1,4 @@
-"""How far examples reach: measured once at the door, by the same read that finds what is not a number."""
+"""The largest squared norm of examples: measured once at the border, by the read that looks for NaN."""
 
 import math
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from rosenblatt import Perceptron, PerceptronRegressor
 from rosenblatt.learner import Learner
-from rosenblatt.learner.examples import checked_examples, max_row_sqnorm
+from rosenblatt.learner.examples import canonical_matrix, checked_examples, max_row_sqnorm
 from rosenblatt.streams.online import OnlineLearner
 
 KINDS = [np.asarray, csr_array, np.asfortranarray]
@@ -16,7 +16,7 @@ KINDS = [np.asarray, csr_array, np.asfortranarray]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_reach_is_the_largest_squared_norm_of_a_row_that_weighs_anything(kind, dtype):
+def test_max_sqnorm_is_the_largest_squared_norm_of_a_row_that_weighs_anything(kind, dtype):
     X = np.random.default_rng(0).integers(-9, 10, (40, 7)).astype(dtype)
     sqnorms = (X**2).sum(axis=1)
     assert max_row_sqnorm(kind(X)) == sqnorms.max()
@@ -44,7 +44,8 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, wei
 def test_what_a_row_stores_twice_counts_by_its_sum():
     X = csr_array(([1.0, 3.0, 2.0, 3.0], [1, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
     assert not X.has_canonical_format
-    assert max_row_sqnorm(X) == max_row_sqnorm(X, np.array([1.0, 0.0])) == 18.0
+    canonical = canonical_matrix(X)
+    assert max_row_sqnorm(canonical) == max_row_sqnorm(canonical, np.array([1.0, 0.0])) == 18.0
     assert Perceptron(fit_intercept=False).fit(X, [0, 1]).radius_ == math.sqrt(18.0)
     regressor = PerceptronRegressor(fit_intercept=False)
     assert np.array_equal(regressor.fit(X, [1.0, 2.0]).coef_, regressor.fit(X.toarray(), [1.0, 2.0]).coef_)

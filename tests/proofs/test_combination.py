@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rosenblatt.passes.min_norm_point import LISTED, min_norm_point
 
 from rosenblatt.proofs import Inseparable, separability
 from rosenblatt.proofs.clock import Clock
@@ -12,6 +11,7 @@ from rosenblatt.proofs.combination import exact_combination
 from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.exact import exact_sqnorm, solve_integers
 from rosenblatt.proofs.examples import as_examples
+from rosenblatt.proofs.loops.min_norm_point import LISTED, min_norm_point
 
 
 def unit_rows(seed, n, d, shift):

@@ -90,7 +90,7 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
     from rosenblatt.cli.drawing import columns, console, facts, number, seconds, show, title
 
     losses = ("perceptron", "hinge", "logistic") if console().width >= WIDE else ("hinge",)
-    drawn = columns("learner", "accuracy", "±", "mistakes", *losses, "geometric margin", "time")
+    drawn = columns("learner", "accuracy", "±", "mistakes", *losses, "geo. margin", "time")
     notes = []
     for row in table.rows:
         if row.note:

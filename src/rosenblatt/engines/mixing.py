@@ -67,7 +67,7 @@ class ShardPass(NamedTuple):
 class Outcome(NamedTuple):
     """What passes over one or more shards did, ready to be joined with others."""
 
-    told: tuple[ShardPass, ...]
+    passes: tuple[ShardPass, ...]
     share: float  # Σ of the unnormalised μ
     clock: float  # examples seen
     max_sqnorm: float
@@ -159,9 +159,9 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
     epoch = learner.visit_shard(shard, labels, visits)
     seconds = time.perf_counter() - began
     share = 1.0 if start.mixing == "uniform" else 1.0 + epoch.updates
-    told = ShardPass(shard.index, labels.size, epoch.mistakes, epoch.updates, seconds, 0)
-    found = Outcome(
-        (told,),
+    own_pass = ShardPass(shard.index, labels.size, epoch.mistakes, epoch.updates, seconds, 0)
+    outcome = Outcome(
+        (own_pass,),
         share,
         learner.clock - before,
         float(learner.totals["max_sqnorm"][0]),
@@ -172,9 +172,9 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
     if start.accumulator is not None:
         state = (learner.W, learner.average_offset, learner.S, learner.running, learner.totals)
         sent = sum(part.nbytes for part in state if part is not None)
-        return found._replace(told=(told._replace(nbytes=sent),), whole=state)
-    moves = packed(_moves(learner, start, found))
-    return found._replace(told=(told._replace(nbytes=moves.nbytes),), moves=moves)
+        return outcome._replace(passes=(own_pass._replace(nbytes=sent),), whole=state)
+    moves = packed(_moves(learner, start, outcome))
+    return outcome._replace(passes=(own_pass._replace(nbytes=moves.nbytes),), moves=moves)
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
@@ -185,7 +185,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
         if first.moves is not None and other.moves is not None:
             moves = added(first.moves, other.moves)
         first = Outcome(
-            first.told + other.told,
+            first.passes + other.passes,
             first.share + other.share,
             first.clock + other.clock,
             max(first.max_sqnorm, other.max_sqnorm),
@@ -207,8 +207,8 @@ def mix(learner: Learner, outcome: Outcome) -> bool:
     elif outcome.moves is not None:
         totals, running = learner.totals[0], learner.running
         totals["clock"] += outcome.clock
-        totals["mistakes"] += sum(each.mistakes for each in outcome.told)
-        totals["updates"] += sum(each.updates for each in outcome.told)
+        totals["mistakes"] += sum(each.mistakes for each in outcome.passes)
+        totals["updates"] += sum(each.updates for each in outcome.passes)
         totals["max_sqnorm"] = max(totals["max_sqnorm"], outcome.max_sqnorm)
         running["updates"] += outcome.updates
         moves = unpacked(outcome.moves)
@@ -224,7 +224,7 @@ def mix(learner: Learner, outcome: Outcome) -> bool:
 
 
 def settle(learner: Learner) -> None:
-    """Take anew what is told from mixed weights: their norms, and their powers under a link."""
+    """Compute anew what follows from mixed weights: their norms, and their powers under a link."""
     wide = learner.W.astype(np.float64)
     beside = wide
     if isinstance(learner.geometry, rules.PNorm):
@@ -240,23 +240,23 @@ def mixes(rule: Any) -> bool:
     return isinstance(rule, rules.Rosenblatt | rules.Margin)
 
 
-def _moves(learner: PassLearner, start: Start, found: Outcome) -> NDArray[np.float64]:
+def _moves(learner: PassLearner, start: Start, outcome: Outcome) -> NDArray[np.float64]:
     """Return ``share·Δ`` and ``a − n·Δ``, and the change of the variances where the rule keeps some."""
     running, began = learner.running, unpacked(start.weights).reshape(learner.W.shape)
     W = learner.W.astype(np.float64)
     delta = W - began
     a = learner.average_offset
-    if not (running["scale"] == 1.0).all() or not (running["scale_sum"] == found.clock).all():
+    if not (running["scale"] == 1.0).all() or not (running["scale_sum"] == outcome.clock).all():
         sum_of_all = (
             running["scale_sum"][:, None] * W - learner.average_offset
         )  # of the weights after each example
         W *= running["scale"][:, None]
         delta = W - began
-        a = found.clock * W - sum_of_all
+        a = outcome.clock * W - sum_of_all
     keeps_variances = start.variances is not None and isinstance(learner.geometry, rules.SecondOrder)
     moves = np.empty((2 + keeps_variances, *W.shape))
-    np.multiply(delta, found.share, out=moves[0])
-    np.subtract(a, found.clock * delta, out=moves[1])
+    np.multiply(delta, outcome.share, out=moves[0])
+    np.subtract(a, outcome.clock * delta, out=moves[1])
     if keeps_variances and learner.S is not None and start.variances is not None:
-        moves[2] = found.share * (learner.S - unpacked(start.variances).reshape(W.shape))
+        moves[2] = outcome.share * (learner.S - unpacked(start.variances).reshape(W.shape))
     return moves.reshape(moves.shape[0], -1)

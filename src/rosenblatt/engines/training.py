@@ -135,7 +135,7 @@ def _epoch(
     moved = mix(learner, outcome)
     if not np.isfinite(learner.running["sqnorm"]).all():
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
-    passes = outcome.told
+    passes = outcome.passes
     epoch = MixedEpoch(
         len(learner.epochs) + 1,
         sum(each.mistakes for each in passes),

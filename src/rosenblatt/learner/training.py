@@ -78,7 +78,8 @@ def run_epochs(
         raise ValueError(f"max_iter must be 1 or more, got {max_iter!r}")
     if fingerprint is not None:
         fingerprint = (*fingerprint, *learner.classes.tolist())  # labels are hashed by their index
-    only_these = not learner.clock or (fingerprint is not None and learner.learned_from == fingerprint)
+    known = fingerprint is not None and learner.learned_from == (learner.clock, fingerprint)
+    only_these = known or not learner.clock
     learner.learned_from, learner.converged = None, False  # also where an epoch is interrupted
     forget_evaluations(learner)
     for _ in range(max_iter):
@@ -90,8 +91,8 @@ def run_epochs(
         stop = on_epoch is not None and on_epoch(epoch) is False
         if stop or learner.converged:
             break
-    if only_these:
-        learner.learned_from = () if fingerprint is None else fingerprint  # () equals no fingerprint
+    if only_these and fingerprint is not None:
+        learner.learned_from = (learner.clock, fingerprint)  # whoever learns more moves the clock
     return bool(only_these)
 
 
@@ -191,18 +192,18 @@ def evaluate_linear(
         copies = np.bincount(visits.order.astype(np.int64), minlength=labels.size)
     whole = bool((visits.weight == 1.0).all())
     if run.ledger is not None:
-        candidates = {f"{CANDIDATE}{k}": weights for k, weights in enumerate(hypotheses.record_setters(run))}
+        candidates = {f"{CANDIDATE}{k}": each for k, each in enumerate(hypotheses.record_setters(run))}
         chosen = evaluator_on(candidates, X, labels, copies, learner.joint, room=0.0).best([*candidates])
         learner.pocket = candidates[chosen]
-    found = weights_of_hypotheses(learner)
+    weights = weights_of_hypotheses(learner)
     terms = BoundTerms(
         learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
     )
-    for names in _groups([*found], learner.running.size * labels.size):
-        group = {name: found[name] for name in names}
+    for names in _groups([*weights], learner.running.size * labels.size):
+        group = {name: weights[name] for name in names}
         evaluator = evaluator_on(group, X, labels, copies, learner.joint)
-        for name, weights in group.items():
-            sqnorm = column_sqnorms(weights, learner.joint)
+        for name in names:
+            sqnorm = column_sqnorms(weights[name], learner.joint)
             learner.evaluations[name] = evaluator.evaluation(name, sqnorm, terms)
 
 
@@ -224,7 +225,9 @@ def weights_of_hypotheses(learner: Any) -> dict[str, NDArray[Any]]:
     """Return the weights of every hypothesis that has some, in the order of their names."""
     known = {"last", "averaged"}
     if learner.ledger is not None:
-        known |= {"survivor", "random"} | ({"pocket"} if learner.pocket is not None else set())
+        known |= {"survivor", "random"}
+    if learner.pocket is not None:
+        known.add("pocket")
     return {name: learner.weights(name) for name in hypotheses.NAMES if name in known}
 
 

@@ -221,20 +221,19 @@ def read_libsvm(lines: list[str], constraints: bool, first: int) -> Table:
     words, rows = [], []
     for n, line in enumerate(lines, 1):
         word, *pairs = re.findall("[^ \t]+", line.partition("#")[0]) or [""]
-        indices, values = (
-            [pair.partition(":")[0] for pair in pairs],
-            [pair.partition(":")[2] for pair in pairs],
-        )
-        columns = [int(index) - first if re.fullmatch("[0-9]{1,10}", index) else -1 for index in indices]
+        parts = [pair.partition(":") for pair in pairs]
+        columns = [int(index) - first if re.fullmatch("[0-9]{1,10}", index) else -1 for index, _, _ in parts]
         ascending = all(a < b for a, b in pairwise([-1, *columns, (1 << 31) - first]))
         require(ascending, f"line {n}: not index:value, with indices that ascend from {first} to below 2^31")
         if word:
+            exact = (
+                is_number(word) and abs(float(word)) < EXACT
+            )  # other readers of LIBSVM text would round it
+            require(exact, f"line {n}: the label {word[:40]!r} is no number below 2^53")
             words.append(word)
-            rows.append(list(zip(columns, values, strict=True)))
+            rows.append([(column, value) for column, (_, _, value) in zip(columns, parts, strict=True)])
     require(rows, "there are no rows")
     labels, width = read_labels(words), max(row[-1][0] + 1 if row else 0 for row in rows)
-    exact = all(type(label) is not str and abs(label) < EXACT for label in labels)
-    require(exact, "a label is no number below 2^53, which readers of LIBSVM text round")
     require(not constraints or set(labels) == {1}, "a right-hand side is not 1, as in A w >= 1")
     return Table(numbers(rows), width, None if constraints else labels, None, f"libsvm, indices from {first}")
 

@@ -95,14 +95,14 @@ def train_on_stream(
     if keep and can_be_kept(source):
         with suppress(NoCache):  # nowhere to keep anything
             return run.over(
-                _read_whole(lambda: kept_batches(examples, source, options or {}, run.told), examples)
+                _read_whole(lambda: kept_batches(examples, source, options or {}, run.counted), examples)
             )
     with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
 
         def written() -> BatchFile:
             file.seek(0)
             file.truncate()
-            batches = run.told(examples)
+            batches = run.counted(examples)
             with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
                 write_batches(file, examples, gathered(batches if again else _as_allowed(batches)))
                 file.flush()
@@ -189,8 +189,8 @@ class _Run:
     def anew(self, learner: Learner) -> "_Run":
         return _Run(learner, self.passes, self.shuffle, self.memory, self.evaluate, self.tell)
 
-    def told(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Pass batches on, and tell how many rows there were."""
+    def counted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass batches on and report how many rows there were."""
         rows = 0
         for batch in batches:
             yield batch
