@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.measure import Ratios, data_folder, mnist
 from rosenblatt.kernel import KernelPerceptron
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.learner.dual.blocks import ROWS_HERE
+from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.learner.kernel.blocks import CPU_BLOCK
 
 clock = time.process_time if os.environ.get("ROSENBLATT_CPU_TIME") else time.perf_counter
 WIDTH = 2048  # columns of a product, as the learner cuts them
@@ -20,7 +20,7 @@ WIDTH = 2048  # columns of a product, as the learner cuts them
 
 def product_speed(X: np.ndarray, seconds: float = 0.5) -> float:
     """Return the operations a second that numpy reaches on the learner's shapes."""
-    A, B = X[:ROWS_HERE], X[ROWS_HERE : ROWS_HERE + WIDTH]
+    A, B = X[:CPU_BLOCK], X[CPU_BLOCK : CPU_BLOCK + WIDTH]
     start, times = clock(), 0
     while clock() - start < seconds:
         A @ B.T
@@ -28,10 +28,10 @@ def product_speed(X: np.ndarray, seconds: float = 0.5) -> float:
     return 2.0 * A.size * WIDTH * times / (clock() - start)
 
 
-def trained_in_passes(X: np.ndarray, y: np.ndarray, table: Ratios) -> tuple[DualLearner, float]:
+def trained_in_passes(X: np.ndarray, y: np.ndarray, table: Ratios) -> tuple[KernelLearner, float]:
     """Train three passes and hold each against its products; return the seconds of all, the measuring included."""
     passes, speeds = [], [product_speed(X)]
-    learner = DualLearner(degree=4, multi_class="ovr")
+    learner = KernelLearner(degree=4, multi_class="ovr")
     begun = clock()
     start = [begun]
 
@@ -46,13 +46,13 @@ def trained_in_passes(X: np.ndarray, y: np.ndarray, table: Ratios) -> tuple[Dual
     whole = clock() - begun
     for k, (seconds, rows) in enumerate(passes):
         # Every row meets the rows updated in the pass and those of its own block.
-        needed = 2.0 * X.size * (rows + ROWS_HERE) / np.mean(speeds[k : k + 2])
+        needed = 2.0 * X.size * (rows + CPU_BLOCK) / np.mean(speeds[k : k + 2])
         what = f"pass {k + 1}: {learner.epochs[k].mistakes:,} mistakes"
         table.add(what, f"{seconds:.2f} s", f"{needed:.2f} s of products", needed / seconds, 1 / 1.5)
     return learner, whole
 
 
-def predicted(learner: DualLearner, Xt: np.ndarray, yt: np.ndarray, table: Ratios) -> dict[str, float]:
+def predicted(learner: KernelLearner, Xt: np.ndarray, yt: np.ndarray, table: Ratios) -> dict[str, float]:
     """Time the vote against ``last``; return test errors in % by hypothesis."""
     clf = KernelPerceptron(degree=4, multi_class="ovr", max_iter=3)
     clf.learner_, clf.classes_, clf.n_features_in_ = learner, learner.classes, Xt.shape[1]
@@ -93,7 +93,7 @@ def main() -> None:
         table.show()
         return
     X, y, Xt, yt = parts = [*mnist(folder, "train"), *mnist(folder, "t10k")]
-    DualLearner(degree=4, multi_class="ovr").train(X[:1500], y[:1500], max_iter=2)  # compile
+    KernelLearner(degree=4, multi_class="ovr").train(X[:1500], y[:1500], max_iter=2)  # compile
     table = Ratios("kernel perceptron, MNIST, 10 classes ovr, poly 4, float32")
     learner, seconds = trained_in_passes(X, y, table)
     errors = predicted(learner, Xt, yt, table)

@@ -13,7 +13,7 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.kernel.rows_from_anywhere import RowsFromAnywhere
 from rosenblatt.kernel.support import SupportRows
-from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.scoring import decided
 from rosenblatt.linear.base import refuse_one_class, seed_of
 from rosenblatt.linear.epoch_trained import EpochTrained
@@ -23,7 +23,7 @@ NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for:
 
 class KernelPerceptron(
     RowsFromAnywhere,
-    EpochTrained[DualLearner],
+    EpochTrained[KernelLearner],
     SupportRows,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -231,7 +231,7 @@ class KernelPerceptron(
         if normalise is not None:
             other.normalise = normalise
         if hypothesis == "voted":
-            self.learner_.kept_ledger()  # says at once where this run does not know it
+            self.learner_.recorded_ledger()  # says at once where this run does not know it
         else:
             self.learner_.weights(hypothesis, other.normalise)
         return other
@@ -281,8 +281,8 @@ class KernelPerceptron(
 
     # Inside
 
-    def _new_learner(self) -> DualLearner:
-        return DualLearner(
+    def _new_learner(self) -> KernelLearner:
+        return KernelLearner(
             rules.resolve(self.rule, self.eta),
             kernel=self.kernel,
             degree=self.degree,

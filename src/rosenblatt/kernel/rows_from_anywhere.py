@@ -8,8 +8,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from rosenblatt.data.labels import exact_if_listed
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.learner.dual.arrays import is_foreign, to_numpy
+from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.learner.kernel.device import is_foreign, to_numpy
 from rosenblatt.linear.base import INPUT
 from rosenblatt.linear.epoch_trained import effective_weight
 
@@ -21,7 +21,7 @@ class RowsFromAnywhere:
     device: str | None
     class_weight: Any
     n_features_in_: int
-    learner_: DualLearner
+    learner_: KernelLearner
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
         reset, y = reset or self._is_wider(X), exact_if_listed(y)

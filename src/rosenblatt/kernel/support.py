@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 
 
 class SupportRows:
@@ -38,5 +38,5 @@ class SupportRows:
             )
         return self._learner().weights(self.hypothesis, self.normalise)
 
-    def _learner(self) -> DualLearner:
+    def _learner(self) -> KernelLearner:
         raise NotImplementedError

@@ -10,12 +10,11 @@ from rosenblatt import rules
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.file_schema import Content, tensors_of
-from rosenblatt.learner.dual import kernels
-from rosenblatt.learner.dual.arrays import Arrays, to_numpy
-from rosenblatt.learner.dual.budget import BudgetPass
-from rosenblatt.learner.dual.learner import DualLearner
-from rosenblatt.learner.dual.rowstore import RowStore
-from rosenblatt.learner.dual.space import FeatureSpace
+from rosenblatt.learner.kernel import kernels
+from rosenblatt.learner.kernel.budget import BudgetSlots
+from rosenblatt.learner.kernel.device import Arrays, RowStore, to_numpy
+from rosenblatt.learner.kernel.kernels import FeatureSpace
+from rosenblatt.learner.kernel.learner import KernelLearner
 from rosenblatt.storage import (
     FORMAT,
     VERSION,
@@ -33,7 +32,7 @@ PARTS = ("data", "indices", "indptr")  # of CSR rows
 
 
 def save_dual(
-    learner: DualLearner,
+    learner: KernelLearner,
     path: str | os.PathLike[str],
     *,
     about: dict[str, Any] | None = None,
@@ -50,8 +49,8 @@ def save_dual(
         arrays |= {f"support.{part}": getattr(support, part) for part in PARTS}
     elif support is not None:
         arrays["support"] = to_numpy(support)
-    if learner.on_budget is not None:
-        arrays |= learner.on_budget.arrays()
+    if learner.budget_slots is not None:
+        arrays |= learner.budget_slots.arrays()
     if ledger and learner.ledger is not None:
         arrays |= tensors_of("ledger", learner.ledger.entries)
         if learner.pocket is not None:
@@ -88,7 +87,7 @@ def save_dual(
 
 def load_dual(
     path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None
-) -> tuple[DualLearner, dict[str, Any]]:
+) -> tuple[KernelLearner, dict[str, Any]]:
     """Read a kernel learner and what was said about it; raise :class:`BadModel` for anything else.
 
     Parameters
@@ -103,10 +102,10 @@ def load_dual(
         raise BadModel(f"{path}: the model does not hold together: {error}") from error
 
 
-def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
+def _dual_from(content: Content, function: Any, device: Any) -> KernelLearner:
     fields, arrays = content.fields, content.arrays
     kernel = kernels.from_dict(fields["kernel"], function)
-    learner = DualLearner(
+    learner = KernelLearner(
         rules.from_dict(fields["rule"]),
         kernel=kernel.function if isinstance(kernel, kernels.Function) else fields["kernel"]["name"],
         delta=float(fields["delta"]),
@@ -143,6 +142,6 @@ def _dual_from(content: Content, function: Any, device: Any) -> DualLearner:
         learner.ledger.written(entries.size, 0)
         learner.pocket = arrays.get("pocket")
     if learner.budget is not None:
-        learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
-        learner.on_budget.restore(content)
+        learner.budget_slots = BudgetSlots(learner.budget, learner.forget, learner.tolerance)
+        learner.budget_slots.restore(content)
     return learner

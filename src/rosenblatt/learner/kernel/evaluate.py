@@ -1,0 +1,125 @@
+"""Evaluation of the hypotheses of a kernel run on the data they were trained on: margin, bound, the pocket."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.core import hypotheses
+from rosenblatt.learner.evaluation import Bounded, Standing, is_correct, measured
+from rosenblatt.learner.kernel.blocks import Data, GramCache, ScoreCache
+
+if TYPE_CHECKING:
+    from rosenblatt.learner.kernel.learner import KernelLearner
+
+QUICK = 1 << 25  # kernel values: up to so many, every hypothesis is evaluated without being asked for
+
+
+def evaluate(
+    learner: "KernelLearner",
+    data: Data,
+    cache: GramCache | ScoreCache | None,
+    weight: NDArray[np.float64] | None,
+    every: bool | None,
+) -> tuple[dict[str, Standing], NDArray[np.int64] | None]:
+    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick.
+
+    Examples of weight zero are left out; a weight that is not an integer voids every bound. Returns the standings, and
+    how many updates the pocket had.
+    """
+    pocket, n = None, data.labels.size
+    counted = np.ones(n, dtype=bool) if weight is None else weight > 0.0
+    whole_visits = weight is None or bool((weight == np.ceil(weight)).all())
+    copies = None if weight is None else np.ceil(weight[counted]).astype(np.int64)
+    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits, copies)
+    damage = 0.0
+    if learner.budget_slots is not None and learner.budget_slots.lossy:
+        bounded, damage = learner.budget_slots.bounded(bounded)
+    slots, run = learner.slots_of(data), learner.run()
+    evaluated: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    if isinstance(cache, ScoreCache):
+        both = cache.all_scores()
+    else:
+        both = _scores(learner, data, cache, np.concatenate([run.W, run.average_offset]))
+    scale, scale_sum = learner.running["scale"], learner.running["scale_sum"]
+    rows = run.W.shape[0]
+    last = both[:, :rows] * scale + _slack(learner, slots, learner.weights("last"))
+    evaluated["last"] = (last, learner.running["sqnorm"].copy())
+    if learner.clock:
+        mean = (both[:, :rows] * scale_sum - both[:, rows:]) / learner.clock
+        coefficients = learner.weights("averaged")
+        mean += _slack(learner, slots, coefficients)
+        evaluated["averaged"] = (mean, _sqnorms(learner, mean, slots, coefficients))
+    if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
+        from_ledger, pocket = _from_the_ledger(learner, data, cache, slots, counted)
+        evaluated |= from_ledger
+    standings = {}
+    for name, (scores, sqnorm) in evaluated.items():
+        # A function that is no kernel may give a squared norm below zero: then no margin is defined.
+        own = np.maximum(sqnorm, 0.0)
+        standing = measured(scores[counted], own, data.labels[counted], learner.joint, bounded)
+        standings[name] = standing._replace(bound=standing.bound + damage)
+    return standings, pocket
+
+
+def _scores(
+    learner: "KernelLearner", data: Data, cache: GramCache | ScoreCache | None, coefficients: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return scores ``(rows, hypotheses)`` of all examples by ``(hypotheses, support rows)`` coefficients."""
+    if isinstance(cache, GramCache):
+        return cache.scores_of(coefficients, learner.support_rows, learner.support)
+    return learner.fitted_space().all_times(data.X, learner.support.all(), coefficients.T)
+
+
+def _from_the_ledger(
+    learner: "KernelLearner",
+    data: Data,
+    cache: GramCache | ScoreCache | None,
+    slots: NDArray[np.int64],
+    counted: NDArray[np.bool_],
+) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """Score the survivor, the random one and the candidates for the pocket, reading every row once."""
+    run, rows = learner.run(), learner.W.shape[0]
+    final = [len(learner.recorded_ledger().lines_of(h, run.joint)) for h in range(run.running.size)]
+    numbers = np.concatenate(
+        [
+            [hypotheses.survivor_numbers(run)],
+            [hypotheses.drawn_numbers(run)],
+            hypotheses.record_numbers(run),
+            [final],
+        ]
+    )
+    weights, sqnorms = hypotheses.rebuilt(run, numbers), hypotheses.recorded_sqnorms(run, numbers)
+    stack = np.concatenate(weights)
+    scores = _scores(learner, data, cache, stack) + _slack(learner, slots, stack)
+    scored = [(scores[:, k * rows : (k + 1) * rows], sqnorm) for k, sqnorm in enumerate(sqnorms)]
+    correct = [int(is_correct(own[counted], data.labels[counted]).sum()) for own, _ in scored[2:]]
+    best = 2 + int(np.argmax(correct))
+    return {"survivor": scored[0], "random": scored[1], "pocket": scored[best]}, numbers[best]
+
+
+def _slack(learner: "KernelLearner", slots: NDArray[np.int64], coefficients: NDArray[Any]) -> NDArray[Any]:
+    """Return what the coordinates of their own (Δ) add to the scores of examples, ``(rows, hypotheses)``."""
+    if not learner.delta or not coefficients.shape[1]:
+        return np.zeros((1, coefficients.shape[0]))
+    own = np.where(slots[:, None] >= 0, coefficients.T[slots], 0.0)
+    return np.asarray(learner.delta**2 * own)
+
+
+def _sqnorms(
+    learner: "KernelLearner",
+    scores: NDArray[np.float64],
+    slots: NDArray[np.int64],
+    coefficients: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return ``‖w‖² = Σ αₛ w·xₛ`` of hypotheses from the scores of their support rows."""
+    if (slots >= 0).sum() == learner.n_support:  # all of them are among the data
+        at = np.empty(learner.n_support, np.int64)
+        at[slots[slots >= 0]] = np.flatnonzero(slots >= 0)
+        own = scores[at]
+    else:
+        support = learner.support.all()
+        own = learner.fitted_space().all_times(support, support, coefficients.T)
+        own += learner.delta**2 * coefficients.T
+    sqnorm = np.maximum((own * coefficients.T).sum(axis=0), 0.0)
+    return np.array([sqnorm.sum()]) if learner.joint else sqnorm
