@@ -83,7 +83,7 @@ class Row(NamedTuple):
 
     def cells(self) -> list[str]:
         """Return the line as it is printed."""
-        told = [f"{value:.3g}{self.bias_input}" if value else "" for value in (self.ratio, self.asked)]
+        told = [f"{value:.3g}{self.unit}" if value else "" for value in (self.ratio, self.asked)]
         return [self.what, self.ours, self.theirs, *told]
 
 

@@ -45,7 +45,7 @@ def test_resuming_is_never_having_stopped_bit_for_bit(tmp_path_factory, multi_cl
     for learner in (straight, resumed):
         learner.learn(X[half:], labels[half:])
     assert np.array_equal(straight.W, resumed.W)
-    assert np.array_equal(straight.A, resumed.A)
+    assert np.array_equal(straight.average_offset, resumed.average_offset)
     assert np.array_equal(straight.running, resumed.running)
     assert np.array_equal(straight.totals, resumed.totals)
     assert np.array_equal(straight.ledger.entries, resumed.ledger.entries)

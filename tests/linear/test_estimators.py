@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt.linear
+from rosenblatt import rules
 from rosenblatt.learner.files import KINDS
 from rosenblatt.storage import BadModel, read_about
 
@@ -54,6 +55,25 @@ def test_the_family_is_found():
 @parametrize_with_checks([each(**also) for each in FOUND for also in ALSO.get(each.__name__, [{}])])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+class Float32Perceptron(rosenblatt.Perceptron):
+    """Learns from float32 whatever it is given."""
+
+    def _input(self):
+        return {**super()._input(), "dtype": np.float32}
+
+
+@parametrize_with_checks(
+    [each(rule=name) for name in rules.BY_NAME for each in (rosenblatt.Perceptron, Float32Perceptron)]
+)
+def test_scikit_learn_checks_of_every_rule(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("each", FOUND, ids=lambda each: each.__name__)
+def test_the_html_display_raises_no_warning(each):
+    assert each.__name__ in made(each)._repr_html_()
 
 
 @pytest.fixture(scope="module")

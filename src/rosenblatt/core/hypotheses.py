@@ -17,8 +17,8 @@ from rosenblatt.core.rows import rows_of
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, looked at at once
-SPARSE_VOTE_BLOCK = 1 << 18  # where products are made one by one: so many stay in the caches
+VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, in a block
+SPARSE_VOTE_BLOCK = 1 << 18  # for sparse rows: so many products stay in the caches
 
 
 class Run(NamedTuple):
@@ -29,7 +29,7 @@ class Run(NamedTuple):
     running: NDArray[Any]
     clock: float
     bias_input: float  # 1 where a bias is learned, else 0
-    joint: bool  # several classes in one contest
+    joint: bool  # several classes share one hypothesis
     ledger: Ledger | None
     seed: int
 
@@ -85,9 +85,9 @@ def drawn_numbers(run: Run) -> NDArray[np.int64]:
     """Return a number drawn with probability survival / clock for each hypothesis of the run."""
     numbers = []
     for hypothesis, survival in enumerate(_survivals(run)):
-        ticket = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
-        place = np.searchsorted(np.cumsum(survival), ticket, side="right")
-        numbers.append(int(min(place, survival.size - 1)))
+        draw = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
+        position = np.searchsorted(np.cumsum(survival), draw, side="right")
+        numbers.append(int(min(position, survival.size - 1)))
     return np.array(numbers)
 
 
@@ -138,17 +138,17 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     bias_sqnorm = run.bias_input * run.bias_input
     for lo in range(0, n, block):
         scores = np.ascontiguousarray(at_first[:, lo : lo + block])
-        products, into = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
+        products, block_votes = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
         if run.joint:
-            vote_jointly(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
+            vote_jointly(products, ledger.entries, index, scores, run.clock, bias_sqnorm, block_votes)
         else:
-            vote_each(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
-        total[lo : lo + block] = into.T
+            vote_each(products, ledger.entries, index, scores, run.clock, bias_sqnorm, block_votes)
+        total[lo : lo + block] = block_votes.T
     return total / run.clock if run.clock else total
 
 
 def _dense_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Return what tells the products of every row of the support, where there is one, with some rows."""
+    """Return a function that computes the products of the support rows with a block of rows."""
 
     def products_of(lo: int, hi: int) -> NDArray[Any]:
         if support is None:
@@ -159,14 +159,14 @@ def _dense_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
 
 
 def _sparse_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Return the same of sparse rows, in the same room every time."""
+    """Return the same for sparse rows, in a buffer that is reused."""
     rows, held = rows_of(X), rows_of(support.tocsc())  # the latter feature by feature
-    rooms: dict[int, NDArray[Any]] = {}
+    buffers: dict[int, NDArray[Any]] = {}
 
     def products_of(lo: int, hi: int) -> NDArray[Any]:
-        room = rooms.setdefault(hi - lo, np.empty((support.shape[0], hi - lo), support.dtype))
-        fill_products(*rows, lo, *held, room)
-        return room
+        buffer = buffers.setdefault(hi - lo, np.empty((support.shape[0], hi - lo), support.dtype))
+        fill_products(*rows, lo, *held, buffer)
+        return buffer
 
     return products_of
 

@@ -19,7 +19,7 @@ ENTRY = np.dtype(
         ("target", np.int32),  # the class whose weights gained tau·x
         ("rival", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
         ("tau", np.float64),  # how much, with the sign of y
-        ("decay", np.float64),  # what the weights were multiplied by since the line before
+        ("decay", np.float64),  # what the weights were multiplied by since the previous line
         ("clock", np.float64),  # examples seen before this one
         ("score", np.float64),  # y·score before the update
         ("sqnorm", np.float64),  # ‖w‖² after it
@@ -54,7 +54,7 @@ class Ledger:
         return self._used
 
     def room(self, lines: int) -> NDArray[Any]:
-        """Return blank lines to write into, at least as many as asked for."""
+        """Return blank lines to write into, at least ``lines``."""
         if self._lines.size - self._used < lines:
             grown = np.empty(max(2 * self._lines.size, self._used + lines, FEWEST_LINES), ENTRY)
             grown[: self._used] = self.entries
@@ -62,12 +62,12 @@ class Ledger:
         return self._lines[self._used :]
 
     def written(self, lines: int, first_row: int) -> None:
-        """Take the next lines as written, their rows counted from ``first_row``."""
+        """Count the next lines as written; their rows are counted from ``first_row``."""
         self._lines["row"][self._used : self._used + lines] += first_row
         self._used += lines
 
     def remember(self, X: Any, first_row: int, since: int) -> None:
-        """Store the rows of ``X`` that the lines from number ``since`` on speak of."""
+        """Store the rows of ``X`` that the lines from number ``since`` on refer to."""
         rows = np.unique(self.entries["row"][since:])
         if not rows.size:
             return
@@ -76,7 +76,7 @@ class Ledger:
         self.support_rows = np.concatenate([self.support_rows, rows])
 
     def support_index(self) -> NDArray[np.int64]:
-        """Return, for every line, which row of ``support`` it speaks of."""
+        """Return, for every line, which row of ``support`` it refers to."""
         return np.searchsorted(self.support_rows, self.entries["row"])
 
     def lines_of(self, hypothesis: int, joint: bool) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ class Ledger:
         return np.flatnonzero(self.entries["target"] == hypothesis)
 
     def survivals(self, lines: NDArray[np.int64], until: float) -> NDArray[np.float64]:
-        """Return how long each hypothesis lived on the clock: the start first, then one per line."""
+        """Return how long each hypothesis survived on the clock: the start first, then one per line."""
         return np.diff(np.concatenate([[0.0], self.entries["clock"][lines], [until]]))
 
     def weights_after(self, numbers: NDArray[np.int64], bias_input: float) -> NDArray[Any]:
@@ -98,7 +98,7 @@ class Ledger:
         )
 
     def add_features(self, n_features: int) -> None:
-        """Make room for features that were not there before."""
+        """Add zero columns for new features."""
         self.start = widened(self.start, n_features + 1)
         if self.support is not None:
             self.support = widened(self.support, n_features)
@@ -225,7 +225,7 @@ def fill_products(
     """Fill ``products`` for the sparse rows from ``first`` on, as many as it has columns.
 
     ``held`` are the values of the support rows feature by feature, and ``holders`` the rows that have them (CSC): most
-    pairs of rows share no feature, and are not looked at.
+    pairs of rows share no feature and cost nothing.
     """
     products[:] = 0.0
     for i in range(np.uint64(products.shape[1])):

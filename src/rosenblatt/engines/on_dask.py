@@ -37,10 +37,11 @@ def fit_dask(
     checkpoint : a file to keep the state in after every epoch, and to go on from where it is there
     tell : called after every epoch with a :class:`~rosenblatt.engines.record.MixedEpoch`
 
-    Guarantee
-    ---------
-    A function of the blocks, not of the cluster: any number of workers, and workers that die on the way, give the same
-    bits. With ``shards=1`` the result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
+    Notes
+    -----
+    **Guarantee.** A function of the blocks, not of the cluster: any number of workers, and workers that die on the
+    way, give the same bits. With ``shards=1`` the result is that of ``estimator.fit`` on all rows. See
+    :mod:`rosenblatt.engines.mixing`.
     """
     client = client or _current()
     if is_pipeline(estimator):

@@ -59,10 +59,10 @@ def fit_spark(
     shards : how many; one for each partition by default. Fewer join partitions without a shuffle
     mixing, checkpoint, tell : as in :func:`~rosenblatt.engines.fit_dask`
 
-    Guarantee
-    ---------
-    A function of the partitions, not of the executors: those that die on the way change no bit. With ``shards=1`` the
-    result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
+    Notes
+    -----
+    **Guarantee.** A function of the partitions, not of the executors: those that die on the way change no bit. With
+    ``shards=1`` the result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
     """
     encoder, last = None, estimator
     if is_encoder(estimator):

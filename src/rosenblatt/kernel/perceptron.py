@@ -108,13 +108,14 @@ class KernelPerceptron(
         data the margins of ``survivor``, ``pocket`` and ``random`` are measured only when ``fit`` is told to predict
         by them.
 
-    Guarantee
-    ---------
-    If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in
-    any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the updates are
-    those of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most ``G²(1 + S) + 2GD + Q + 2·hinge``
-    mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals, which ``oldest`` keeps within 15/32
-    of the mistakes by shrinking (``S``), and ``D`` what projections fell short of (``mistake_bound_`` where it is 0).
+    Notes
+    -----
+    **Guarantee.** If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are
+    made, ever, in any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the
+    updates are those of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most ``G²(1 + S) + 2GD + Q +
+    2·hinge`` mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals, which ``oldest`` keeps
+    within 15/32 of the mistakes by shrinking (``S``), and ``D`` what projections fell short of (``mistake_bound_``
+    where it is 0).
 
     Examples
     --------

@@ -44,10 +44,11 @@ class BatchPerceptron(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the misclassified
-    examples summed over all steps are at most ``n (R/γ)²``, and so are the steps (:meth:`steps_at_most`).
+    Notes
+    -----
+    **Guarantee.** If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the
+    misclassified examples summed over all steps are at most ``n (R/γ)²``, and so are the steps
+    (:meth:`steps_at_most`).
 
     Examples
     --------

@@ -32,9 +32,10 @@ class GaussianDiscriminant(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    Where the classes are Gaussians of one shape, no other classifier errs less in the limit of many examples.
+    Notes
+    -----
+    **Guarantee.** Where the classes are Gaussians of one shape, no other classifier errs less in the limit of many
+    examples.
 
     Examples
     --------

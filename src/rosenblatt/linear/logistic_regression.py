@@ -54,11 +54,11 @@ class LogisticRegression(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    Online, with ``λ = 0``: the summed log-loss of the first pass is at most ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 − ηR²/2)`` for
-    every ``u`` where ``ηR² < 2`` (:meth:`rosenblatt.rules.Logistic.loss_at_most`); the default trades it for speed, and
-    is still half of where steps stop being stable.
+    Notes
+    -----
+    **Guarantee.** Online, with ``λ = 0``: the summed log-loss of the first pass is at most ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 −
+    ηR²/2)`` for every ``u`` where ``ηR² < 2`` (:meth:`rosenblatt.rules.Logistic.loss_at_most`); the default trades it
+    for speed, and is still half of where steps stop being stable.
 
     Examples
     --------

@@ -42,10 +42,10 @@ class MaxMargin(LinearClassifier):
     gap_ : float
         How far from the best: no margin is larger than ``margin_ + gap_``; soft, the objective's duality gap.
 
-    Guarantee
-    ---------
-    Weak duality: the dual weights certify ``gap_``. Data without a hard margin raise a ValueError that names the
-    rows which contradict each other (:func:`rosenblatt.separability`).
+    Notes
+    -----
+    **Guarantee.** Weak duality: the dual weights certify ``gap_``. Data without a hard margin raise a ValueError that
+    names the rows which contradict each other (:func:`rosenblatt.separability`).
 
     Examples
     --------

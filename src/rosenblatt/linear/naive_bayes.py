@@ -40,10 +40,10 @@ class NaiveBayes(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    ``decision_function`` is the logarithm of the product of probabilities, up to rounding. Counts add: any order, any
-    batches (:meth:`partial_fit`) and merging give exactly the same model.
+    Notes
+    -----
+    **Guarantee.** ``decision_function`` is the logarithm of the product of probabilities, up to rounding. Counts add:
+    any order, any batches (:meth:`partial_fit`) and merging give exactly the same model.
 
     Examples
     --------

@@ -85,10 +85,10 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
     ledger_ : structured ndarray
         One line per update: row, class, step, clock.
 
-    Guarantee
-    ---------
-    If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any order
-    (Novikoff 1962), and training ends with ``converged_``, given enough passes.
+    Notes
+    -----
+    **Guarantee.** If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any
+    order (Novikoff 1962), and training ends with ``converged_``, given enough passes.
 
     Examples
     --------

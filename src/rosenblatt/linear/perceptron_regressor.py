@@ -43,10 +43,10 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     clock_, radius_ : float
         Examples seen, and the largest norm among them.
 
-    Guarantee
-    ---------
-    The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for every ``u`` where
-    ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
+    Notes
+    -----
+    **Guarantee.** The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for
+    every ``u`` where ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
 
     Examples
     --------

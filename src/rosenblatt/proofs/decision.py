@@ -42,9 +42,10 @@ def separability(
     Separable, QuasiSeparable (an Inseparable), Inseparable or Undecided; each has ``verify(X, y)``, ``rows``,
     ``to_json(path)`` and prints as a paragraph.
 
-    Guarantee
-    ---------
-    The answer is exact for the floating-point numbers given; ``verify`` re-checks it with independent code.
+    Notes
+    -----
+    **Guarantee.** The answer is exact for the floating-point numbers given; ``verify`` re-checks it with independent
+    code.
 
     Examples
     --------

@@ -32,10 +32,10 @@ class OnlineLearner(NamedLearner):
     hash_bits : hash names into ``2**hash_bits`` features instead of keeping a vocabulary
     forget : half-life of the average in examples, for streams that drift; None weighs all alike
 
-    Guarantee
-    ---------
-    ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both those of the
-    batch learner on the same rows in the same order.
+    Notes
+    -----
+    **Guarantee.** ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both
+    those of the batch learner on the same rows in the same order.
 
     Examples
     --------
