@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop
 from tests.strategies import integer_data
 
-from rosenblatt.core.order import FIRST, SECOND, Shuffle, _mixed, _argsort, in_given_order
+from rosenblatt.core.order import FIRST, SECOND, Shuffle, _argsort, _mixed, in_given_order
 from rosenblatt.core.rows import rows_of
 from rosenblatt.learner import Learner
 from rosenblatt.rules import Rosenblatt

@@ -17,7 +17,7 @@ from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
 from rosenblatt.core.state import State
 from rosenblatt.jit import compiled, compiled_for_rules, compiled_part
 
-LOOKAHEAD = 1024  # visits that are searched for Gram rows to request together
+LOOKAHEAD = 256  # visits that are searched for Gram rows to request together
 
 
 class KernelScale(NamedTuple):
@@ -64,7 +64,7 @@ class Changes(NamedTuple):
     update_index: NDArray[np.int64]  # of every row: where it stands in `updated`, or -1
     steps: NDArray[np.float64]  # (updated, 2·classes): what the rows added to W and to average_offset
     folds: NDArray[Any]  # FOLD, in order: copies of W and average_offset kept elsewhere must follow
-    requested: NDArray[np.int64]  # rows whose Gram rows are needed
+    requested: NDArray[np.int64]  # (LOOKAHEAD,) rows whose Gram rows are needed
     counts: NDArray[Any]  # COUNTS, one
 
 
@@ -202,8 +202,6 @@ def _request_gram_rows(
     """
     counts = changes.counts[0]
     for t in range(first, min(first + LOOKAHEAD, block.visits.shape[0])):
-        if counts.requested == changes.requested.shape[0]:
-            return
         p = block.visits[t]
         if block.gram_index[p] < 0:
             x_sqnorm = _score_row(block, kernel_scale, state, changes.slots, p)

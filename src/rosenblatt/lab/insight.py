@@ -144,7 +144,7 @@ def _dot(training: Training, insight: Insight, best: Best) -> NDArray[np.float64
 def _criterion(training: Training, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``E(w) = −Σ y f(x)`` over the misclassified, after each number of updates."""
     learner = training.learner
-    after = learner.ledger.weights_after(numbers, learner.unit)[:, 0]
+    after = learner.ledger.weights_after(numbers, learner.bias_input)[:, 0]
     if training.space.kernel:
         scores = learner.space.all_times(training.Z, learner.support.all(), after.T)
     else:

@@ -169,7 +169,7 @@ class Training:
         ledger = self.learner.ledger
         if self.space.kernel or ledger is None or not len(ledger):
             return None
-        return np.asarray(ledger.weights_after(np.array([len(ledger) - 1]), self.learner.unit)[0, 0])
+        return np.asarray(ledger.weights_after(np.array([len(ledger) - 1]), self.learner.bias_input)[0, 0])
 
     def scores(self, P: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the score of any points of the plane; None where nothing is known yet."""

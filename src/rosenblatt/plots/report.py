@@ -190,7 +190,7 @@ def as_estimator(model: Any) -> Any:
     if hasattr(model, "epochs"):  # the learner of a Perceptron
         from rosenblatt.linear.perceptron import Perceptron
 
-        face = Perceptron(model.rule, multi_class=model.multi_class, fit_intercept=bool(model.unit))
+        face = Perceptron(model.rule, multi_class=model.multi_class, fit_intercept=bool(model.bias_input))
         face.learner_, face.classes_ = model, model.classes
         face.n_features_in_, face.n_iter_ = model.n_features, len(model.epochs)
         return face

@@ -18,7 +18,6 @@ from rosenblatt.learner.kernel.kernels import RBF, FeatureSpace, Precomputed, sq
 CPU_BLOCK, DEVICE_BLOCK = 512, 2048  # rows: a device prefers fewer, larger steps
 MAX_VISITS = 1 << 16  # in one block
 GRAM_BYTES = 1 << 30  # the largest Gram matrix that is held; fixed, since it decides how sums are rounded
-GRAM_ROWS = 64  # computed at once
 # Every block computes the products with pending updates; applying a few of them would read all rows for little.
 MAX_PENDING_CPU, MAX_PENDING_DEVICE = 384, 128
 MIN_PENDING_GPU = 512  # rows that pending updates are filled up to, so that the same shapes come again
@@ -106,7 +105,7 @@ class GramCache:
         numbers = np.unique(numbers)
         end = self._used + numbers.size
         rows = self._space.arrays.rows(self._data.X, numbers)
-        self.gram[self._used : end] = self._space.values_with_all(rows, self._data.X, self._sqnorm)
+        self._space.fill_gram_rows(rows, self._data.X, self._sqnorm, self.gram[self._used : end])
         self.index[numbers] = np.arange(self._used, end)
         self._used = end
 
@@ -120,12 +119,12 @@ class GramCache:
         numbers = support_rows - self._data.first_row
         known = (numbers >= 0) & (numbers < self.index.size)
         known[known] = self.index[numbers[known]] >= 0
-        by_gram_row = np.zeros((self._used, coefficients.shape[0]), self.gram.dtype)
-        by_gram_row[self.index[numbers[known]]] = coefficients[:, known].T
-        scores = np.zeros((self.index.size, coefficients.shape[0]))
-        for piece in cut(self._used, 2048):
-            scores += self.gram[piece].T @ by_gram_row[piece]
-        scores *= self._space.value_scale
+        by_gram_row = np.zeros((coefficients.shape[0], self._used), self.gram.dtype)
+        by_gram_row[:, self.index[numbers[known]]] = coefficients[:, known]
+        total = np.zeros((coefficients.shape[0], self.index.size))
+        for piece in cut(self._used, 2048):  # summed in float64
+            total += by_gram_row[:, piece] @ self.gram[piece]
+        scores = self._space.value_scale * total.T
         if not known.all():
             others = support.all()[np.flatnonzero(~known)]
             scores += self._space.all_times(self._data.X, others, coefficients[:, ~known].T)

@@ -36,66 +36,62 @@ def evaluate(
     if learner.budget_slots is not None and learner.budget_slots.lossy:
         bounded, damage = learner.budget_slots.bounded(bounded)
     slots, run = learner.slots_of(data), learner.run()
-    evaluated: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-    if isinstance(cache, ScoreCache):
-        both = cache.all_scores()
-    else:
-        both = _scores(learner, data, cache, np.concatenate([run.W, run.average_offset]))
-    scale, scale_sum = learner.running["scale"], learner.running["scale_sum"]
-    rows = run.W.shape[0]
-    last = both[:, :rows] * scale + _slack(learner, slots, learner.weights("last"))
-    evaluated["last"] = (last, learner.running["sqnorm"].copy())
+    rows, numbers = run.W.shape[0], None
+    stacks = [run.W, run.average_offset]
+    if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
+        numbers = _numbers(run)
+        stacks += hypotheses.rebuilt(run, numbers)
+    scores = _scores(learner, data, cache, np.concatenate(stacks))
+    by_W, by_offset = scores[:, :rows], scores[:, rows : 2 * rows]
+    last = by_W * learner.running["scale"] + _slack(learner, slots, learner.weights("last"))
+    evaluated = {"last": (last, learner.running["sqnorm"].copy())}
     if learner.clock:
-        mean = (both[:, :rows] * scale_sum - both[:, rows:]) / learner.clock
+        mean = (by_W * learner.running["scale_sum"] - by_offset) / learner.clock
         coefficients = learner.weights("averaged")
         mean += _slack(learner, slots, coefficients)
         evaluated["averaged"] = (mean, _sqnorms(learner, mean, slots, coefficients))
-    if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
-        from_ledger, pocket = _from_the_ledger(learner, data, cache, slots, counted)
-        evaluated |= from_ledger
+    if numbers is not None:
+        from_ledger = scores[:, 2 * rows :] + _slack(learner, slots, np.concatenate(stacks[2:]))
+        split = np.split(from_ledger, len(numbers), axis=1)
+        correct = [int(is_correct(own[counted], data.labels[counted]).sum()) for own in split[2:]]
+        best = 2 + int(np.argmax(correct))
+        pocket, sqnorms = numbers[best], hypotheses.recorded_sqnorms(run, numbers)
+        for name, k in (("survivor", 0), ("random", 1), ("pocket", best)):
+            evaluated[name] = (split[k], sqnorms[k])
     standings = {}
-    for name, (scores, sqnorm) in evaluated.items():
+    for name, (own, sqnorm) in evaluated.items():
         # A function that is no kernel may give a squared norm below zero: then no margin is defined.
-        own = np.maximum(sqnorm, 0.0)
-        standing = measured(scores[counted], own, data.labels[counted], learner.joint, bounded)
+        labels, norms = data.labels[counted], np.maximum(sqnorm, 0.0)
+        standing = measured(own[counted], norms, labels, learner.joint, bounded)
         standings[name] = standing._replace(bound=standing.bound + damage)
     return standings, pocket
+
+
+def _numbers(run: hypotheses.Run) -> NDArray[np.int64]:
+    """Return how many updates the survivor, the random hypothesis and each candidate for the pocket had."""
+    assert run.ledger is not None
+    final = [run.ledger.lines_of(h, run.joint).size for h in range(run.running.size)]
+    survivor, drawn = hypotheses.survivor_numbers(run), hypotheses.drawn_numbers(run)
+    return np.concatenate([[survivor], [drawn], hypotheses.record_numbers(run), [final]])
 
 
 def _scores(
     learner: "KernelLearner", data: Data, cache: GramCache | ScoreCache | None, coefficients: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return scores ``(rows, hypotheses)`` of all examples by ``(hypotheses, support rows)`` coefficients."""
+    """Return scores ``(rows, hypotheses)`` of all examples by ``(hypotheses, support rows)`` coefficients.
+
+    The first coefficients are those of ``W`` and ``average_offset``, whose scores a :class:`ScoreCache` knows.
+    """
+    space, support = learner.fitted_space(), learner.support
     if isinstance(cache, GramCache):
-        return cache.scores_of(coefficients, learner.support_rows, learner.support)
-    return learner.fitted_space().all_times(data.X, learner.support.all(), coefficients.T)
-
-
-def _from_the_ledger(
-    learner: "KernelLearner",
-    data: Data,
-    cache: GramCache | ScoreCache | None,
-    slots: NDArray[np.int64],
-    counted: NDArray[np.bool_],
-) -> tuple[dict[str, Any], NDArray[np.int64]]:
-    """Score the survivor, the random one and the candidates for the pocket, reading every row once."""
-    run, rows = learner.run(), learner.W.shape[0]
-    final = [len(learner.recorded_ledger().lines_of(h, run.joint)) for h in range(run.running.size)]
-    numbers = np.concatenate(
-        [
-            [hypotheses.survivor_numbers(run)],
-            [hypotheses.drawn_numbers(run)],
-            hypotheses.record_numbers(run),
-            [final],
-        ]
-    )
-    weights, sqnorms = hypotheses.rebuilt(run, numbers), hypotheses.recorded_sqnorms(run, numbers)
-    stack = np.concatenate(weights)
-    scores = _scores(learner, data, cache, stack) + _slack(learner, slots, stack)
-    scored = [(scores[:, k * rows : (k + 1) * rows], sqnorm) for k, sqnorm in enumerate(sqnorms)]
-    correct = [int(is_correct(own[counted], data.labels[counted]).sum()) for own, _ in scored[2:]]
-    best = 2 + int(np.argmax(correct))
-    return {"survivor": scored[0], "random": scored[1], "pocket": scored[best]}, numbers[best]
+        return cache.scores_of(coefficients, learner.support_rows, support)
+    if cache is None:
+        return space.all_times(data.X, support.all(), coefficients.T)
+    both, known = cache.all_scores(), 2 * learner.W.shape[0]
+    if coefficients.shape[0] == known:
+        return both
+    others = space.all_times(data.X, support.all(), coefficients[known:].T)
+    return np.concatenate([both, others], axis=1)
 
 
 def _slack(learner: "KernelLearner", slots: NDArray[np.int64], coefficients: NDArray[Any]) -> NDArray[Any]:

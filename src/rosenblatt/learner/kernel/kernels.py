@@ -43,10 +43,10 @@ class Poly(NamedTuple):
             )
         return self._replace(halvings=max(0, math.ceil((power - LARGEST_POWER[dtype]) / self.degree)))
 
-    def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
+    def values(self, arrays: Arrays, A: Any, B: Any, out: Any = None) -> Any:
         """Return the kernel of every row of ``A`` with every row of ``B``, in units."""
         down = 2.0**-self.halvings
-        base = products(A, B)
+        base = products(A, B, out)
         if self.gamma * down != 1.0:
             base *= self.gamma * down
         if self.coef0:
@@ -65,10 +65,9 @@ class RBF(NamedTuple):
     gamma: float
     value_scale: float = 1.0
 
-    def values(self, arrays: Arrays, A: Any, B: Any, B_sqnorm: Any = None) -> Any:
+    def values(self, arrays: Arrays, A: Any, B: Any, out: Any = None, B_sqnorm: Any = None) -> Any:
         """Return the kernel of every row of ``A`` with every row of ``B``, whose squared norms may be known."""
-        exponent = products(A, B)
-        exponent *= 2.0
+        exponent = products(2.0 * A, B, out)  # twice a number has the same digits
         exponent -= sqnorms(arrays, A)[:, None]
         exponent -= (sqnorms(arrays, B) if B_sqnorm is None else B_sqnorm)[None, :]
         exponent *= self.gamma
@@ -86,9 +85,9 @@ class Linear(NamedTuple):
 
     value_scale: float = 1.0
 
-    def values(self, arrays: Arrays, A: Any, B: Any) -> Any:
+    def values(self, arrays: Arrays, A: Any, B: Any, out: Any = None) -> Any:
         """Return the product of every row of ``A`` with every row of ``B``."""
-        return products(A, B)
+        return products(A, B, out)
 
     def diagonal(self, arrays: Arrays, A: Any) -> Any:
         """Return the squared norm of every row."""
@@ -202,8 +201,10 @@ def from_dict(parameters: dict[str, Any], function: Any = None) -> Kernel:
     return resolve(name, 1, None, 0.0, 1, 1.0)
 
 
-def products(A: Any, B: Any) -> Any:
-    """Return ``A·Bᵀ`` as a dense matrix."""
+def products(A: Any, B: Any, out: Any = None) -> Any:
+    """Return ``A·Bᵀ`` as a dense matrix; of dense numpy matrices in ``out``, where that is given."""
+    if out is not None and isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        return np.matmul(A, B.T, out=out)
     product, dense = A @ B.T, not issparse(A)
     return product if dense or isinstance(product, np.ndarray) else product.toarray()
 
@@ -309,18 +310,27 @@ class FeatureSpace:
 
     def values(self, A: Any, B: Any) -> Any:
         """Return the product of every row of ``A`` with every support row of ``B``."""
-        return self._with_bias(self.kernel.values(self.arrays, A, B))
-
-    def values_with_all(self, A: Any, X: Any, X_sqnorm: Any) -> Any:
-        """Return the product of every row of ``A`` with every training row, whose squared norms are known."""
-        if isinstance(self.kernel, RBF):
-            return self._with_bias(self.kernel.values(self.arrays, A, X, X_sqnorm))
-        if isinstance(self.kernel, Precomputed):
-            return self._with_bias(self.kernel.values(self.arrays, A, slice(0, X.shape[0])))
-        return self.values(A, X)
-
-    def _with_bias(self, values: Any) -> Any:
+        values = self.kernel.values(self.arrays, A, B)
         return values + self.bias / self.value_scale if self.bias else values
+
+    def fill_gram_rows(self, A: Any, X: Any, X_sqnorm: Any, out: NDArray[Any]) -> None:
+        """Write the product of every row of ``A`` with every training row of ``X`` into ``out``.
+
+        In place: fresh memory costs more than the values. An RBF kernel needs ``X_sqnorm``, the squared norms of ``X``.
+        """
+        if isinstance(self.kernel, RBF):
+            values = self.kernel.values(self.arrays, A, X, out, X_sqnorm)
+        elif isinstance(self.kernel, Poly | Linear):
+            values = self.kernel.values(self.arrays, A, X, out)
+        else:
+            columns = slice(0, X.shape[0])
+            values = self.kernel.values(
+                self.arrays, A, columns if isinstance(self.kernel, Precomputed) else X
+            )
+        if values is not out:
+            out[...] = values
+        if self.bias:
+            out += self.bias / self.value_scale
 
     def times(self, A: Any, B: Any, coefficients: Any) -> Any:
         """Return ``K(A, B)·coefficients`` in units, on the device of the matrices, never holding all of K."""

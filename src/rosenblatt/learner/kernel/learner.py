@@ -11,6 +11,7 @@ from rosenblatt.core import hypotheses
 from rosenblatt.core.kernel_loop import (
     COUNTS,
     FOLD,
+    LOOKAHEAD,
     Block,
     BudgetBlock,
     Changes,
@@ -36,7 +37,6 @@ from rosenblatt.learner.kernel import kernels
 from rosenblatt.learner.kernel.blocks import (
     CPU_BLOCK,
     DEVICE_BLOCK,
-    GRAM_ROWS,
     Data,
     GramCache,
     RowBlock,
@@ -586,7 +586,7 @@ class KernelLearner(LearnerState):
         """Return an empty record of what a block of so many rows changes."""
         new, updated, update_index = np.full((3, rows), -1)
         steps, counts = np.zeros((rows, 2 * self.W.shape[0])), np.zeros(1, COUNTS)
-        folds, requested = np.empty(FOLDS_AT_ONCE + self.running.size, FOLD), np.empty(GRAM_ROWS, np.int64)
+        folds, requested = np.empty(FOLDS_AT_ONCE + self.running.size, FOLD), np.empty(LOOKAHEAD, np.int64)
         counts["support"] = self.n_support
         return Changes(self.slots_of(data), new, updated, update_index, steps, folds, requested, counts)
 
