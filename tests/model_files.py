@@ -278,7 +278,7 @@ def described(kind, name, path):
     model = load(kind, name, path)
     own = inner(model)
     digest = hashlib.blake2b(digest_size=16)
-    for part in ("W", "A", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
+    for part in ("W", "average_offset", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
         array = getattr(own, part, None)
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())
