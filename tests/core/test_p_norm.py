@@ -10,8 +10,8 @@ from tests.rules.plain_alma import f, norm, plain_alma
 from rosenblatt import rules
 from rosenblatt.core.geometry import through_link
 from rosenblatt.learner import Learner
+from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.kernel import KernelLearner
-from rosenblatt.storage import load_learner, save_learner
 
 STORED = {"dense": np.asarray, "csr": csr_array}
 

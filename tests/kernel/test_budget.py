@@ -70,8 +70,8 @@ def test_forgetting_costs_what_it_says(seed, strategy, mode, budget, eta, size):
     norm, hinge = some_function(learner, X, labels, len(learner.epochs), seed, size)
     assert learner.mistakes <= mistakes_at_most(learner, norm, hinge) * (1 + 1e-9)
     for name in ("last", "averaged"):
-        assert learner.mistakes <= learner.standings[name].bound * (1 + 1e-9)
-    assert np.isfinite(learner.standings["last"].bound) == (
+        assert learner.mistakes <= learner.evaluations[name].bound * (1 + 1e-9)
+    assert np.isfinite(learner.evaluations["last"].bound) == (
         forget != "project" or not learner.budget_slots.lossy
     )
 

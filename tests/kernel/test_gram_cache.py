@@ -37,14 +37,14 @@ def same_model(one, other, X):
     for name in NAMES:
         np.testing.assert_allclose(one.scores(X, name), other.scores(X, name), rtol=1e-9, atol=1e-9)
         if name != "voted":
-            np.testing.assert_allclose(one.standings[name], other.standings[name], rtol=1e-9)
+            np.testing.assert_allclose(one.evaluations[name], other.evaluations[name], rtol=1e-9)
 
 
 def test_ten_epochs_compute_every_gram_row_at_most_once():
     X, y = noisy()
     counts = []
     learner = KernelLearner(kernel=counting_kernel(counts))
-    learner.train(X, y, max_iter=10, stock=True)
+    learner.train(X, y, max_iter=10, evaluate=True)
     gram_rows = sum(a for a, b in counts if b == len(X))
     assert learner.n_support <= gram_rows <= len(X)
     assert sum(a * b for a, b in counts) <= len(X) ** 2 + 64 * len(

@@ -41,7 +41,7 @@ def test_a_linear_kernel_makes_the_mistakes_of_the_linear_learner(classes, mode,
     for name in NAMES:
         np.testing.assert_allclose(dual.scores(X, name), primal.scores(X, name), atol=1e-9, err_msg=name)
     for name in set(NAMES) - {"voted"}:
-        np.testing.assert_allclose(dual.standings[name], primal.standings[name], rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(dual.evaluations[name], primal.evaluations[name], rtol=1e-9, err_msg=name)
 
 
 def test_xor_is_separable_by_products_and_not_without():
@@ -208,7 +208,7 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
 
 
 def test_other_files_are_refused_by_name(tmp_path):
-    from rosenblatt.storage import load_learner, save_learner
+    from rosenblatt.learner.files import load_learner, save_learner
 
     X, y = whole_numbers()
     learner = Learner()

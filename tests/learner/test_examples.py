@@ -1,4 +1,4 @@
-"""How far examples reach: measured once at the door, by the same read that finds what is not a number."""
+"""The largest squared norm of examples: measured once at the border, by the read that looks for NaN."""
 
 import math
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from rosenblatt import Perceptron, PerceptronRegressor
 from rosenblatt.learner import Learner
-from rosenblatt.learner.examples import checked_examples, reach_of
+from rosenblatt.learner.examples import canonical_matrix, checked_examples, max_row_sqnorm
 from rosenblatt.streams.online import OnlineLearner
 
 KINDS = [np.asarray, csr_array, np.asfortranarray]
@@ -16,14 +16,14 @@ KINDS = [np.asarray, csr_array, np.asfortranarray]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_reach_is_the_largest_squared_norm_of_a_row_that_weighs_anything(kind, dtype):
+def test_max_sqnorm_is_the_largest_squared_norm_of_a_row_that_weighs_anything(kind, dtype):
     X = np.random.default_rng(0).integers(-9, 10, (40, 7)).astype(dtype)
     sqnorms = (X**2).sum(axis=1)
-    assert reach_of(kind(X)) == sqnorms.max()
+    assert max_row_sqnorm(kind(X)) == sqnorms.max()
     weight = np.where(sqnorms == sqnorms.max(), 0.0, 2.0)
     y = np.arange(40) % 2
-    assert reach_of(kind(X), weight) == sqnorms[weight > 0].max() < sqnorms.max()
-    assert checked_examples(kind(X), y, weight).reach == sqnorms[weight > 0].max()
+    assert max_row_sqnorm(kind(X), weight) == sqnorms[weight > 0].max() < sqnorms.max()
+    assert checked_examples(kind(X), y, weight).max_sqnorm == sqnorms[weight > 0].max()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -34,7 +34,7 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, wei
         X = np.ones((3, 5))
         X[at, 4 - at] = value
         with pytest.raises(ValueError, match=f"{value} in row {at}, column {4 - at}"):
-            reach_of(kind(X), weight)
+            max_row_sqnorm(kind(X), weight)
         learner = Learner()
         with pytest.raises(ValueError, match="remove the row"):
             learner.learn(kind(X), [0, 1, 1], weight)
@@ -44,16 +44,17 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, wei
 def test_what_a_row_stores_twice_counts_by_its_sum():
     X = csr_array(([1.0, 3.0, 2.0, 3.0], [1, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
     assert not X.has_canonical_format
-    assert reach_of(X) == reach_of(X, np.array([1.0, 0.0])) == 18.0
+    canonical = canonical_matrix(X)
+    assert max_row_sqnorm(canonical) == max_row_sqnorm(canonical, np.array([1.0, 0.0])) == 18.0
     assert Perceptron(fit_intercept=False).fit(X, [0, 1]).radius_ == math.sqrt(18.0)
     regressor = PerceptronRegressor(fit_intercept=False)
     assert np.array_equal(regressor.fit(X, [1.0, 2.0]).coef_, regressor.fit(X.toarray(), [1.0, 2.0]).coef_)
 
 
 def test_squares_beyond_a_float_are_no_reason_to_refuse_the_values():
-    assert reach_of(np.array([[1e200]])) == math.inf
+    assert max_row_sqnorm(np.array([[1e200]])) == math.inf
     for kind in KINDS:
-        assert reach_of(kind(np.array([[2.0**66, 0.0], [1.0, 2.0]], np.float32))) == 2.0**132
+        assert max_row_sqnorm(kind(np.array([[2.0**66, 0.0], [1.0, 2.0]], np.float32))) == 2.0**132
 
 
 @pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "arow", "alma"])

@@ -128,7 +128,7 @@ def test_a_file_brings_the_same_model_back(each, tmp_path, flowers):
 @pytest.mark.parametrize(
     "each", [each for each in OF_THE_FAMILY if each in CLASSIFIERS], ids=lambda each: each.__name__
 )
-def test_margin_and_distance_are_geometric(each, flowers):
+def test_margins_count_the_bias_and_distances_do_not(each, flowers):
     _, X, y = flowers
     X, y = X[y < 2], y[y < 2]
     model = made(each).fit(X, y)
@@ -137,13 +137,20 @@ def test_margin_and_distance_are_geometric(each, flowers):
     distance = (seen @ w + b) / np.linalg.norm(w)
     np.testing.assert_allclose(model.distance(X), distance, rtol=1e-9, atol=1e-12)
     least = ((2.0 * y - 1.0) * distance).min()
-    assert model.margin(X, y) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    assert model.geometric_margin(X, y) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    # The space in which a hard margin of two classes is maximised has no bias among its weights.
+    norm = np.linalg.norm(w) if each.__name__ == "MaxMargin" else np.linalg.norm([b, *w])
+    assert model.margin(X, y) == pytest.approx(least * np.linalg.norm(w) / norm, rel=1e-9, abs=1e-12)
     several = made(each).fit(flowers[1], flowers[2])
     right = several.predict(flowers[1]) == flowers[2]
     assert (several.distance(flowers[1]) >= 0).all()
     assert (several.margin(flowers[1], flowers[2]) > 0) == bool(right.all())
+    assert (several.geometric_margin(flowers[1], flowers[2]) > 0) == bool(right.all())
+    assert several.margin_ == several.margin(flowers[1], flowers[2])
     copied = pickle.loads(pickle.dumps(model))
-    assert copied.margin_ == model.margin_
+    assert copied.margin_ == model.margin_ == model.margin(X, y)
+    with pytest.raises(ValueError, match="one label for each of the 100 rows"):
+        model.margin(X, y[:3])
 
 
 @pytest.mark.parametrize("each", SPARSE, ids=lambda each: each.__name__)

@@ -291,7 +291,7 @@ def test_a_bound_is_stated_where_a_rule_has_one():
     for rule in (rules.ROMMA(), rules.PAUM()):
         learner = Learner(rule)
         learner.train(X, labels, max_iter=200)
-        assert learner.mistakes <= learner.standings["last"].bound
+        assert learner.mistakes <= learner.evaluations["last"].bound
     learner = Learner(rules.Logistic())
     learner.train(X, labels, max_iter=5)
-    assert learner.standings["last"].bound == math.inf
+    assert learner.evaluations["last"].bound == math.inf

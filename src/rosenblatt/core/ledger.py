@@ -35,11 +35,13 @@ class Ledger:
 
     ``entries`` is a structured array with one line per update (the fields of ``ENTRY``), ``support`` the examples
     themselves, each stored once, and ``start`` the weights before the first update. The weights after any number of
-    updates follow from these three.
+    updates follow from these three. ``start`` has the dtype of the weights: replay rounds as training did.
     """
 
+    float32_lines = 0  # lines written in float32 by a run that went on in float64
+
     def __init__(self, start: NDArray[Any]) -> None:
-        self.start = start  # (rows of weights, 1 + features)
+        self.start = start  # (rows of weights, 1 + features), in the dtype of the weights
         self.support: Any = None  # matrix of the rows named in `support_rows`
         self.support_rows = np.empty(0, np.int64)  # ascending
         self._lines = np.empty(0, ENTRY)
@@ -49,6 +51,10 @@ class Ledger:
     def entries(self) -> NDArray[Any]:
         """The lines written so far, in order."""
         return self._lines[: self._used]
+
+    @entries.setter
+    def entries(self, lines: NDArray[Any]) -> None:
+        self._lines, self._used = lines, lines.size
 
     def __len__(self) -> int:
         return self._used
@@ -93,9 +99,34 @@ class Ledger:
         """Return ``(numbers, rows, 1 + features)`` weights after each number of lines (ascending)."""
         if self.support is None:
             return np.repeat(self.start[None], numbers.size, axis=0)
-        return replayed(
-            rows_of(self.support), self.start, self.entries, self.support_index(), bias_input, numbers
+        index, split = self.support_index(), self.float32_lines
+        if not split:
+            return replayed(rows_of(self.support), self.start, self.entries, index, bias_input, numbers)
+        narrow = rows_of(self.support.astype(np.float32))
+        start = self.start.astype(np.float32)
+        first = replayed(
+            narrow,
+            start,
+            self.entries[:split],
+            index[:split],
+            bias_input,
+            np.append(numbers[numbers < split], split),
+        ).astype(self.start.dtype)
+        later = replayed(
+            rows_of(self.support),
+            first[-1],
+            self.entries[split:],
+            index[split:],
+            bias_input,
+            numbers[numbers >= split] - split,
         )
+        return np.concatenate([first[:-1], later])
+
+    def cast(self, dtype: Any) -> None:
+        """Follow weights that go on in another dtype."""
+        if self.start.dtype == np.float32 and dtype == np.float64:
+            self.float32_lines = len(self)
+        self.start = self.start.astype(dtype, copy=False)
 
     def add_features(self, n_features: int) -> None:
         """Add zero columns for new features."""
@@ -114,12 +145,13 @@ class Ledger:
             lines["tau"] /= 2.0
         elif two:  # what one hypothesis said for class 1, two say for and against
             lines = np.repeat(lines, 2)
+            self.float32_lines *= 2
             lines["target"] = np.tile(rows[:2], lines.size // 2)
             lines["tau"][::2] *= -1.0
         else:
             lines["target"] = rows[lines["target"]]
             lines["rival"] = np.where(lines["rival"] < 0, -1, rows[lines["rival"]])
-        self._lines, self._used = lines, lines.size
+        self.entries = lines
 
 
 def stacked(above: Any, below: Any) -> Any:

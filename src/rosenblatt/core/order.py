@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.rows import ONE, Rows
 from rosenblatt.core.state import Visits
+from rosenblatt.core.threads import in_parts
 from rosenblatt.jit import compiled
 
 # Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
@@ -48,7 +49,7 @@ class Shuffle:
         n = labels.shape[0]
         keys = np.empty(n, np.uint64)
         bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
-        _fill_keys(bits, rows.indices, rows.starts, labels, keys)
+        in_parts(lambda a, b: _fill_keys(bits, rows.indices, rows.starts, labels, keys, a, b), n, bits.size)
         self._arrange(keys, seed, sample_weight)
 
     def _arrange(
@@ -71,6 +72,21 @@ class Shuffle:
         if not self._weight.size:  # every row once: its position is its number
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
+
+    @property
+    def fingerprint(self) -> tuple[int, ...] | None:
+        """Numbers that identify the rows, their labels and weights, whatever the order.
+
+        >>> rows = [Rows(np.array(values), None, None) for values in ([1.0, 2.0], [2.0, 1.0], [1.0, 3.0])]
+        >>> one, turned, other = (Shuffle(each, np.array([0, 0]), seed=0).fingerprint for each in rows)
+        >>> one == turned, one == other
+        (True, False)
+        """
+        keys = _mixed(self._keys.copy())  # sums of the keys alone would not notice labels that change places
+        if self._weight.size:
+            keys = _mixed(keys ^ self._weight.view(np.uint64))
+        total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
+        return keys.size, int(total), int(parity)
 
 
 def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -172,12 +188,12 @@ def _coordinate_hash(value: Any, column: Any, sign: Any) -> Any:
 
 
 @compiled
-def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any) -> None:
+def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any, first: int, last: int) -> None:
     """Sum the hashes of the coordinates of each row, in any order: the same for dense and sparse rows."""
     n = np.uint64(keys.shape[0])
     width = np.uint64(bits.shape[0]) // max(n, ONE)
     sign = ONE << np.uint64(8 * bits.itemsize - 1)
-    for i in range(n):
+    for i in range(np.uint64(first), np.uint64(last)):
         key = np.uint64(labels[i] + 1) * SECOND
         if indices is None:
             for j in range(width):

@@ -8,7 +8,7 @@ from rosenblatt.engines import dask_blocks
 from rosenblatt.engines.dask_engine import DaskEngine
 from rosenblatt.engines.encoding import fit_encoder, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import check_estimator, fit_on
-from rosenblatt.engines.scoring import Evaluation, evaluate_on
+from rosenblatt.engines.scoring import ConfusionMatrix, evaluate_on
 from rosenblatt.engines.training import Tell
 
 
@@ -72,7 +72,7 @@ def transform_dask(encoder: Any, X: Any) -> list[Any]:
     return [call(encoder, "transform", part) for part in dask_blocks.frames(X)]
 
 
-def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> Evaluation:
+def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> ConfusionMatrix:
     """Count a model's right and wrong predictions where the blocks lie."""
     if is_pipeline(model):
         frame, y = dask_blocks.without_target(X, y)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import Mixed, beginning_of, fit_on
-from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
+from rosenblatt.engines.scoring import ConfusionMatrix, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, shard_max_sqnorm
 from rosenblatt.engines.shard_files import Writer
 from rosenblatt.engines.spark_engine import SparkEngine, folder_for, told, told_schema
@@ -133,7 +133,7 @@ def transform_spark(
 
 def evaluate_spark(
     model: Any, frame: Any, *, features: str | list[str] | None = None, label: str = "label"
-) -> Evaluation:
+) -> ConfusionMatrix:
     """Count a model's right and wrong predictions where the rows are."""
     encoder, last = (None, model) if not is_pipeline(model) else (model[0], model[-1])
     features, known = _features_for(encoder or last, frame, features, label)

@@ -7,17 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.kernel.device import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
-from rosenblatt.linear.base import INPUT, refuse_one_class, seed_of
-from rosenblatt.linear.epoch_trained import EpochTrained, effective_weight
+from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes, refuse_one_class, seed_of
+from rosenblatt.linear.epoch_trained import EpochTrained
 
 EVALUATED_ON_REQUEST = ("survivor", "pocket", "random")  # their evaluation reads every row once more
 
@@ -202,15 +200,14 @@ class KernelPerceptron(
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
         self._check_parameters()
-        X, y = self._checked(X, y, reset=True)
+        X, y, weight, classes = self._checked(X, y, sample_weight, reset=True)
         if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"
             )
-        weight = self._weights(y, sample_weight)
-        refuse_one_class(np.unique(y if weight is None else y[weight > 0.0]))
-        self._begin()
-        self._train(X, y, weight, stock=True if self.hypothesis in EVALUATED_ON_REQUEST else None)
+        refuse_one_class(classes)
+        evaluate = True if self.hypothesis in EVALUATED_ON_REQUEST else None
+        self._run_epochs(self._begin().train, X, y, sample_weight=weight, evaluate=evaluate)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -308,7 +305,10 @@ class KernelPerceptron(
 
     # Inside: tensors stay where they are and are checked by the learner; other rows are checked as scikit-learn does
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None, NDArray[Any]]:
+        """Return rows, labels, the effective weight of each example, and the classes of those that weigh anything."""
         reset, y = reset or self._is_wider(X), exact_if_listed(y)
         if is_foreign(X):
             y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
@@ -318,8 +318,12 @@ class KernelPerceptron(
                 self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
         else:
             X, y = validate_data(self, X, y, reset=reset, **INPUT)
-        check_classification_targets(y)
-        return X, y
+        classes, labels = encoded_classes(y)
+        weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
+        weight = effective_weight(classes, labels, weight, self.class_weight)
+        if weight is not None:
+            classes = classes[np.bincount(labels, weights=weight, minlength=classes.size) > 0.0]
+        return X, y, weight, classes
 
     def _is_wider(self, X: Any) -> bool:
         """Return whether this is a batch of a Gram matrix with columns for examples that came since the last one."""
@@ -331,10 +335,6 @@ class KernelPerceptron(
     def _rows(self, X: Any) -> Any:
         return X if is_foreign(X) else validate_data(self, X, reset=False, **INPUT)
 
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-        return effective_weight(y, weight, self.class_weight)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.device is None
@@ -343,7 +343,8 @@ class KernelPerceptron(
 
     def _new_learner(self) -> KernelLearner:
         return KernelLearner(
-            rules.resolve(self.rule, self.eta),
+            self.rule,
+            eta=self.eta,
             kernel=self.kernel,
             degree=self.degree,
             gamma=self.gamma,
@@ -361,6 +362,12 @@ class KernelPerceptron(
             dtype=self.dtype,
             tf32=self.tf32,
         )
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        X, y, weight, _ = self._checked(X, y, sample_weight, reset=first)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn(X, y, weight, classes)
 
     def _check_hypothesis(self, name: str) -> None:
         super()._check_hypothesis(name)

@@ -77,8 +77,8 @@ class Insight:
             return "There are no examples yet."
         where = "" if self.space.is_plane else " in this space"
         if isinstance(proof, Separable):
-            rows = len(proof.rows)
-            return f"Yes{where}: margin {proof.margin:.3g}, {rows} row{'s' if rows != 1 else ''} on it."
+            rows = f"{len(proof.rows)} row{'s' if len(proof.rows) != 1 else ''}"
+            return f"Yes{where}: largest possible margin at least {proof.margin:.3g}, {rows} on it."
         if isinstance(proof, Inseparable):
             return f"No{where}: {len(proof.culprits)} rows contradict each other."
         return "Not decided." if self.seconds is None else f"Not decided within {self.seconds:g} s."

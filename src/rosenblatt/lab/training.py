@@ -190,8 +190,8 @@ class Training:
         fresh = Training.__new__(Training)
         fresh.state, fresh.space, fresh.Z, fresh.y = self.state, self.space, self.Z, self.y
         Training._begin(fresh)
-        told = {"stock": True} if self.space.kernel else {}
+        options = {"evaluate": True} if self.space.kernel else {}
         fresh.learner.train(
-            self.Z, self.y, max_iter=self.epoch, shuffle=self.state.order == "shuffled", **told
+            self.Z, self.y, max_iter=self.epoch, shuffle=self.state.order == "shuffled", **options
         )
         return fresh.learner

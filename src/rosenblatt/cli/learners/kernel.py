@@ -49,7 +49,7 @@ class KernelModel:
     def facts(self) -> dict[str, Any]:
         """Kernel, rule, passes, mistakes, support, and how the predicting hypothesis stands."""
         learner = self.learner
-        standing = learner.standings.get(self.hypothesis)
+        evaluation = learner.evaluations.get(self.hypothesis)
         kernel, degree, gamma, coef0 = learner.kernel_parameters
         return {
             "kernel": {"name": kernel, "degree": degree, "gamma": gamma, "coef0": coef0},
@@ -63,8 +63,8 @@ class KernelModel:
             "support": learner.n_support,
             "converged": learner.converged,
             "radius": learner.radius,
-            "margin": standing.margin if standing else None,
-            "bound": standing.bound if standing else None,
+            "margin": evaluation.margin if evaluation else None,
+            "bound": evaluation.bound if evaluation else None,
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
@@ -92,7 +92,7 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
-        stock=hypothesis in NEEDS_A_LOOK,
+        evaluate=hypothesis in NEEDS_A_LOOK,
     )
     about = {
         "estimator": "KernelPerceptron",  # so that KernelPerceptron.load reads it too

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.kernel_loop import FORGETTING_COST, OLDEST, PROJECT, RANDOM, REMOVED, USED, Budget
-from rosenblatt.file_schema import Content
-from rosenblatt.learner.evaluation import Bounded
+from rosenblatt.learner.training import BoundTerms
 from rosenblatt.rules import Rosenblatt
 
 # What happens when the budget is full: the row corrected the longest ago is removed after a shrink that keeps the
@@ -121,26 +120,14 @@ class BudgetSlots:
             return 0.0
         return float(self.cost["squares"][0] / (eta**2 * radius**2) + self.cost["lengths"][0])
 
-    def bounded(self, without: Bounded) -> tuple[Bounded, float]:
-        """Return what the bound of a hypothesis depends on, and how much is added to it, given those without budget."""
+    def bound_terms(self, without: BoundTerms) -> BoundTerms:
+        """Return what the bound of a hypothesis depends on, given the same without a budget."""
         if not self._bounded or self.cost["short"][0] > 0.0:
-            return without._replace(whole_visits=False), 0.0  # no bound is claimed
+            return without._replace(holds=False)
         wider = without.radius * math.sqrt(1.0 + float(self.cost["shrunk"][0]))
-        return without._replace(radius=wider), self.damage(float(without.rule.eta), without.radius)
+        return without._replace(radius=wider, added=self.damage(float(without.rule.eta), without.radius))
 
     @property
     def lossy(self) -> bool:
         """Whether a row was removed or an update projected, so that the bound without a budget does not hold."""
         return bool(self.counts[REMOVED] > 0 or self.cost["short"][0] > 0.0)
-
-    # What a file holds
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the tensors that do not follow from the support rows."""
-        cost = {f"toll.{name}": self.cost[name] for name in FORGETTING_COST.names or ()}
-        return {"budget.since": self.last_correction, "budget.counts": self.counts, **cost}
-
-    def restore(self, content: Content) -> None:
-        """Take the numbers of a checked file."""
-        self.last_correction, self.counts = content.arrays["budget.since"], content.arrays["budget.counts"]
-        self.cost = content.records("toll", FORGETTING_COST)

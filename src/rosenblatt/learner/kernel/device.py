@@ -593,6 +593,11 @@ class TensorShuffle(Shuffle):
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
 
+    @property
+    def fingerprint(self) -> None:
+        """None: the keys stay on the device."""
+        return
+
 
 def _row_hashes(X: Any) -> Any:
     """Return the sum of the hashes of each row's non-zero coordinates, as ``rosenblatt.core.order`` does."""

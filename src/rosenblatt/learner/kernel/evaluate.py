@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core import hypotheses
-from rosenblatt.learner.evaluation import Bounded, Standing, is_correct, measured
 from rosenblatt.learner.kernel.blocks import Data, GramCache, ScoreCache
+from rosenblatt.learner.training import CANDIDATE, BoundTerms, Evaluator
 
 if TYPE_CHECKING:
     from rosenblatt.learner.kernel.learner import KernelLearner
@@ -15,56 +15,66 @@ if TYPE_CHECKING:
 QUICK = 1 << 25  # kernel values: up to so many, every hypothesis is evaluated without being asked for
 
 
-def evaluate(
+Scored = tuple[NDArray[np.float64], NDArray[np.float64]]  # (rows, rows of weights) scores, and squared norms
+
+
+def evaluate_kernel(
     learner: "KernelLearner",
     data: Data,
     cache: GramCache | ScoreCache | None,
     weight: NDArray[np.float64] | None,
     every: bool | None,
-) -> tuple[dict[str, Standing], NDArray[np.int64] | None]:
-    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick.
-
-    Examples of weight zero are left out; a weight that is not an integer voids every bound. Returns the standings, and
-    how many updates the pocket had.
-    """
-    pocket, n = None, data.labels.size
-    counted = np.ones(n, dtype=bool) if weight is None else weight > 0.0
-    whole_visits = weight is None or bool((weight == np.ceil(weight)).all())
-    copies = None if weight is None else np.ceil(weight[counted]).astype(np.int64)
-    bounded = Bounded(learner.rule, learner.radius, len(learner.epochs), 0.0, whole_visits, copies)
-    damage = 0.0
+    only_these: bool,
+) -> None:
+    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick."""
+    copies = None if weight is None else np.ceil(weight).astype(np.int64)
+    whole = weight is None or bool((weight == copies).all())
+    terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), 0.0, whole and only_these)
     if learner.budget_slots is not None and learner.budget_slots.lossy:
-        bounded, damage = learner.budget_slots.bounded(bounded)
+        terms = learner.budget_slots.bound_terms(terms)
+    quick = data.labels.size * learner.n_support <= QUICK
+    from_ledger = learner.ledger is not None and (quick if every is None else every)
+    scored, numbers = _scored(learner, data, cache, from_ledger)
+    evaluator = Evaluator([*scored], learner.joint)
+    evaluator.add(np.concatenate([scores for scores, _ in scored.values()], axis=1), data.labels, copies)
+    names = {name: name for name in scored if not name.startswith(CANDIDATE)}
+    if from_ledger:
+        names["pocket"] = evaluator.best([name for name in scored if name.startswith(CANDIDATE)])
+        learner.pocket = numbers[2 + int(names["pocket"].removeprefix(CANDIDATE))]
+    for name, column in names.items():
+        # A function that is no kernel may give a squared norm below zero: then no margin is defined.
+        sqnorm = np.maximum(scored[column][1], 0.0)
+        learner.evaluations[name] = evaluator.evaluation(column, sqnorm, terms)
+
+
+def _scored(
+    learner: "KernelLearner", data: Data, cache: GramCache | ScoreCache | None, from_ledger: bool
+) -> tuple[dict[str, Scored], NDArray[np.int64]]:
+    """Score hypotheses on all rows, in one look at every row; those of the ledger where wanted.
+
+    Also returns how many updates the survivor, the random hypothesis and each candidate for the pocket had.
+    """
     slots, run = learner.slots_of(data), learner.run()
-    rows, numbers = run.W.shape[0], None
+    rows, numbers = run.W.shape[0], np.empty((0, 0), np.int64)
     stacks = [run.W, run.average_offset]
-    if learner.ledger is not None and (n * learner.n_support <= QUICK if every is None else every):
+    if from_ledger:
         numbers = _numbers(run)
         stacks += hypotheses.rebuilt(run, numbers)
     scores = _scores(learner, data, cache, np.concatenate(stacks))
     by_W, by_offset = scores[:, :rows], scores[:, rows : 2 * rows]
     last = by_W * learner.running["scale"] + _slack(learner, slots, learner.weights("last"))
-    evaluated = {"last": (last, learner.running["sqnorm"].copy())}
+    scored = {"last": (last, learner.running["sqnorm"].copy())}
     if learner.clock:
         mean = (by_W * learner.running["scale_sum"] - by_offset) / learner.clock
         coefficients = learner.weights("averaged")
         mean += _slack(learner, slots, coefficients)
-        evaluated["averaged"] = (mean, _sqnorms(learner, mean, slots, coefficients))
-    if numbers is not None:
-        from_ledger = scores[:, 2 * rows :] + _slack(learner, slots, np.concatenate(stacks[2:]))
-        split = np.split(from_ledger, len(numbers), axis=1)
-        correct = [int(is_correct(own[counted], data.labels[counted]).sum()) for own in split[2:]]
-        best = 2 + int(np.argmax(correct))
-        pocket, sqnorms = numbers[best], hypotheses.recorded_sqnorms(run, numbers)
-        for name, k in (("survivor", 0), ("random", 1), ("pocket", best)):
-            evaluated[name] = (split[k], sqnorms[k])
-    standings = {}
-    for name, (own, sqnorm) in evaluated.items():
-        # A function that is no kernel may give a squared norm below zero: then no margin is defined.
-        labels, norms = data.labels[counted], np.maximum(sqnorm, 0.0)
-        standing = measured(own[counted], norms, labels, learner.joint, bounded)
-        standings[name] = standing._replace(bound=standing.bound + damage)
-    return standings, pocket
+        scored["averaged"] = (mean, _sqnorms(learner, mean, slots, coefficients))
+    if from_ledger:
+        by_ledger = scores[:, 2 * rows :] + _slack(learner, slots, np.concatenate(stacks[2:]))
+        names = ["survivor", "random", *(f"{CANDIDATE}{k}" for k in range(len(numbers) - 2))]
+        split, sqnorms = np.split(by_ledger, len(numbers), axis=1), hypotheses.recorded_sqnorms(run, numbers)
+        scored |= dict(zip(names, zip(split, sqnorms, strict=True), strict=True))
+    return scored, numbers
 
 
 def _numbers(run: hypotheses.Run) -> NDArray[np.int64]:

@@ -32,7 +32,6 @@ from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_labels, checked_weight, encoded
-from rosenblatt.learner.evaluation import Standing
 from rosenblatt.learner.kernel import kernels
 from rosenblatt.learner.kernel.blocks import (
     CPU_BLOCK,
@@ -56,11 +55,12 @@ from rosenblatt.learner.kernel.device import (
     shuffled,
     to_numpy,
 )
-from rosenblatt.learner.kernel.evaluate import evaluate
+from rosenblatt.learner.kernel.evaluate import evaluate_kernel
 from rosenblatt.learner.kernel.kernels import FeatureSpace, Precomputed, is_finite, is_whole
-from rosenblatt.learner.learner import MULTI_CLASS, Epoch
+from rosenblatt.learner.learner import MULTI_CLASS
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.learner.training import Epoch, Evaluation, decays, forget_evaluations, run_epochs
 
 __all__ = ["FORGET", "KernelLearner", "KernelLedger"]
 
@@ -114,6 +114,7 @@ class KernelLearner(LearnerState):
     Parameters
     ----------
     rule : a rule object or its name
+    eta : the learning rate of a rule given by name; None leaves the rule's own
     kernel : ``"poly"``, ``"rbf"``, ``"linear"``, ``"precomputed"``, or a function of two blocks of rows
     degree, gamma, coef0 : of the kernel; see :mod:`rosenblatt.learner.kernel.kernels`
     delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
@@ -143,6 +144,7 @@ class KernelLearner(LearnerState):
         self,
         rule: Any = "rosenblatt",
         *,
+        eta: float | None = None,
         kernel: Any = "poly",
         degree: int = 2,
         gamma: Any = None,
@@ -177,7 +179,7 @@ class KernelLearner(LearnerState):
         if not is_whole(seed) or seed < 0:
             raise ValueError(f"seed must be a whole number, zero or more, got {seed!r}")
         super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger=False)
-        self.rule = rules.resolve(rule)
+        self.rule = rules.resolve(rule, eta)
         geometry = rules.geometry_of(self.rule)
         if geometry != rules.Euclidean():
             raise ValueError(
@@ -195,7 +197,7 @@ class KernelLearner(LearnerState):
         self._n_features = 0
         self.epochs: list[Epoch] = []
         self.converged = False
-        self.standings: dict[str, Standing] = {}
+        self.evaluations: dict[str, Evaluation] = {}
         self.pocket: NDArray[np.int64] | None = None  # how many updates the pocket had, for each hypothesis
         self.budget_slots: BudgetSlots | None = None  # from the first epoch under a budget on
 
@@ -244,10 +246,13 @@ class KernelLearner(LearnerState):
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
         """Visit the examples once, in the given order; classes not seen before are added."""
         data, weight = self._add_data(X, y, sample_weight, classes, stream=True)
-        epoch = self._epoch(data, in_given_order(data.labels.size, weight), None)
+        mistakes, updates = self.mistakes, self.updates
+        self._visit_rows(data, in_given_order(data.labels.size, weight), None)
         self.rows_seen = data.first_row + data.labels.size
-        self.standings, self.pocket, self.converged = {}, None, False
-        return epoch
+        self.learned_from = None
+        forget_evaluations(self)
+        self.epochs.append(Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates))
+        return self.epochs[-1]
 
     def train(
         self,
@@ -258,31 +263,28 @@ class KernelLearner(LearnerState):
         shuffle: bool = True,
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
-        stock: bool | None = None,
+        evaluate: bool | None = None,
     ) -> None:
-        """Repeat epochs until one makes no update, ``max_iter`` times, or until ``on_epoch`` returns False.
+        """Repeat epochs until one changes nothing, ``max_iter`` times, or until ``on_epoch`` returns False.
 
-        ``stock`` evaluates all hypotheses on the data afterwards and chooses the pocket, which reads every row once
+        ``evaluate`` evaluates all hypotheses on the data afterwards and chooses the pocket, which reads every row once
         more; by default only where that is quick. ``last`` and ``averaged`` are always evaluated.
         """
         data, weight = self._add_data(X, y, sample_weight, None, stream=False)
         n = data.labels.size
         shuffle_of = shuffled(data.X, data.labels, self.seed, weight) if shuffle else None
-        visits = in_given_order(n, weight)
+        in_order = in_given_order(n, weight)
+        # With delta, rows that come again get new coordinates of their own: they are other examples.
+        fingerprint = None if shuffle_of is None or self.delta else shuffle_of.fingerprint
         cache = self._new_cache(data)
-        self.converged = False
-        for _ in range(max_iter):
-            if shuffle_of is not None:
-                visits = shuffle_of.epoch(len(self.epochs))
-            epoch = self._epoch(data, visits, cache)
-            stop = on_epoch is not None and on_epoch(epoch) is False
-            if epoch.updates == 0:
-                self.converged = True
-                break
-            if stop:
-                break
+
+        def visit_all(number: int) -> bool:
+            self._visit_rows(data, in_order if shuffle_of is None else shuffle_of.epoch(number), cache)
+            return decays(self)
+
+        only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
         self.rows_seen = max(self.rows_seen, data.first_row + n)
-        self.standings, self.pocket = evaluate(self, data, cache, weight, stock)
+        evaluate_kernel(self, data, cache, weight, evaluate, only_these)
 
     # Predicting
 
@@ -312,7 +314,7 @@ class KernelLearner(LearnerState):
         elif self.pocket is None:
             raise ValueError(
                 "the pocket is chosen on a whole training set, which takes one more look at every row: it is known "
-                "after fit with hypothesis='pocket' (train with stock=True); 'survivor' needs no training set"
+                "after fit with hypothesis='pocket' (train with evaluate=True); 'survivor' needs no training set"
             )
         else:
             numbers = self.pocket
@@ -415,9 +417,8 @@ class KernelLearner(LearnerState):
             scores = space.arrays.put(both / space.value_scale, "float64")
         return ScoreCache(space, data, scores)
 
-    def _epoch(self, data: Data, visits: Visits, cache: GramCache | ScoreCache | None) -> Epoch:
-        """Run the rule over the visits and count its mistakes and updates."""
-        mistakes, updates = self.mistakes, self.updates
+    def _visit_rows(self, data: Data, visits: Visits, cache: GramCache | ScoreCache | None) -> None:
+        """Run the rule over the visits."""
         with self.fitted_space().arrays.exact_products():
             if self.budget is not None:
                 self._visit_on_budget(data, visits, self.budget)
@@ -429,9 +430,6 @@ class KernelLearner(LearnerState):
             raise ValueError(
                 "the weights grew beyond what a float can hold: scale the features, or clip them"
             )
-        epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
-        self.epochs.append(epoch)
-        return epoch
 
     def _visit_with_gram(self, data: Data, visits: Visits, cache: GramCache) -> None:
         """Visit every example in order; an update moves the scores of all examples by its Gram row."""

@@ -1,8 +1,10 @@
 """Threads that share one loop over the rows."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
+from itertools import pairwise
 
 from rosenblatt.data.parallel import cores
 
@@ -24,6 +26,19 @@ def parts_of_work(numbers: int) -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     most = min(cores(), int(limit)) if limit.isdecimal() else cores()
     return max(1, min(most, numbers // LEAST))
+
+
+def in_parts(work: Callable[[int, int], None], rows: int, numbers: int) -> None:
+    """Call ``work(first, last)`` for consecutive ranges of rows that hold so many numbers, each in a thread."""
+    parts = parts_of_work(numbers)
+    cuts = [rows * k // parts for k in range(parts + 1)]
+    others = [threads().submit(work, a, b) for a, b in pairwise(cuts[1:])]
+    try:
+        work(0, cuts[1])
+    finally:
+        wait(others)  # they write into arrays of the caller
+    for other in others:
+        other.result()
 
 
 if hasattr(os, "register_at_fork"):

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from rosenblatt.service.refusals import Refusal
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.refusals import Refusal
+from rosenblatt.web.settings import Settings
 
 SCOPES = ("read", "feedback", "admin")  # each includes those before it
 ANYBODY = "anybody"  # may do what needs no token

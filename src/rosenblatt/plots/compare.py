@@ -15,7 +15,7 @@ from sklearn.utils import check_array, get_tags
 
 from rosenblatt.data.labels import exact_labels
 from rosenblatt.data.matrix import encoded
-from rosenblatt.linear.comparison import Comparison, Row
+from rosenblatt.plots.comparison import Comparison, Row
 
 MOST_CELLS = 1 << 24  # of a sparse matrix that is made dense for a learner that needs it
 # Where a default would refuse most data: a hard margin asks for separable ones.

@@ -1,8 +1,11 @@
-"""The look of the lab's pages: the table of ``rosenblatt.plots.style`` as CSS, for light and dark."""
+"""The look of all pages: the table of ``rosenblatt.plots.style`` as CSS, for light and dark."""
 
 from pathlib import Path
 
 from rosenblatt.plots.style import BLUE, DARK, GREEN, LIGHT, VERMILLION, Theme, for_text
+
+THEMES = {"auto": None, "light": False, "dark": True}  # what NiceGUI's dark mode is set to
+NEXT_THEME = {"auto": "dark", "dark": "light", "light": "auto"}
 
 
 def css() -> str:

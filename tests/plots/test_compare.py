@@ -9,8 +9,8 @@ from sklearn.linear_model import RidgeClassifier
 
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
-from rosenblatt.linear import compare as module
-from rosenblatt.linear.compare import compare, linear_learners, unit_margins
+from rosenblatt.plots import compare as module
+from rosenblatt.plots.compare import compare, linear_learners, unit_margins
 
 IRIS, SEPARABLE = read_all("sample:iris"), read_all("sample:separable")
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 MAX_REQUEST_LINE_BYTES = 8 << 10
 MAX_HEADER_BYTES = 32 << 10  # all header fields of a request together
