@@ -19,8 +19,8 @@ from rosenblatt import rules
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.core.ledger import Ledger
 from rosenblatt.learner import Learner
-from rosenblatt.learner.dual import load_dual, save_dual
 from rosenblatt.learner.files import load_learner, load_model, save_learner
+from rosenblatt.learner.kernel import load_dual, save_dual
 from rosenblatt.storage import (
     KINDS,
     BadModel,

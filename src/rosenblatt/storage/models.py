@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.core.kernel_forget import TOLL
+from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.data.schema import schema_from_dict
@@ -233,16 +233,16 @@ KERNEL_ITEMS = (
     LEDGER,
     array("pocket", Tensor(INT, ("hypotheses",), Range(0, "lines"), "pocket")),
     rows("support", FLOATS, "support", "features"),
-    array("budget.since", Tensor(INT, ("budget",), COUNTS, "budget"), "on_budget.since"),
-    array("budget.counts", Tensor(INT, (3,), COUNTS, "budget"), "on_budget.counts"),
+    array("budget.since", Tensor(INT, ("budget",), COUNTS, "budget"), "budget_slots.last_correction"),
+    array("budget.counts", Tensor(INT, (3,), COUNTS, "budget"), "budget_slots.counts"),
     records(
         "toll",
-        TOLL,
+        FORGETTING_COST,
         1,
         dict.fromkeys(("mistakes", "lengths", "shrunk", "short"), NON_NEGATIVE),
         renamed={},
         part="budget",
-        attribute="on_budget.toll",
+        attribute="budget_slots.cost",
     ),
 )
 # The support rows of a precomputed kernel are columns of the caller's Gram matrix.

@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.learner.dual import kernels
-from rosenblatt.learner.dual.arrays import Arrays, to_numpy
-from rosenblatt.learner.dual.budget import BudgetPass
-from rosenblatt.learner.dual.learner import DualLearner
-from rosenblatt.learner.dual.rowstore import RowStore
-from rosenblatt.learner.dual.space import FeatureSpace
+from rosenblatt.learner.kernel import kernels
+from rosenblatt.learner.kernel.budget import BudgetSlots
+from rosenblatt.learner.kernel.device import Arrays, RowStore, to_numpy
+from rosenblatt.learner.kernel.kernels import FeatureSpace
+from rosenblatt.learner.kernel.learner import KernelLearner
 from rosenblatt.learner.training import Epoch, Evaluation
 from rosenblatt.storage import BadModel, Content, read_model, write
 
 
 def save_dual(
-    learner: DualLearner,
+    learner: KernelLearner,
     path: str | os.PathLike[str],
     *,
     about: dict[str, Any] | None = None,
@@ -38,7 +37,7 @@ def save_dual(
 
 def load_dual(
     path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None
-) -> tuple[DualLearner, dict[str, Any]]:
+) -> tuple[KernelLearner, dict[str, Any]]:
     """Read a kernel learner and what was said about it; raise :class:`BadModel` for anything else.
 
     Parameters
@@ -55,11 +54,11 @@ def load_dual(
         raise BadModel(f"{path}: the model does not hold together: {error}") from error
 
 
-def _from_content(content: Content, function: Any, device: Any) -> DualLearner:
+def _from_content(content: Content, function: Any, device: Any) -> KernelLearner:
     settings = content.settings
     name = settings["kernel"]["name"]
     kernel = kernels.from_dict(settings.pop("kernel"), function)
-    learner = DualLearner(
+    learner = KernelLearner(
         **settings,
         kernel=kernel.function if isinstance(kernel, kernels.Function) else name,
         device=device,
@@ -73,7 +72,7 @@ def _from_content(content: Content, function: Any, device: Any) -> DualLearner:
     if rows is not None:
         support.add(rows if hasattr(rows, "tocsr") else arrays.put(rows, str(rows.dtype)))
     if learner.budget is not None:
-        learner.on_budget = BudgetPass(learner.budget, learner.forget, learner.tolerance)
+        learner.budget_slots = BudgetSlots(learner.budget, learner.forget, learner.tolerance)
     epochs = [Epoch(*counts) for counts in content["epochs"]]
     evaluations = {name: Evaluation(*values) for name, values in content["standings"].items()}
     content.restore(learner, support=support, epochs=epochs, evaluations=evaluations)
