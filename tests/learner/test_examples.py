@@ -1,4 +1,4 @@
-"""The largest squared norm of examples: measured once at the border, by the read that looks for NaN."""
+"""Examples are checked once: the largest norm and values that are not finite are found in one read."""
 
 import math
 
@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from rosenblatt import Perceptron, PerceptronRegressor
+from rosenblatt.core import threads
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import canonical_matrix, checked_examples, max_row_sqnorm
 from rosenblatt.streams.online import OnlineLearner
@@ -44,8 +45,11 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(kind, value, wei
 def test_what_a_row_stores_twice_counts_by_its_sum():
     X = csr_array(([1.0, 3.0, 2.0, 3.0], [1, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
     assert not X.has_canonical_format
-    canonical = canonical_matrix(X)
-    assert max_row_sqnorm(canonical) == max_row_sqnorm(canonical, np.array([1.0, 0.0])) == 18.0
+    merged = canonical_matrix(X)
+    assert merged.has_canonical_format
+    assert merged.toarray().tolist() == X.toarray().tolist()
+    assert X.nnz == 4, "the caller's matrix stays as it was"
+    assert max_row_sqnorm(merged) == max_row_sqnorm(merged, np.array([1.0, 0.0])) == 18.0
     assert Perceptron(fit_intercept=False).fit(X, [0, 1]).radius_ == math.sqrt(18.0)
     regressor = PerceptronRegressor(fit_intercept=False)
     assert np.array_equal(regressor.fit(X, [1.0, 2.0]).coef_, regressor.fit(X.toarray(), [1.0, 2.0]).coef_)
@@ -58,7 +62,7 @@ def test_squares_beyond_a_float_are_no_reason_to_refuse_the_values():
 
 
 @pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "arow", "alma"])
-def test_every_way_in_tells_the_same_radius(rule):
+def test_every_way_in_has_the_same_radius(rule):
     rng = np.random.default_rng(1)
     X = rng.integers(-9, 10, (30, 4)).astype(float)
     y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
@@ -75,3 +79,22 @@ def test_every_way_in_tells_the_same_radius(rule):
     many.learn_many(rows, y.tolist())
     for learner in (whole, batches, sparse, one_by_one.learner, many.learner):
         assert learner.radius == radius
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_sparse_rows_are_made_canonical_as_scipy_does(index_type, dtype, monkeypatch):
+    monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 3)
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 6, 400).astype(index_type)
+    starts = np.concatenate([[0], np.sort(rng.integers(0, 401, 59)), [400]]).astype(index_type)
+    X = csr_array((rng.normal(size=400).astype(dtype), columns, starts), shape=(60, 6))
+    expected = X.copy()
+    expected.sum_duplicates()
+    canonical = canonical_matrix(X)
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_allclose(getattr(canonical, part), getattr(expected, part), rtol=1e-5)
+    assert canonical.indices.dtype == index_type
+    assert canonical.dtype == dtype
+    assert canonical_matrix(canonical) is canonical
+    assert X.nnz == 400
