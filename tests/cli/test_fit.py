@@ -15,7 +15,7 @@ from rosenblatt.cli.scoring import MOST_WORK
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 
 
 def write_libsvm(path, X, y):

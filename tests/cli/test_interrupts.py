@@ -10,7 +10,7 @@ import pytest
 from tests.cli.commands import run_well
 
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 
 MAIN = "from rosenblatt.cli import main; main()"
 STRUCK = """

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from rosenblatt.cli.app import app
 from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner
 
 CLI = CliRunner()

@@ -12,7 +12,8 @@ from tests.engines.data import noisy, same_learner
 from rosenblatt import ClosestCentroid, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.engines import fit_local
-from rosenblatt.storage import BadModel, load_learner
+from rosenblatt.learner.files import load_learner
+from rosenblatt.storage import BadModel
 
 
 @pytest.fixture

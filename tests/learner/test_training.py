@@ -12,8 +12,8 @@ from tests.strategies import integer_data, separable_data
 from rosenblatt import rules
 from rosenblatt.data import Batch, open_examples
 from rosenblatt.learner import Learner, training
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.storage import load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.streams.evaluate import evaluate_stream
 from rosenblatt.streams.training import train_on_stream
 
@@ -114,9 +114,9 @@ MAKERS = {
     "linear": Learner,
     "linear without ledger": lambda: Learner(keep_ledger=False),
     "ovr": lambda: Learner(multi_class="ovr"),
-    "kernel": lambda: DualLearner(kernel="linear", fit_intercept=True),
-    "kernel with slack": lambda: DualLearner(kernel="linear", delta=0.1),
-    "kernel on a budget": lambda: DualLearner(kernel="linear", budget=40),
+    "kernel": lambda: KernelLearner(kernel="linear", fit_intercept=True),
+    "kernel with slack": lambda: KernelLearner(kernel="linear", delta=0.1),
+    "kernel on a budget": lambda: KernelLearner(kernel="linear", budget=40),
 }
 
 
@@ -234,7 +234,7 @@ SHRINKING = [rules.Pegasos(0.5), rules.Pegasos(1e-6), rules.Logistic(0.5, 0.01)]
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
 def test_a_rule_that_shrinks_the_weights_never_converges(rule, kind):
     X, y = np.array([[2.0, 0.0], [-2.0, 0.0], [2.0, 1.0]]), np.array([1, 0, 1])
-    learner = Learner(rule) if kind == "linear" else DualLearner(rule, kernel="linear", fit_intercept=True)
+    learner = Learner(rule) if kind == "linear" else KernelLearner(rule, kernel="linear", fit_intercept=True)
     learner.train(X, y, max_iter=20)
     assert not learner.converged
     assert len(learner.epochs) == 20
@@ -243,7 +243,7 @@ def test_a_rule_that_shrinks_the_weights_never_converges(rule, kind):
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
 def test_a_rule_that_only_updates_converges(kind):
     X, y = np.array([[2.0, 0.0], [-2.0, 0.0], [2.0, 1.0]]), np.array([1, 0, 1])
-    learner = Learner() if kind == "linear" else DualLearner(kernel="linear")
+    learner = Learner() if kind == "linear" else KernelLearner(kernel="linear")
     learner.train(X, y, max_iter=20)
     assert learner.converged
     assert learner.epochs[-1].updates == 0

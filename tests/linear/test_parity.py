@@ -23,8 +23,8 @@ from rosenblatt import Perceptron, rules
 from rosenblatt.data import open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
+from rosenblatt.learner.files import load_learner
 from rosenblatt.service.models import Models
-from rosenblatt.storage import load_learner
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.training import train_on_stream
 

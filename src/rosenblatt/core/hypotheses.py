@@ -22,9 +22,9 @@ SPARSE_VOTE_BLOCK = 1 << 18  # for sparse rows: so many products stay in the cac
 
 
 class Run(NamedTuple):
-    """A training run as its hypotheses are read from it."""
+    """A training run as its hypotheses are read from it; of a kernel learner with support rows in place of features."""
 
-    W: NDArray[Any]  # (rows of weights, 1 + features), to be multiplied by the running scale
+    W: NDArray[Any]  # (rows of weights, 1 + features or support rows), to be multiplied by the running scale
     average_offset: NDArray[np.float64]
     running: NDArray[Any]
     clock: float
@@ -60,21 +60,39 @@ def averaged(run: Run) -> NDArray[np.float64]:
 
 def survivor(run: Run) -> NDArray[Any]:
     """Return the hypothesis with the longest survival, the first of equals; one for each class under ovr."""
-    return _rebuilt(run, [_longest(survival) for survival in _survivals(run)])
+    return rebuilt(run, survivor_numbers(run)[None])[0]
 
 
 def drawn(run: Run) -> NDArray[Any]:
     """Return a hypothesis drawn with probability survival / clock; the same one for the same seed."""
+    return rebuilt(run, drawn_numbers(run)[None])[0]
+
+
+def record_setters(run: Run) -> list[NDArray[Any]]:
+    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last."""
+    return [*rebuilt(run, record_numbers(run)), last(run)]
+
+
+# A hypothesis of the ledger is named by a number: how many updates it had. Under ovr every class has its own.
+
+
+def survivor_numbers(run: Run) -> NDArray[np.int64]:
+    """Return the number of the longest survivor, the first of equals, for each hypothesis of the run."""
+    return np.array([int(np.argmax(survival)) for survival in _survivals(run)])
+
+
+def drawn_numbers(run: Run) -> NDArray[np.int64]:
+    """Return a number drawn with probability survival / clock for each hypothesis of the run."""
     numbers = []
     for hypothesis, survival in enumerate(_survivals(run)):
         draw = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
         position = np.searchsorted(np.cumsum(survival), draw, side="right")
         numbers.append(int(min(position, survival.size - 1)))
-    return _rebuilt(run, numbers)
+    return np.array(numbers)
 
 
-def record_setters(run: Run) -> list[NDArray[Any]]:
-    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last.
+def record_numbers(run: Run) -> NDArray[np.int64]:
+    """Return ``(candidates, hypotheses)`` numbers of those that lived longer than any before.
 
     Under ovr the classes have their own records; a class with fewer of them repeats its first.
     """
@@ -83,8 +101,24 @@ def record_setters(run: Run) -> list[NDArray[Any]]:
         best = np.maximum.accumulate(survival)
         records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
     most = max(record.size for record in records)
-    padded = np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records])
-    return [*_all_rebuilt(run, padded.T), last(run)]
+    return np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records]).T
+
+
+def rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Return the weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
+    lines = _lines_written(run, numbers)
+    stops, place = np.unique(lines, return_inverse=True)
+    after = _ledger(run).weights_after(stops, run.bias_input)
+    place = place.reshape(lines.shape)
+    if run.joint or numbers.shape[1] == 1:
+        return list(after[place[:, 0]])
+    return list(after[place, np.arange(numbers.shape[1])])  # each hypothesis has a row of weights
+
+
+def recorded_sqnorms(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ``‖w‖²`` after ``numbers[k, h]`` updates of hypothesis ``h``, as the ledger recorded it."""
+    sqnorms = np.concatenate([[0.0], _ledger(run).entries["sqnorm"]])
+    return np.asarray(sqnorms[_lines_written(run, numbers)])
 
 
 def votes(run: Run, X: Any) -> NDArray[np.float64]:
@@ -148,29 +182,14 @@ def _survivals(run: Run) -> list[NDArray[np.float64]]:
     return [ledger.survivals(ledger.lines_of(each, run.joint), run.clock) for each in every]
 
 
-def _longest(survival: NDArray[np.float64]) -> int:
-    return int(np.argmax(survival))
-
-
-def _rebuilt(run: Run, numbers: list[int]) -> NDArray[Any]:
-    return _all_rebuilt(run, np.array([numbers]))[0]
-
-
-def _all_rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """Rebuild weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
+def _lines_written(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many lines the ledger had after ``numbers[k, h]`` updates of hypothesis ``h``."""
     ledger = _ledger(run)
     lines = np.empty_like(numbers)
     for hypothesis in range(numbers.shape[1]):
         own = np.concatenate([[0], ledger.lines_of(hypothesis, run.joint) + 1])
         lines[:, hypothesis] = own[numbers[:, hypothesis]]
-    stops, place = np.unique(lines, return_inverse=True)
-    weights = ledger.weights_after(stops, run.bias_input)[
-        place.reshape(lines.shape)
-    ]  # (k, h, rows, 1 + features)
-    if run.joint or numbers.shape[1] == 1:
-        return list(weights[:, 0])
-    own_row = np.arange(numbers.shape[1])
-    return [each[own_row, own_row] for each in weights]
+    return lines
 
 
 def _ledger(run: Run) -> Ledger:

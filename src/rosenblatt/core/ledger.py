@@ -52,6 +52,10 @@ class Ledger:
         """The lines written so far, in order."""
         return self._lines[: self._used]
 
+    @entries.setter
+    def entries(self, lines: NDArray[Any]) -> None:
+        self._lines, self._used = lines, lines.size
+
     def __len__(self) -> int:
         return self._used
 
@@ -147,7 +151,7 @@ class Ledger:
         else:
             lines["target"] = rows[lines["target"]]
             lines["rival"] = np.where(lines["rival"] < 0, -1, rows[lines["rival"]])
-        self._lines, self._used = lines, lines.size
+        self.entries = lines
 
 
 def stacked(above: Any, below: Any) -> Any:

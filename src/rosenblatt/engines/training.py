@@ -152,18 +152,16 @@ def _epoch(
 def _summed(shard: Shard, learner: ClassSums) -> ClassSums | None:
     if not shard.y.size:
         return None
-    told, _ = learner.to_parts()
-    own = type(learner)(**told)
-    own.learn(shard.X, shard.y, shard.weight)
-    return own
+    part = type(learner)(**learner.parameters())
+    part.learn(shard.X, shard.y, shard.weight)
+    return part
 
 
 def _merged(parts: list[ClassSums | None]) -> ClassSums | None:
     some = [part for part in parts if part is not None]
     if not some:
         return None
-    told, _ = some[0].to_parts()
-    whole = type(some[0])(**told)
+    whole = type(some[0])(**some[0].parameters())
     for part in some:
         whole.merge(part)
     return whole

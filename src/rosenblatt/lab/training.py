@@ -12,7 +12,7 @@ from rosenblatt.core.rows import rows_of
 from rosenblatt.lab.playground_state import MOST_EPOCHS, PlaygroundState
 from rosenblatt.lab.spaces import Space
 from rosenblatt.learner import Learner
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 
 CLASSES = np.array([-1, 1])
 
@@ -50,7 +50,7 @@ class Training:
         rule = rules.resolve(self.state.rule, self.state.eta)
         self.learner: Any
         if self.space.kernel:
-            self.learner = DualLearner(rule, seed=self.state.seed, **self.space.kernel_arguments())
+            self.learner = KernelLearner(rule, seed=self.state.seed, **self.space.kernel_arguments())
         else:
             self.learner = Learner(rule, seed=self.state.seed)
             start = np.zeros((1, max(2, self.Z.shape[1])))

@@ -2,11 +2,11 @@
 
 from html import escape
 
-from rosenblatt.lab.chart import Curve, chart
 from rosenblatt.lab.fitted import Losses
 from rosenblatt.lab.insight import curves, mistakes_over_time
 from rosenblatt.lab.playground_session import PlaygroundSession
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE, PINK
+from rosenblatt.web.chart import Curve, chart
 
 LINES = 60  # of the ledger that are shown
 INK = "var(--ink)"

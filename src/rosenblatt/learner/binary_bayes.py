@@ -80,9 +80,9 @@ class BinaryBayes(ClassSums):
         X.data = (X.data > self.binarize).astype(X.dtype)
         return X
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the counts and the two parameters."""
-        return {"smoothing": self.smoothing, "binarize": self.binarize}, super().to_parts()[1]
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments with which another learner of its kind is made."""
+        return {"smoothing": self.smoothing, "binarize": self.binarize}
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
         """Add the examples; classes and features not met before are taken in."""

@@ -82,16 +82,9 @@ class ClassSums(LinearWeights):
             self._cached = each if self.classes.size > 2 else each[-1:] - each[:1]
         return self._cached
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the sums and counts."""
-        return {}, {"sums": self.sums, "counts": self.counts}
-
-    @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from sums and counts, as checked by :mod:`rosenblatt.file_schema`."""
-        learner = cls(**told)
-        learner.classes, learner.sums, learner.counts = classes, arrays["sums"], arrays["counts"]
-        return learner
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments with which another learner of its kind is made."""
+        return {}
 
     # Inside
 

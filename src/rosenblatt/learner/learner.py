@@ -1,7 +1,7 @@
 """The learner: it predicts an example, sees the true label, and updates its weights as its rule says."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from rosenblatt.learner.training import (
     forget_evaluations,
     run_epochs,
 )
+from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_MOVES = 1  # of one call, that let others look ahead in the next
@@ -55,6 +56,7 @@ class Learner(LearnerState):
     array(['up'], dtype='<U4')
     """
 
+    kind = "learner"  # of its file, see rosenblatt.storage
     _calm = False  # whether the last visits hardly moved: then others may look ahead
 
     def __init__(
@@ -78,6 +80,17 @@ class Learner(LearnerState):
         self.converged = False  # whether the last training ended with an epoch that changed nothing
         self.evaluations: dict[str, Evaluation] = {}  # of its hypotheses on the examples of the last training
         self.pocket: NDArray[Any] | None = None
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a learner from a checked file."""
+        learner = cls(**content.settings, keep_ledger="ledger.row" in content.arrays)
+        epochs = [Epoch(*counts) for counts in content["epochs"]]
+        evaluations = {name: Evaluation(*values) for name, values in content["standings"].items()}
+        content.restore(learner, epochs=epochs, evaluations=evaluations)
+        if learner.ledger is not None:  # version 0.1 wrote float64 start weights beside float32 ones
+            learner.ledger.start = learner.ledger.start.astype(learner.W.dtype, copy=False)
+        return learner
 
     # Learning
 

@@ -13,10 +13,10 @@ from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, checked_weight
-from rosenblatt.file_schema import tensor_names, tensors_of
 from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.storage import Content
 
 HYPOTHESES = ("last", "averaged")
 
@@ -38,7 +38,7 @@ class RealLearner(LearnerState):
     array([[1., 2.]])
     """
 
-    kind = "real"
+    kind = "real"  # of its file, see rosenblatt.storage
     classes = None  # type: ignore[assignment]
 
     def __init__(self, rule: Any = "widrow-hoff", *, fit_intercept: bool = True, seed: int = 0) -> None:
@@ -83,25 +83,10 @@ class RealLearner(LearnerState):
 
     predict = scores
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file keeps."""
-        arrays = {"W": self.W, "A": self.average_offset}
-        arrays |= tensors_of("running", self.running)
-        arrays |= tensors_of("totals", self.totals)
-        told = {"rule": rules.to_dict(self.rule), "fit_intercept": bool(self.bias_input), "seed": self.seed}
-        return {**told, "passes": self.passes, "rows_seen": self.rows_seen}, arrays
-
     @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: Any) -> Self:
-        """Rebuild from :meth:`to_parts`, as checked by :mod:`rosenblatt.file_schema`."""
-        rule = rules.from_dict(told["rule"])
-        learner = cls(rule, fit_intercept=told["fit_intercept"], seed=told["seed"])
-        learner.passes, learner.rows_seen = told["passes"], told["rows_seen"]
-        learner.W, learner.average_offset = arrays["W"], arrays["A"]
-        for name, records in (("running", learner.running), ("totals", learner.totals)):
-            for field, tensor in tensor_names(name, records.dtype).items():
-                records[field] = arrays[tensor]
-        return learner
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a learner from a checked file."""
+        return content.restore(cls(**content.settings))
 
     def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
         X = canonical_matrix(X)

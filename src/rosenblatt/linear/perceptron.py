@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt.core import hypotheses
 from rosenblatt.learner import Learner
+from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.learner.training import margin_on
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
 from rosenblatt.linear.epoch_trained import EpochTrained
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):

@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt import rules
 from rosenblatt.cli.learners import Options
 from rosenblatt.core import hypotheses
-from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.storage import BadModel
 
 NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
@@ -19,7 +19,7 @@ class KernelModel:
 
     name = "kernel"
 
-    def __init__(self, learner: DualLearner, hypothesis: str, about: dict[str, Any]) -> None:
+    def __init__(self, learner: KernelLearner, hypothesis: str, about: dict[str, Any]) -> None:
         self.learner = learner
         self.classes = learner.classes
         self.n_features = learner.n_features
@@ -75,7 +75,7 @@ class KernelModel:
 def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> KernelModel:
     """Train as ``KernelPerceptron(...).fit(X, y, weight)`` does."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
-    learner = DualLearner(
+    learner = KernelLearner(
         _rule(options),
         kernel=options.kernel or "poly",
         forget=options.forget or "oldest",

@@ -8,7 +8,8 @@ from rosenblatt.cli.learners import Options
 from rosenblatt.core import hypotheses
 from rosenblatt.data.parallel import cores
 from rosenblatt.learner import Learner
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 NAME = "perceptron"
 NEEDS_LEDGER_IN_FILE = ("voted", "survivor", "random")  # the pocket is kept as weights
