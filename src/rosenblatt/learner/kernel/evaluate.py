@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core import hypotheses
 from rosenblatt.learner.kernel.blocks import Data, GramCache, ScoreCache
-from rosenblatt.learner.training import CANDIDATE, BoundTerms, Evaluator
+from rosenblatt.learner.training import CANDIDATE, BoundTerms, Evaluation, Evaluator
 
 if TYPE_CHECKING:
     from rosenblatt.learner.kernel.learner import KernelLearner
@@ -25,8 +25,11 @@ def evaluate_kernel(
     weight: NDArray[np.float64] | None,
     every: bool | None,
     only_these: bool,
-) -> None:
-    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick."""
+) -> tuple[dict[str, Evaluation], NDArray[np.int64] | None]:
+    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick.
+
+    Returns the evaluations, and how many updates the pocket had.
+    """
     copies = None if weight is None else np.ceil(weight).astype(np.int64)
     whole = weight is None or bool((weight == copies).all())
     terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), 0.0, whole and only_these)
@@ -37,14 +40,16 @@ def evaluate_kernel(
     scored, numbers = _scored(learner, data, cache, from_ledger)
     evaluator = Evaluator([*scored], learner.joint)
     evaluator.add(np.concatenate([scores for scores, _ in scored.values()], axis=1), data.labels, copies)
+    pocket, evaluations = None, {}
     names = {name: name for name in scored if not name.startswith(CANDIDATE)}
     if from_ledger:
         names["pocket"] = evaluator.best([name for name in scored if name.startswith(CANDIDATE)])
-        learner.pocket = numbers[2 + int(names["pocket"].removeprefix(CANDIDATE))]
+        pocket = numbers[2 + int(names["pocket"].removeprefix(CANDIDATE))]
     for name, column in names.items():
         # A function that is no kernel may give a squared norm below zero: then no margin is defined.
         sqnorm = np.maximum(scored[column][1], 0.0)
-        learner.evaluations[name] = evaluator.evaluation(column, sqnorm, terms)
+        evaluations[name] = evaluator.evaluation(column, sqnorm, terms)
+    return evaluations, pocket
 
 
 def _scored(

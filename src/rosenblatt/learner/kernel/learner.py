@@ -284,7 +284,7 @@ class KernelLearner(LearnerState):
 
         only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
         self.rows_seen = max(self.rows_seen, data.first_row + n)
-        evaluate_kernel(self, data, cache, weight, evaluate, only_these)
+        self.evaluations, self.pocket = evaluate_kernel(self, data, cache, weight, evaluate, only_these)
 
     # Predicting
 
