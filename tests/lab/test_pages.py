@@ -176,7 +176,7 @@ def test_is_it_separable_draws_the_proof(visit):
     assert page.locator('circle[data-part="culprit"]').count() >= 3
     assert page.locator('[data-part="meet"]').count() == 1
     page = visitor.open("/?proof=yes")
-    page.get_by_text("Yes: margin").wait_for()
+    page.get_by_text("Yes: largest possible margin").wait_for()
     assert page.locator('line[data-part="band"]').count() == 2
 
 

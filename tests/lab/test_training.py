@@ -160,7 +160,7 @@ def test_is_it_separable_in_every_space():
     for space in ("squares", "kernel-poly-2", "kernel-rbf"):
         insight = Insight(space, X, y)
         assert isinstance(insight.proof, Separable)
-        assert insight.answer().startswith("Yes in this space: margin")
+        assert insight.answer().startswith("Yes in this space: largest possible margin")
     assert Insight("plane", X[:0], y[:0]).answer() == "There are no examples yet."
 
 
