@@ -163,14 +163,15 @@ def _all_rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
     for hypothesis in range(numbers.shape[1]):
         own = np.concatenate([[0], ledger.lines_of(hypothesis, run.joint) + 1])
         lines[:, hypothesis] = own[numbers[:, hypothesis]]
-    stops, place = np.unique(lines, return_inverse=True)
-    weights = ledger.weights_after(stops, run.bias_input)[
-        place.reshape(lines.shape)
-    ]  # (k, h, rows, 1 + features)
     if run.joint or numbers.shape[1] == 1:
-        return list(weights[:, 0])
-    own_row = np.arange(numbers.shape[1])
-    return [each[own_row, own_row] for each in weights]
+        stops, place = np.unique(lines[:, 0], return_inverse=True)
+        return list(ledger.weights_after(stops, run.bias_input)[place])
+    order = np.argsort(lines, axis=None, kind="stable")
+    own_class = np.tile(np.arange(numbers.shape[1]), numbers.shape[0])[order]
+    after = ledger.weights_after(lines.reshape(-1)[order], run.bias_input, own_class)
+    weights = np.empty_like(after)
+    weights[order] = after
+    return list(weights.reshape(*lines.shape, -1))
 
 
 def _ledger(run: Run) -> Ledger:

@@ -28,6 +28,7 @@ TOTALS = np.dtype(
 )
 
 NOTHING = np.empty(0)
+NO_MARKS = np.empty(0, np.uint8)
 
 
 class Visits(NamedTuple):
@@ -48,6 +49,9 @@ class State(NamedTuple):
     scores: NDArray[Any]  # room for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
     beside: NDArray[np.float64] = NOTHING  # what the geometry keeps beside the weights, laid out as they are
+    marks: NDArray[np.uint8] = (
+        NO_MARKS  # zeros, one per feature of sparse rows: scratch for folds (core.geometry.fold)
+    )
 
 
 def new_running(hypotheses: int) -> NDArray[Any]:

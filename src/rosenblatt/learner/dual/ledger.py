@@ -21,7 +21,12 @@ class DualLedger(Ledger):
         place = np.searchsorted(self.support_rows, self.entries["row"], sorter=ascending)
         return ascending[place] if ascending.size else place
 
-    def weights_after(self, numbers: NDArray[np.int64], bias_input: float = 0.0) -> NDArray[Any]:
+    def weights_after(
+        self,
+        numbers: NDArray[np.int64],
+        bias_input: float = 0.0,
+        classes: NDArray[np.int64] | None = None,
+    ) -> NDArray[Any]:
         """Return ``(numbers, rows, slots)`` coefficients after each number of lines (ascending).
 
         A coefficient is the weight of a feature that only its own support row has: the rows are an identity matrix.
@@ -31,4 +36,6 @@ class DualLedger(Ledger):
             np.ones(slots), np.arange(slots, dtype=np.uint64), np.arange(slots + 1, dtype=np.uint64)
         )
         start = np.zeros((self.start.shape[0], 1 + slots), order="F")
-        return replayed(identity, start, self.entries, self.support_index(), bias_input, numbers)[:, :, 1:]
+        return replayed(identity, start, self.entries, self.support_index(), bias_input, numbers, classes)[
+            ..., 1:
+        ]
