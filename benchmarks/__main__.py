@@ -1,4 +1,8 @@
-"""Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``."""
+"""Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``.
+
+``python -m benchmarks heart linear_family kernel streams --against COMMIT`` compares with another version instead; it
+exits with 1 where a row is slower.
+"""
 
 import sys
 import time
@@ -27,6 +31,16 @@ def main(arguments: list[str]) -> None:
         at = arguments.index("--write")
         folder = Path(arguments[at + 1]) if at + 1 < len(arguments) else sys.exit("--write needs a folder")
         arguments = arguments[:at] + arguments[at + 2 :]
+    if "--against" in arguments:
+        from benchmarks.against import compare
+        from benchmarks.turns import ROWS
+
+        at = arguments.index("--against")
+        commit = arguments[at + 1] if at + 1 < len(arguments) else sys.exit("--against needs a commit")
+        named = arguments[:at] + arguments[at + 2 :]
+        if unknown := set(named) - set(ROWS):
+            sys.exit(f"no rows for {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+        sys.exit(min(1, compare(named or list(ROWS), commit)))
     known = questions()
     unknown = set(arguments) - set(known)
     if unknown:

@@ -25,6 +25,7 @@ from rosenblatt.engines.dask_engine import DaskEngine
 from rosenblatt.engines.mixing import joined, mix, one_pass, shape_for, start_of
 from rosenblatt.engines.shard import Setup, Shard
 from rosenblatt.learner import Learner
+from rosenblatt.learner.training import run_epochs
 from rosenblatt.rules import Rosenblatt
 
 FEATURES, EPOCHS = 200, 5
@@ -119,7 +120,8 @@ def dask_against_one_process(gigabytes: float) -> None:
     )
 
     def here() -> None:
-        mix(alone, joined([one_pass(whole, start_of(alone, setup, "uniform", alone=True))]))
+        start = start_of(alone, setup, "uniform", alone=True)
+        run_epochs(alone, lambda number: mix(alone, joined([one_pass(whole, start)])), 1)
 
     with dask_engines() as engine:
         engine.hold([lambda index: made_shard(index, rows)] * 2)
@@ -129,11 +131,11 @@ def dask_against_one_process(gigabytes: float) -> None:
 
         def on_dask() -> None:
             outcomes.append(engine.reduce(one_pass, start_of(learner, setup, "uniform", alone=False), joined))
-            mix(learner, outcomes[-1])
+            run_epochs(learner, lambda number: mix(learner, outcomes[-1]), 1)
 
         ours, theirs = best_of(EPOCHS, on_dask, here)
         engine.release()
-    longest = min(max(told.seconds for told in outcome.told) for outcome in outcomes[1:])
+    longest = min(max(each.seconds for each in outcome.passes) for outcome in outcomes[1:])
     table.add(f"2 × {rows:,} × {FEATURES}", f"{ours:.2f} s", f"{theirs:.2f} s", theirs / ours, 1.6)
     table.add(
         "  the longer of the two passes alone", f"{longest:.2f} s", f"{theirs:.2f} s", theirs / longest, 0.0
@@ -245,8 +247,8 @@ def overhead(name: str, engines: Any, asked: float) -> None:
                 outcome = engine.reduce(one_pass, start, joined)
                 mix(copy.deepcopy(learner), outcome)
                 spent = time.perf_counter() - began
-                beside.append(spent - max(told.seconds for told in outcome.told))
-                travelled = 2 * start.nbytes + sum(told.nbytes for told in outcome.told)
+                beside.append(spent - max(each.seconds for each in outcome.passes))
+                travelled = 2 * start.nbytes + sum(each.nbytes for each in outcome.passes)
             best = min(beside[1:])
             table.add(f"{what}, {travelled / 1e6:.1f} MB", f"{best:.3f} s", f"{asked:g} s", asked / best, 1.0)
         engine.release()

@@ -96,13 +96,13 @@ class Column:
 
 def columns(degree, X, y, Xt, yt, on_pass, checkpoints=CHECKPOINTS, **options) -> dict[float, Column]:
     """Train once and look at every checkpoint; a tenth of a pass is trained on its own."""
-    from rosenblatt.learner.dual import DualLearner
+    from rosenblatt.learner.kernel import KernelLearner
 
     found = {}
-    tenth = DualLearner(degree=degree, multi_class="ovr", **options)
+    tenth = KernelLearner(degree=degree, multi_class="ovr", **options)
     tenth.learn(X[: len(y) // 10], y[: len(y) // 10])
     found[0.1] = Column(tenth, Xt, yt)
-    learner = DualLearner(degree=degree, multi_class="ovr", **options)
+    learner = KernelLearner(degree=degree, multi_class="ovr", **options)
 
     def on_epoch(epoch) -> None:
         on_pass(1)

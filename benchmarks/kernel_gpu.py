@@ -55,9 +55,9 @@ class Timer:
 
 
 def trained(X, y, passes, until, shuffle=True, **options):
-    from rosenblatt.learner.dual import DualLearner
+    from rosenblatt.learner.kernel import KernelLearner
 
-    learner = DualLearner(kernel="poly", multi_class="ovr", **options)
+    learner = KernelLearner(kernel="poly", multi_class="ovr", **options)
     timer = Timer(until)
     learner.train(X, y, max_iter=passes, shuffle=shuffle, on_epoch=timer)
     return learner, timer.seconds

@@ -1,20 +1,24 @@
 """How fast are proofs, against HiGHS on the whole problem? Every line of that name in docs/benchmarks.md.
 
-Run with ``python -m benchmarks.proofs``. Times of one run are compared as ratios: the machine may be noisy.
+Run with ``python -m benchmarks.proofs``. Times of one run are compared as ratios: the machine may be noisy. Real data
+(``ROSENBLATT_DATA``, scikit-learn's own sets) are timed against HiGHS called directly, simplex or interior point,
+whichever is quicker on them, in CPU seconds, taking turns.
 """
 
+import csv
 import gzip
 import json
 import re
 import time
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.measure import Ratios, best_of, data_folder
+from benchmarks.measure import Ratios, best_of, data_folder, mnist
 from rosenblatt.proofs import Inseparable, Separable, separability, solve_cone
 from rosenblatt.proofs.signs import ExactVector, scores
 
@@ -106,6 +110,7 @@ def run(ratios: Ratios) -> None:
     ratios.add("cone 20,000×50, margin 1e-16: allowed / taken", f"{ours:.2f} s", "seconds", 10 / ours, 1)
     million(ratios)
     wide(ratios)
+    real(ratios)
 
 
 def signed(X: Any, y: Any) -> Any:
@@ -220,6 +225,165 @@ def wide(ratios: Ratios) -> None:
         ours, theirs = best_of(3, lambda X=X, y=y: separability(X, y, touching=False), lambda A=A: linprog(A))
         what = f"{name}, {X.shape[0]:,}×{X.shape[1]:,} sparse: {type(proof).__name__}"
         ratios.add(what, f"{ours * 1e3:,.1f} ms", f"HiGHS {theirs * 1e3:,.1f} ms", theirs / ours, 2 / 3)
+
+
+Problem = tuple[str, Any, Any]  # name, X, y
+
+
+def pairs_of_classes(X: Any, y: Any, digits: Any = None) -> Iterator[Problem]:
+    """Yield every two classes, or the pairs asked for."""
+    classes = np.unique(y).tolist()
+    for a, b in digits or [(a, b) for i, a in enumerate(classes) for b in classes[i + 1 :]]:
+        rows = np.flatnonzero((y == a) | (y == b))
+        yield f"{a} or {b}", X[rows], (y[rows] == b).astype(np.int64)
+
+
+def one_against_rest(X: Any, y: Any) -> Iterator[Problem]:
+    for label in np.unique(y).tolist():
+        yield f"{label} or another", X, (y == label).astype(np.int64)
+
+
+def numeric_table(path: Path) -> tuple[Any, Any]:
+    """Read the columns of a CSV file that are numbers, and the labels in the last one."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    rows = rows if _is_number(rows[0][0]) else rows[1:]
+    columns = [j for j in range(len(rows[0]) - 1) if all(_is_number(row[j]) for row in rows)]
+    X = np.array([[float(row[j]) for j in columns] for row in rows])
+    return X, np.array([row[-1] for row in rows])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def standardised(X: Any) -> Any:
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+
+
+def real_data(ratios: Ratios) -> Iterator[tuple[str, list[Problem]]]:
+    """Yield (name, problems) of every real dataset that is here; what is not here is named in the table."""
+    folder = data_folder()
+    for name in ("sonar", "ionosphere", "banknote_authentication", "iris", "adult_train", "elec"):
+        path = None if folder is None else folder / "uci" / f"{name}.csv"
+        if path is not None and not path.exists():
+            path = (folder / "streams" if name == "elec" else folder / "uci") / f"{name}.csv.gz"
+        if path is None or not path.exists():
+            ratios.left_out(name, "needs the folders uci and streams in ROSENBLATT_DATA")
+        else:
+            X, y = numeric_table(path)
+            yield name, [*pairs_of_classes(X, y), *([("all classes", X, y)] if name == "iris" else [])]
+    try:
+        from sklearn import datasets
+    except ImportError:
+        ratios.left_out("wine, breast cancer, diabetes, digits", "needs scikit-learn")
+    else:
+        X, y = datasets.load_wine(return_X_y=True)
+        yield "wine", [*pairs_of_classes(X, y), ("all classes", X, y)]
+        yield "breast cancer", [("", *datasets.load_breast_cancer(return_X_y=True))]
+        X, y = datasets.load_diabetes(return_X_y=True)
+        yield "diabetes", [("above the median", X, (y > np.median(y)).astype(np.int64))]
+        X, y = datasets.load_digits(return_X_y=True)
+        yield "digits", [*one_against_rest(X, y), ("even or odd", X, y % 2), ("all classes", X, y)]
+        for name in ("heart_scale", "mushrooms", "a9a", "a9a.t", "w8a"):
+            path = None if folder is None else folder / "libsvm" / f"{name}.gz"
+            if path is None or not path.exists():
+                ratios.left_out(name, "needs the folder libsvm in ROSENBLATT_DATA")
+            else:
+                with gzip.open(path) as file:
+                    X, y = datasets.load_svmlight_file(file)
+                yield name, [("", sp.csr_array(X), (y == y[0]).astype(np.int64))]
+    if folder is None or not (folder / "mnist").is_dir():
+        ratios.left_out("MNIST", "needs the folder mnist in ROSENBLATT_DATA")
+    else:
+        X, y = mnist(folder, "train", np.float64)
+        pixels = np.rint(X * 255).astype(np.uint8)
+        for pair in ((0, 1), (3, 5), (4, 9)):
+            yield "MNIST", list(pairs_of_classes(pixels, y, [pair]))
+
+
+def scalings(X: Any) -> Iterator[tuple[str, Any]]:
+    """Yield X as it is and, where it is dense, as two kinds of floats that use all of their digits."""
+    yield "as they are", X
+    if isinstance(X, np.ndarray):
+        yield "/255", X / 255.0
+        yield "standardised", standardised(X)
+
+
+def demand_rows(X: Any, y: Any) -> Any:
+    """Write every demand ``a·w > 0`` as a row: ``y (x, 1)``, or ``(x, 1) ⊗ (e_y − e_c)`` of three classes or more."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 2:
+        return sp.csr_array(signed(X, codes))
+    extended = sp.csr_array(np.column_stack([X, np.ones(len(X))]))
+    parts = []
+    for c in range(len(classes)):
+        for other in set(range(len(classes))) - {c}:
+            block = np.zeros((1, len(classes)))
+            block[0, c], block[0, other] = 1.0, -1.0
+            parts.append(sp.kron(sp.csr_array(block), extended[codes == c], format="csr"))
+    return sp.csr_array(sp.vstack(parts, format="csr"))
+
+
+def highs(A: Any, solver: str, limit: float) -> bool:
+    """Ask HiGHS whether ``A w ≥ 1`` has a solution; return whether it answered within ``limit`` seconds."""
+    import highspy
+
+    n, d = A.shape
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = d, n
+    program.col_cost_ = np.zeros(d)
+    program.col_lower_, program.col_upper_ = np.full(d, -np.inf), np.full(d, np.inf)
+    program.row_lower_, program.row_upper_ = np.ones(n), np.full(n, np.inf)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_, program.a_matrix_.index_ = A.indptr, A.indices
+    program.a_matrix_.value_ = A.data
+    solving = highspy.Highs()
+    solving.setOptionValue("output_flag", False)
+    solving.setOptionValue("solver", solver)
+    solving.setOptionValue("time_limit", limit)
+    solving.passModel(program)
+    solving.run()
+    return bool(solving.getModelStatus() != highspy.HighsModelStatus.kTimeLimit)
+
+
+def in_turns(X: Any, y: Any) -> tuple[float, float, Any]:
+    """Return the least CPU seconds of ours and of HiGHS, both from X and y to the answer, and our answer, verified."""
+    proof = separability(X, y, touching=False)
+    assert proof.verify(X, y)
+    ours, theirs, limit, turn, turns = np.inf, np.inf, LIMIT, 0, 1
+    while turn < turns:
+        before = time.process_time()
+        separability(X, y, touching=False)
+        ours = min(ours, time.process_time() - before)
+        for solver in ("ipm", "simplex"):
+            before, started = time.process_time(), time.perf_counter()
+            if highs(demand_rows(X, y), solver, limit):
+                theirs = min(theirs, time.process_time() - before)
+                limit = min(limit, 2 * (time.perf_counter() - started) + 0.1)  # the slower one need not end
+        turn += 1
+        turns = int(np.clip(0.3 / (ours + theirs), 1, 50))
+    return ours, min(theirs, LIMIT), proof
+
+
+def real(ratios: Ratios) -> None:
+    """Real data: one row per dataset, for the scaling and the classes where ours is slowest beside HiGHS."""
+    for dataset, problems in real_data(ratios):
+        measured = []
+        for classes, X, y in problems:
+            for scaling, scaled in scalings(X):
+                ours, theirs, proof = in_turns(scaled, y)
+                n, d = X.shape
+                name = f"{' '.join(filter(None, (dataset, classes)))}, {scaling}, {n:,}×{d}: {type(proof).__name__}"
+                measured.append((theirs / ours, name, ours, theirs))
+        ratio, name, ours, theirs = min(measured)
+        worst = f"{name} (slowest of {len(measured)})" if len(measured) > 1 else name
+        ratios.add(worst, f"{ours * 1e3:,.1f} ms", f"HiGHS {theirs * 1e3:,.1f} ms", ratio, 2 / 3)
 
 
 def main() -> None:

@@ -36,6 +36,8 @@ SIZES = (
 SUPPORT = {
     "__init__",
     "__main__",
+    "against",
+    "turns",
     "large_pages",
     "measure",
     "record",

@@ -189,7 +189,7 @@ def measured_machine() -> tuple[Machine, list[tuple[int, float, float]]]:
                     outcome = engine.reduce(one_pass, start, joined)
                     mix(copy.deepcopy(learner), outcome)
                     best = min(best, time.perf_counter() - began)
-                    sent = 2.0 * start.nbytes + sum(told.nbytes for told in outcome.told)
+                    sent = 2.0 * start.nbytes + sum(each.nbytes for each in outcome.passes)
                 joins = -(-shards // FAN) + (shards > FAN)
                 points.append((shards, sent, best))
                 rows.append((1.0, shards + joins, sent))

@@ -26,6 +26,7 @@ extensions = [
     "our_docstrings",
     "members",
     "commands",
+    "every_rule",
     "mathml",
     "offline",
     "outside_links",

@@ -20,14 +20,13 @@ from rosenblatt.engines.checkpoint import Checkpoint
 from rosenblatt.learner import Learner
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
-from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
-from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.learner.files import load_model, save_learner, save_model
+from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.real import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
-from rosenblatt.storage import save_learner
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.rows_learner import RowsLearner
@@ -83,8 +82,8 @@ def dual(classes=2, *, sparse=False, rule="rosenblatt", ledger=True, **options):
     X, y = numbers(classes=classes)
     if options.get("kernel") == "precomputed":
         X = (X @ X.T + 1.0) ** 2
-    made = DualLearner(rule, **options)
-    made.train(csr_array(X) if sparse else X, y, max_iter=3, stock=options.get("budget") is None)
+    made = KernelLearner(rule, **options)
+    made.train(csr_array(X) if sparse else X, y, max_iter=3, evaluate=options.get("budget") is None)
     return lambda path: save_dual(made, path, ledger=ledger)
 
 
@@ -278,7 +277,7 @@ def described(kind, name, path):
     model = load(kind, name, path)
     own = inner(model)
     digest = hashlib.blake2b(digest_size=16)
-    for part in ("W", "A", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
+    for part in ("W", "average_offset", "S", "running", "totals", "sums", "counts", "pocket", "support_rows"):
         array = getattr(own, part, None)
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -11,9 +11,10 @@ from safetensors.numpy import save
 from tests.fuzz.model_files import OLD, parts_of
 from tests.model_files import load
 
-from rosenblatt.file_schema import parse_header
 from rosenblatt.learner import Learner
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.storage import BadModel
+from rosenblatt.storage.schema import parse_header
 
 
 def put(name, place, value):

@@ -1,26 +1,21 @@
-"""Two habits of our docstrings that numpydoc does not know, made known to it.
+"""A habit of our docstrings that numpydoc does not know: ``name : a sentence`` may continue on the next lines.
 
-- The section *Guarantee* passes as *Notes*, and is renamed afterwards.
-- ``name : a sentence`` may go on in the next lines; it is then a description and not a type.
+It is then a description and not a type.
 """
 
 import re
 from typing import Any
 
-OURS, THEIRS = "Guarantee", "Notes"
 DESCRIBING = ("Parameters", "Attributes", "Returns")
 ENTRY = re.compile(r"( *)([\w*][\w*, ]*) : (.+)")
 
 
 def going_in(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Rename the heading and join the sentences before numpydoc reads the docstring."""
+    """Join such sentences before numpydoc reads the docstring."""
     section, at = "", 0
     while at < len(lines) - 1:
         if lines[at].strip() and set(lines[at + 1].strip()) == {"-"}:
             section = lines[at].strip()
-            if section == OURS:
-                indent = lines[at][: -len(lines[at].lstrip())]
-                lines[at : at + 2] = [indent + THEIRS, indent + "-" * len(THEIRS)]
         elif section in DESCRIBING:
             lines[at : at + 2] = joined(lines[at], lines[at + 1])
         at += 1
@@ -43,15 +38,7 @@ def joined(line: str, below: str) -> list[str]:
     return [f"{indent}{names} :", " " * inner + text, below] if goes_on else [line, below]
 
 
-def coming_out(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Give the heading its own name back."""
-    for at, line in enumerate(lines):
-        if line.strip() == f".. rubric:: {THEIRS}":
-            lines[at] = line.replace(THEIRS, OURS)
-
-
 def setup(app: Any) -> dict[str, Any]:
-    """Stand on both sides of numpydoc, which listens at 500."""
+    """Run before numpydoc, which listens at 500."""
     app.connect("autodoc-process-docstring", going_in, priority=400)
-    app.connect("autodoc-process-docstring", coming_out, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

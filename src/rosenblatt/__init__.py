@@ -27,7 +27,7 @@ _HOME = {
     "Upstart": "rosenblatt.networks",
     "add_slack": "rosenblatt.proofs",
     "as_hyperplane": "rosenblatt.linear.hyperplane",
-    "compare": "rosenblatt.linear.compare",
+    "compare": "rosenblatt.plots.compare",
     "hinge_bound": "rosenblatt.proofs",
     "kernel_separability": "rosenblatt.proofs",
     "merge": "rosenblatt.linear.merging",

@@ -127,7 +127,7 @@ def exactly_compiled(function: F) -> F:
 def compiled_for_rules(function: F) -> F:
     """Compile a hot loop that takes a rule as its first argument and makes no array of its own.
 
-    Rules of this package come from the disk cache. A rule defined elsewhere is compiled once a process:
+    The code for rules of this package is stored on disk. A rule defined elsewhere is compiled once a process:
     its source is not part of the cache's key, and a stale step would be a wrong one.
     """
     # Without `_nrt` numba counts references for every row it looks at: ten atomic operations a visit.
@@ -144,7 +144,7 @@ def _for_rules(function: F, options: dict[str, Any]) -> F:
     fresh = numba.njit(nogil=True, **options)(function)
 
     def run(rule: Any, *arguments: Any) -> Any:
-        ours = type(rule).__module__.startswith("rosenblatt.rules.")
+        ours = type(rule).__module__.startswith("rosenblatt.")
         return (stored if ours else fresh)(rule, *arguments)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

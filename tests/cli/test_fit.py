@@ -15,7 +15,7 @@ from rosenblatt.cli.scoring import MOST_WORK
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 
 
 def write_libsvm(path, X, y):
@@ -80,8 +80,8 @@ def test_the_report_is_the_learners_own_word(tmp_path, data):
     learner.train(X, y)
     assert told["mistakes"] == [epoch.mistakes for epoch in learner.epochs]
     assert told["radius"] == learner.radius
-    assert told["margin"] == learner.standings["averaged"].margin
-    assert told["bound"] == learner.standings["averaged"].bound
+    assert told["margin"] == learner.evaluations["averaged"].margin
+    assert told["bound"] == learner.evaluations["averaged"].bound
     assert told["converged"] == learner.converged
     assert set(told["accuracy"]["train"]) == set(NAMES)
     for name in NAMES:

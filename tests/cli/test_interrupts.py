@@ -10,20 +10,20 @@ import pytest
 from tests.cli.commands import run_well
 
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 
 MAIN = "from rosenblatt.cli import main; main()"
 STRUCK = """
 import os, signal, sys
 from rosenblatt.learner import Learner
 from rosenblatt.cli import main
-times, learned = int(sys.argv.pop(1)), Learner._pass
+times, learned = int(sys.argv.pop(1)), Learner._visit_rows
 def struck(self, *arguments):
     if len(self.epochs) == 2:
         for _ in range(times):
             os.kill(os.getpid(), signal.SIGINT)
     return learned(self, *arguments)
-Learner._pass = struck
+Learner._visit_rows = struck
 main()
 """
 LOST = """
@@ -33,12 +33,12 @@ from rosenblatt.cli.reading import read
 from rosenblatt.learner import Learner
 def strike():
     ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()  # what it raises is thrown away
-learned = Learner.learn_checked
+learned = Learner.visit
 def struck(self, *arguments):
     if len(self.epochs) == 2:
         strike()
     return learned(self, *arguments)
-Learner.learn_checked = struck
+Learner.visit = struck
 import rosenblatt.cli.fit_in_memory as in_memory
 in_memory.read = lambda *arguments: (strike(), read(*arguments))[1]
 main()

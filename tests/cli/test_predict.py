@@ -7,6 +7,7 @@ from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.cli.learners import load
+from rosenblatt.storage import read_file, write_file
 
 X = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 3.0], [-1.0, -2.0, 0.5], [-2.0, 0.0, 0.0], [0.5, 0.0, -1.0]])
 LABELS = {
@@ -125,7 +126,8 @@ def test_a_model_of_an_unknown_learner_says_so(tmp_path):
 )
 def test_a_hostile_model_gets_a_clear_error(tmp_path, about):
     run_well(f"fit sample:iris -m {tmp_path / 'm'}")
-    load(str(tmp_path / "m")).save(str(tmp_path / "other"), about, False)
+    header, arrays = read_file(tmp_path / "m")
+    write_file(tmp_path / "other", header | {"about": header["about"] | about}, arrays)
     for command in (f"info {tmp_path / 'other'}", f"predict {tmp_path / 'other'} sample:iris"):
         answer = run(command)
         assert answer.exit_code == 2

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from rosenblatt.cli.app import app
 from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner
 
 CLI = CliRunner()
@@ -212,10 +212,10 @@ def test_out_of_core_is_in_core(tmp_path, through):
     options = ["--out-of-core", "--passes", "3", "--no-shuffle", "--model", model, "--json"]
     told = json.loads(run("fit", source, *options, stdin=stdin).stdout)
     assert told["mistakes"] == [epoch.mistakes for epoch in expected.epochs]
-    for name, standing in expected.standings.items():
+    for name, standing in expected.evaluations.items():
         assert told["accuracy"]["train"][name]["accuracy"] == pytest.approx(standing.accuracy)
-    assert told["margin"] == pytest.approx(expected.standings["averaged"].margin)
-    assert told["bound"] == pytest.approx(expected.standings["averaged"].bound)
+    assert told["margin"] == pytest.approx(expected.evaluations["averaged"].margin)
+    assert told["bound"] == pytest.approx(expected.evaluations["averaged"].bound)
     assert told["radius"] == expected.radius
     stored, _ = load_learner(model)
     assert np.array_equal(stored.weights("averaged"), expected.weights("averaged"))

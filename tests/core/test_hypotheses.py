@@ -106,7 +106,7 @@ def test_pocket_errs_no_more_than_the_longest_survivor(multi_class, data):
     learner = Learner(multi_class=multi_class)
     learner.train(X, labels, max_iter=3)
     accuracy = {name: (learner.predict(X, name) == labels).mean() for name in NAMES}
-    stands = learner.standings
+    stands = learner.evaluations
     assert stands["pocket"].accuracy >= stands["survivor"].accuracy
     if (
         classes == 2

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop
 from tests.strategies import integer_data
 
-from rosenblatt.core.order import FIRST, SECOND, Shuffle, _mixed, _sorted_places, in_given_order
+from rosenblatt.core.order import FIRST, SECOND, Shuffle, _argsort, _mixed, in_given_order
 from rosenblatt.core.rows import rows_of
 from rosenblatt.learner import Learner
 from rosenblatt.rules import Rosenblatt
@@ -110,4 +110,4 @@ def test_keys_are_sorted_by_all_their_bits_also_where_many_share_the_first_half(
     salt = rng.integers(0, 2**64, dtype=np.uint64)
     keys = unmixed(wanted) ^ salt
     assert np.array_equal(_mixed(keys ^ salt), wanted)
-    assert np.array_equal(_sorted_places(keys, salt, np.empty_like(keys)), np.argsort(wanted))
+    assert np.array_equal(_argsort(keys, salt, np.empty_like(keys)), np.argsort(wanted))

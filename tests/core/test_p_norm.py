@@ -10,8 +10,8 @@ from tests.rules.plain_alma import f, norm, plain_alma
 from rosenblatt import rules
 from rosenblatt.core.geometry import through_link
 from rosenblatt.learner import Learner
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.storage import load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.learner.kernel import KernelLearner
 
 STORED = {"dense": np.asarray, "csr": csr_array}
 
@@ -148,7 +148,7 @@ def test_what_has_no_ledger_has_no_votes_and_no_kernels():
     with pytest.raises(ValueError, match="only 'last' and 'averaged' are known"):
         learner.scores([[1.0]], "voted")
     with pytest.raises(ValueError, match="no dual form"):
-        DualLearner(rules.ALMA(p=3.0))
+        KernelLearner(rules.ALMA(p=3.0))
     assert Learner(rules.ALMA(p=2.0)).ledger is not None
 
 

@@ -7,7 +7,7 @@ from tests.rules.plain_arow import plain_arow
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
-from rosenblatt.storage import load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
 
 
 @pytest.mark.parametrize("stored", [np.asarray, csr_array], ids=["dense", "csr"])

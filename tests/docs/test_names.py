@@ -7,6 +7,8 @@ from types import ModuleType
 import pytest
 from tests.docs.places import DOCS, public_names, value_of
 
+from rosenblatt.rules import BY_NAME
+
 REFERENCE = (DOCS / "api.rst").read_text(encoding="utf-8")
 
 
@@ -18,6 +20,8 @@ def entries():
             module = here[1]
         elif entry := re.match(r"(?:   |\.\. py:data:: )([\w.]+)$", line):
             found.append((module, entry[1]))
+        elif line == ".. every-rule::":
+            found += [(module, cls.__name__) for cls in BY_NAME.values()]
     return found
 
 

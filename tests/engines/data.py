@@ -19,7 +19,7 @@ def noisy(rows=240, features=5, classes=2, seed=0):
 
 def same_learner(one, other):
     """Assert that two learners hold the same bits."""
-    for name in ("W", "A", "running", "totals"):
+    for name in ("W", "average_offset", "running", "totals"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert one.W.dtype == other.W.dtype
     assert one.epochs == other.epochs

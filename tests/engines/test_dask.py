@@ -26,7 +26,7 @@ from rosenblatt import (
 from rosenblatt.engines import evaluate_dask, fit_dask, fit_local, predict_dask
 from rosenblatt.engines.dask_engine import SMALL, DaskEngine, NoWorkers
 from rosenblatt.engines.recipes import fit_on
-from rosenblatt.storage import load_learner
+from rosenblatt.learner.files import load_learner
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'rosenblatt[dask]'")
 distributed = pytest.importorskip(

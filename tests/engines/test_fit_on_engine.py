@@ -12,7 +12,8 @@ from tests.engines.data import noisy, same_learner
 from rosenblatt import ClosestCentroid, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.engines import fit_local
-from rosenblatt.storage import BadModel, load_learner
+from rosenblatt.learner.files import load_learner
+from rosenblatt.storage import BadModel
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, shards, mixing):
     assert seen == [3, 4]
     same_learner(resumed.learner_, whole.learner_)
     assert np.array_equal(resumed.mixing_.mistakes, whole.mixing_.mistakes)
-    assert resumed.learner_.standings == whole.learner_.standings
+    assert resumed.learner_.evaluations == whole.learner_.evaluations
     assert list(tmp_path.iterdir()) == []  # the run is over
 
 

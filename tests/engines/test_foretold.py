@@ -44,7 +44,7 @@ def test_shards_that_are_alike_foretell_the_pass_they_are_asked_for(estimator, s
     here = joined([each.outcome for each in foretold])
     there = joined([one_pass(shard, start) for shard in shards])
     assert np.array_equal(here.moves.values, there.moves.values)
-    assert [told.mistakes for told in here.told] == [told.mistakes for told in there.told]
+    assert [each.mistakes for each in here.passes] == [each.mistakes for each in there.passes]
 
 
 @pytest.mark.parametrize(

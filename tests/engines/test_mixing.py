@@ -35,8 +35,8 @@ def test_one_shard_is_the_local_learner_bit_for_bit(estimator, classes, form):
     there = clone(estimator).fit(X, y)
     here = fit_local(clone(estimator), X, y, shards=1)
     same_learner(here.learner_, there.learner_)
-    for name, standing in here.learner_.standings.items():
-        assert standing == there.learner_.standings[name]
+    for name, standing in here.learner_.evaluations.items():
+        assert standing == there.learner_.evaluations[name]
 
 
 def test_one_shard_among_empty_ones_is_alone():
@@ -127,7 +127,7 @@ def test_who_errs_more_moves_more():
     start = start_of(learner, setup, "mistakes", alone=False)
     outcomes = [one_pass(shard, start) for shard in shards]
     ends = [one_pass(shard, start_of(learner, setup, "uniform", alone=True)).whole[0] for shard in shards]
-    shares = np.array([1.0 + outcome.told[0].updates for outcome in outcomes])
+    shares = np.array([1.0 + outcome.passes[0].updates for outcome in outcomes])
     mix(learner, up_the_tree(outcomes, joined))
     expected = sum(share * end for share, end in zip(shares / shares.sum(), ends, strict=True))
     np.testing.assert_allclose(learner.weights("last"), expected, rtol=1e-12)

@@ -36,8 +36,8 @@ def test_what_is_known_of_a_shard_travels_with_it(tmp_path):
     writer = Writer(tmp_path / "a")
     writer.add(Shard([[3.0, 4.0]], [7]))
     kept = writer.close()
-    assert opened(Kept.from_json(kept.to_json()), 0).reach is None
-    assert opened(Kept.from_json(kept._replace(reach=25.0).to_json()), 0).reach == 25.0
+    assert opened(Kept.from_json(kept.to_json()), 0).max_sqnorm is None
+    assert opened(Kept.from_json(kept._replace(max_sqnorm=25.0).to_json()), 0).max_sqnorm == 25.0
 
 
 def test_room_that_is_asked_for_is_no_part_of_a_file(tmp_path):
@@ -53,7 +53,7 @@ def test_room_that_is_asked_for_is_no_part_of_a_file(tmp_path):
 
 def test_only_rows_that_weigh_something_tell_how_far_they_reach():
     X = [[3.0, 4.0], [1.0, 0.0]]
-    assert [facts_of(Shard(X, [0, 1], weight)).reach for weight in (None, [1, 2], [0, 1], [0, 0])] == [
+    assert [facts_of(Shard(X, [0, 1], weight)).max_sqnorm for weight in (None, [1, 2], [0, 1], [0, 0])] == [
         25,
         25,
         1,

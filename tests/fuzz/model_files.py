@@ -486,10 +486,10 @@ def write_again(kind, name, model, path, again):
     """Save what was loaded, and load it again: what is accepted once is accepted for ever."""
     from tests.model_files import inner, load
 
-    from rosenblatt.learner.dual import save_dual
-    from rosenblatt.learner.files import save_model
+    from rosenblatt.learner.files import save_learner, save_model
+    from rosenblatt.learner.kernel import save_dual
     from rosenblatt.service.model_file import Counts, write_model
-    from rosenblatt.storage import read_about, save_learner
+    from rosenblatt.storage import read_about
     from rosenblatt.streams.online import OnlineLearner
 
     own = inner(model)

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from tests.cli.commands import run
 from tests.fuzz import proof_oracle as oracle
 from tests.fuzz.proof_oracle import Claim
+from tests.proofs.mutations import small_table
 
 from rosenblatt.cli import reading as read
 from rosenblatt.cli.solve import read_constraints
@@ -1078,17 +1079,8 @@ def independent(trial: Trial) -> str:
         proof = checker.load_proof(trial.text)
     except ValueError:
         return "malformed"
-    rows: Any = problem.rows
-    if problem.form.startswith("csr"):
-        rows = [{j: value for j, value in enumerate(row) if value} for row in rows]
-    failure = checker.check(
-        proof,
-        rows,
-        problem.labels,
-        n_features=problem.width,
-        fit_intercept=problem.intercept,
-        expect=trial.expect,
-    )
+    table = small_table(problem.rows, problem.labels)
+    failure = checker.check(proof, table, fit_intercept=problem.intercept, expect=trial.expect)
     assert failure is None or isinstance(failure, str)
     return "holds" if failure is None else "fails"
 

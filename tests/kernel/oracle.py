@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.core.kernel_budget import drawn_slot
+from rosenblatt.core.kernel_loop import drawn_slot
 from rosenblatt.rules import Seen, step
 
 

@@ -5,8 +5,8 @@ import pytest
 from tests.kernel.test_exact import MODES, whole_numbers
 
 from rosenblatt.kernel import KernelPerceptron
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.learner.dual.arrays import Arrays, to_numpy
+from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.learner.kernel.device import Arrays, to_numpy
 
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 
@@ -33,8 +33,8 @@ def torch_there(X):
 @pytest.mark.parametrize("options", [{"kernel": "poly"}, {"kernel": "rbf"}, {"kernel": "poly", "budget": 9}])
 def test_every_library_gives_the_model_that_numpy_gives(library, classes, mode, options):
     X, y = whole_numbers(classes=classes)
-    here = DualLearner(multi_class=mode, block_size=16, **options)
-    there = DualLearner(multi_class=mode, block_size=16, **options)
+    here = KernelLearner(multi_class=mode, block_size=16, **options)
+    there = KernelLearner(multi_class=mode, block_size=16, **options)
     here.train(X, y, max_iter=3)
     there.train(library(X), y, max_iter=3)
     assert [e.mistakes for e in here.epochs] == [e.mistakes for e in there.epochs]
@@ -51,7 +51,7 @@ def test_every_library_gives_the_model_that_numpy_gives(library, classes, mode, 
 def test_rules_that_shrink_vote_everywhere_as_with_numpy(rule, library, classes, mode):
     X, y = whole_numbers(n=90, classes=classes)
     X = X / 3 + 0.01 * np.random.default_rng(3).random(X.shape)  # no two scores are the same
-    here, there = (DualLearner(rule, multi_class=mode, block_size=16) for _ in range(2))
+    here, there = (KernelLearner(rule, multi_class=mode, block_size=16) for _ in range(2))
     here.train(X, y, max_iter=3)
     there.train(library(X), y, max_iter=3)
     for name in NAMES:
@@ -73,12 +73,12 @@ def test_a_gram_matrix_may_live_anywhere(library):
 
 def test_without_array_api_compat_pytorch_speaks_for_itself(monkeypatch):
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    from rosenblatt.learner.dual import arrays
+    from rosenblatt.learner.kernel import device
 
-    monkeypatch.setattr(arrays, "find_spec", lambda name: None if name == "array_api_compat" else True)
+    monkeypatch.setattr(device, "find_spec", lambda name: None if name == "array_api_compat" else True)
     X, y = whole_numbers(classes=4)
     for mode in ("joint", "ovr"):
-        here, there = (DualLearner(kernel="rbf", multi_class=mode) for _ in range(2))
+        here, there = (KernelLearner(kernel="rbf", multi_class=mode) for _ in range(2))
         here.train(X, y, max_iter=2)
         there.train(torch_here(X), y, max_iter=2)
         assert there.space.arrays.xp.__name__ == "torch"
@@ -110,7 +110,7 @@ def test_precision_is_kept_unless_asked():
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_on_a_device_are_visited_in_the_order_they_would_be_here(dtype, copies, library):
-    from rosenblatt.learner.dual.order import shuffled
+    from rosenblatt.learner.kernel.device import shuffled
 
     X, y = whole_numbers(classes=3)
     X = (X * 0.37).astype(dtype)
@@ -128,7 +128,7 @@ def test_rows_on_a_device_are_visited_in_the_order_they_would_be_here(dtype, cop
 
 
 def test_rows_of_nothing_and_of_no_features_have_an_order_too():
-    from rosenblatt.learner.dual.order import shuffled
+    from rosenblatt.learner.kernel.device import shuffled
 
     for X in (np.zeros((5, 3)), np.zeros((5, 0))):
         here, there = (shuffled(A, np.arange(5), 3, None) for A in (X, torch_here(X)))

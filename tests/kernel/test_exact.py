@@ -7,7 +7,7 @@ from tests.kernel.oracle import plain_kernel_loop, slow_kernel_vote
 
 from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import rows_of
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.rules import (
     ALMA,
     PAUM,
@@ -72,7 +72,7 @@ def epochs_of(X, labels, passes, seed=0, weight=None):
     return order, np.concatenate([v.weight for v in visits])
 
 
-@pytest.mark.parametrize("block", [1, 7, 512])
+@pytest.mark.parametrize("block", [None, 1, 7, 512])  # None: Gram rows are computed once
 @pytest.mark.parametrize(("classes", "mode"), MODES)
 @pytest.mark.parametrize("kernel", [*KERNELS, "callable", "precomputed", "sparse"])
 def test_every_kernel_class_mode_and_block_size(kernel, classes, mode, block):
@@ -81,7 +81,7 @@ def test_every_kernel_class_mode_and_block_size(kernel, classes, mode, block):
     gram = of(X, X)
     given = {"precomputed": gram, "sparse": sparse.csr_array(X)}.get(kernel, X)
     name = {"callable": of, "sparse": "poly"}.get(kernel, kernel)
-    learner = DualLearner(kernel=name, degree=3, multi_class=mode, block_size=block)
+    learner = KernelLearner(kernel=name, degree=3, multi_class=mode, block_size=block)
     learner.train(given, labels, max_iter=4)
     order, _ = epochs_of(gram if kernel == "precomputed" else X, labels, len(learner.epochs))
     run = plain_kernel_loop(Rosenblatt(), gram, labels, classes, order, joint=mode == "joint")
@@ -109,13 +109,14 @@ RULES = [
 ]
 
 
+@pytest.mark.parametrize("block", [None, 16])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize(("classes", "mode"), MODES)
-def test_every_rule_steps_in_the_dual_as_it_does_with_weights(rule, classes, mode):
+def test_every_rule_steps_in_the_dual_as_it_does_with_weights(rule, classes, mode, block):
     X, labels = whole_numbers(classes=classes)
     X = X + 0.01 * np.random.default_rng(3).random(X.shape)
     gram = KERNELS["poly"](X, X)
-    learner = DualLearner(rule, kernel="poly", degree=3, multi_class=mode, block_size=16)
+    learner = KernelLearner(rule, kernel="poly", degree=3, multi_class=mode, block_size=block)
     learner.train(X, labels, max_iter=3)
     order, _ = epochs_of(X, labels, len(learner.epochs))
     run = plain_kernel_loop(rule, gram, labels, classes, order, joint=mode == "joint")
@@ -134,7 +135,7 @@ def test_a_budget_forgets_as_one_by_one(forget, tolerance, block, classes, mode)
     X, labels = whole_numbers(classes=classes)
     gram = KERNELS["poly"](X, X)
     options = {"budget": 12, "forget": forget, "tolerance": tolerance, "seed": 5}
-    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, block_size=block, **options)
+    learner = KernelLearner(kernel="poly", degree=3, multi_class=mode, block_size=block, **options)
     learner.train(X, labels, max_iter=3)
     order, _ = epochs_of(X, labels, len(learner.epochs), seed=5)
     run = plain_kernel_loop(Rosenblatt(), gram, labels, classes, order, joint=mode == "joint", **options)
@@ -142,19 +143,20 @@ def test_a_budget_forgets_as_one_by_one(forget, tolerance, block, classes, mode)
     assert learner.mistakes == run.mistakes
     assert learner.support_rows.tolist() == run.order
     close(learner.weights("last"), run.alpha[:, run.order], exactly=forget == "random")
-    toll = learner.on_budget.toll[0]
+    toll = learner.budget_slots.cost[0]
     for part in ("mistakes", "squares", "lengths", "shrunk", "short"):
         np.testing.assert_allclose(toll[part], getattr(run.spent, part), rtol=1e-6, atol=1e-6, err_msg=part)
     sqnorm = [run.sqnorm(h) for h in range(learner.running.size)]
     np.testing.assert_allclose(learner.running["sqnorm"], sqnorm, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("budget", [None, 12])
+@pytest.mark.parametrize(("budget", "block"), [(None, None), (None, 16), (12, 16)])
 @pytest.mark.parametrize(("classes", "mode"), MODES)
-def test_delta_gives_every_example_a_coordinate_of_its_own(classes, mode, budget):
+def test_delta_gives_every_example_a_coordinate_of_its_own(classes, mode, budget, block):
     X, labels = whole_numbers(classes=classes)
     gram = KERNELS["poly"](X, X) + 4.0 * np.eye(len(X))
-    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, delta=2.0, block_size=16, budget=budget)
+    options = {"delta": 2.0, "block_size": block, "budget": budget}
+    learner = KernelLearner(kernel="poly", degree=3, multi_class=mode, **options)
     learner.train(X, labels, max_iter=4)
     order, _ = epochs_of(X, labels, len(learner.epochs))
     run = plain_kernel_loop(Rosenblatt(), gram, labels, classes, order, joint=mode == "joint", budget=budget)
@@ -162,11 +164,12 @@ def test_delta_gives_every_example_a_coordinate_of_its_own(classes, mode, budget
     close(learner.weights("last"), run.alpha[:, run.order], exactly=budget is None)
 
 
+@pytest.mark.parametrize("block", [None, 16])
 @pytest.mark.parametrize(("classes", "mode"), MODES)
-def test_a_weight_is_a_number_of_presentations(classes, mode):
+def test_a_weight_is_a_number_of_presentations(classes, mode, block):
     X, labels = whole_numbers(classes=classes)
     weight = np.random.default_rng(2).choice([0.5, 1.0, 2.0, 3.0], len(X))
-    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, block_size=16)
+    learner = KernelLearner(kernel="poly", degree=3, multi_class=mode, block_size=block)
     learner.train(X, labels, max_iter=3, sample_weight=weight)
     order, weights = epochs_of(X, labels, len(learner.epochs), weight=weight)
     run = plain_kernel_loop(
@@ -179,7 +182,7 @@ def test_a_weight_is_a_number_of_presentations(classes, mode):
 @pytest.mark.parametrize(("classes", "mode"), MODES)
 def test_batches_of_any_size_give_the_same_model(classes, mode, budget):
     X, labels = whole_numbers(classes=classes)
-    learner = DualLearner(kernel="poly", degree=3, multi_class=mode, budget=budget, block_size=8)
+    learner = KernelLearner(kernel="poly", degree=3, multi_class=mode, budget=budget, block_size=8)
     for lo, hi in ((0, 1), (1, 20), (20, 21), (21, 60)):
         learner.learn(X[lo:hi], labels[lo:hi], classes=np.arange(classes))
     order = in_given_order(len(X)).order.astype(int)
@@ -193,11 +196,11 @@ def test_batches_of_any_size_give_the_same_model(classes, mode, budget):
 def test_classes_that_join_later_leave_every_score_as_it_was(mode):
     X, labels = whole_numbers(classes=4)
     two = labels < 2
-    learner = DualLearner(kernel="poly", degree=3, multi_class=mode)
+    learner = KernelLearner(kernel="poly", degree=3, multi_class=mode)
     learner.learn(X[two], labels[two])
     before = learner.scores(X, "last")
     learner.learn(X[~two], labels[~two])
-    again = DualLearner(kernel="poly", degree=3, multi_class=mode)
+    again = KernelLearner(kernel="poly", degree=3, multi_class=mode)
     again.learn(X[two], labels[two])
     again.add_classes(np.arange(4))
     after = again.scores(X, "last")
@@ -213,7 +216,7 @@ def test_under_a_budget_rules_that_shrink_are_the_same_in_blocks_of_any_size(rul
     X, labels = whole_numbers(classes=4)
     X = X + 0.01 * np.random.default_rng(3).random(X.shape)
     one, many = (
-        DualLearner(rule, degree=3, multi_class="ovr", budget=12, forget=forget, block_size=size)
+        KernelLearner(rule, degree=3, multi_class="ovr", budget=12, forget=forget, block_size=size)
         for size in (1, 512)
     )
     for learner in (one, many):

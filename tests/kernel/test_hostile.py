@@ -7,7 +7,7 @@ from tests.kernel.test_arrays import strict, torch_here
 from tests.kernel.test_exact import whole_numbers
 
 from rosenblatt.kernel import KernelPerceptron
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 
 X, Y = whole_numbers(classes=3)
 GRAM = (X @ X.T + 1.0) ** 2
@@ -85,7 +85,7 @@ def test_a_degree_beyond_every_float_is_refused():
     "options", [{}, {"kernel": "rbf"}, {"budget": 7}, {"budget": 7, "forget": "project"}]
 )
 def test_batches_may_be_dense_and_sparse_in_turn(options):
-    plain, mixed, other = (DualLearner(degree=3, **{"kernel": "poly", **options}) for _ in range(3))
+    plain, mixed, other = (KernelLearner(degree=3, **{"kernel": "poly", **options}) for _ in range(3))
     for number, piece in enumerate((slice(0, 15), slice(15, 20), slice(20, 60), slice(0, 30))):
         plain.learn(X[piece], Y[piece], classes=np.arange(3))
         for learner, turn in ((mixed, 0), (other, 1)):

@@ -11,10 +11,10 @@ from safetensors.numpy import load_file, save_file
 from scipy import sparse
 from tests.kernel.test_exact import MODES, whole_numbers
 
-from rosenblatt.core.kernel_forget import TOLL
+from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner import Learner
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.rules import NO_SHRINK, PassiveAggressive, rule
 from rosenblatt.storage import BadModel
 
@@ -30,18 +30,18 @@ def cubic(A, B):
 @pytest.mark.parametrize(("classes", "mode"), MODES)
 def test_a_linear_kernel_makes_the_mistakes_of_the_linear_learner(classes, mode, shuffle):
     X, y = whole_numbers(classes=classes)
-    dual = DualLearner(kernel="linear", fit_intercept=True, multi_class=mode, seed=3)
+    dual = KernelLearner(kernel="linear", fit_intercept=True, multi_class=mode, seed=3)
     primal = Learner(multi_class=mode, seed=3)
     dual.train(X, y, max_iter=5, shuffle=shuffle)
     primal.train(X, y, max_iter=5, shuffle=shuffle)
     assert dual.epochs == primal.epochs
     assert dual.radius == primal.radius
-    for field in ("row", "up", "down", "tau", "clock", "sqnorm"):
+    for field in ("row", "target", "rival", "tau", "clock", "sqnorm"):
         np.testing.assert_array_equal(dual.ledger.entries[field], primal.ledger.entries[field])
     for name in NAMES:
         np.testing.assert_allclose(dual.scores(X, name), primal.scores(X, name), atol=1e-9, err_msg=name)
     for name in set(NAMES) - {"voted"}:
-        np.testing.assert_allclose(dual.standings[name], primal.standings[name], rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(dual.evaluations[name], primal.evaluations[name], rtol=1e-9, err_msg=name)
 
 
 def test_xor_is_separable_by_products_and_not_without():
@@ -72,7 +72,7 @@ def test_a_coordinate_of_its_own_makes_any_data_separable_and_the_bound_holds(se
 @pytest.mark.parametrize(("classes", "mode"), MODES)
 def test_normalising_divides_every_hypothesis_by_its_norm(classes, mode):
     X, y = whole_numbers(classes=classes)
-    learner = DualLearner(degree=3, multi_class=mode)
+    learner = KernelLearner(degree=3, multi_class=mode)
     learner.train(X, y, max_iter=3)
     joint, entries, slots = learner.joint, learner.ledger.entries, learner.ledger.support_index()
     alpha, mean, clock = np.zeros_like(learner.weights("last")), 0.0, 0.0
@@ -108,7 +108,9 @@ def test_a_rule_that_shrinks_is_followed_through_every_fold():
 
     X, y = whole_numbers(n=200, classes=3)
     for mode in ("joint", "ovr"):
-        dual = DualLearner(Fading(1e-3), kernel="linear", fit_intercept=True, multi_class=mode, block_size=32)
+        dual = KernelLearner(
+            Fading(1e-3), kernel="linear", fit_intercept=True, multi_class=mode, block_size=32
+        )
         primal = Learner(Fading(1e-3), multi_class=mode)
         dual.train(X, y, max_iter=3)
         primal.train(X, y, max_iter=3)
@@ -184,7 +186,7 @@ def damaged(header, arrays, how):
     elif how == "slots":
         told["budget"], told["keep_ledger"] = 1, False
         arrays |= {"budget.since": np.zeros(1, int), "budget.counts": np.array([1, 0, 0])}
-        arrays |= {f"toll.{name}": np.zeros(1) for name in TOLL.names}
+        arrays |= {f"toll.{name}": np.zeros(1) for name in FORGETTING_COST.names}
     elif how == "pocket":
         arrays["pocket"] = arrays["pocket"] + 10**6
     return header, arrays
@@ -206,7 +208,7 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
 
 
 def test_other_files_are_refused_by_name(tmp_path):
-    from rosenblatt.storage import load_learner, save_learner
+    from rosenblatt.learner.files import load_learner, save_learner
 
     X, y = whole_numbers()
     learner = Learner()

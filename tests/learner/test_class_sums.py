@@ -10,7 +10,7 @@ from tests.strategies import integer_data
 from rosenblatt.learner.binary_bayes import BinaryBayes
 from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.files import load_model, save_model
-from rosenblatt.storage import BadModel
+from rosenblatt.storage import BadModel, read_file, write_file
 
 KINDS = [Centroids, lambda: BinaryBayes(binarize=0.0)]
 
@@ -62,23 +62,28 @@ def test_a_file_goes_on_where_it_stopped(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    ("name", "value", "message"),
     [
-        lambda learner: setattr(learner, "counts", learner.counts[:1]),
-        lambda learner: setattr(learner, "counts", -learner.counts),
-        lambda learner: setattr(learner, "sums", learner.sums * np.nan),
-        lambda learner: setattr(learner, "sums", learner.sums.astype(np.float32)),
-        lambda learner: setattr(learner, "kind", "perceptron of doom"),
-        lambda learner: setattr(learner, "smoothing", -3.0),
+        ("counts", np.ones(1), "counts has shape"),
+        ("counts", -np.ones(2), r"counts\[0\] is -1.0"),
+        ("sums", np.full((2, 2), np.nan), r"sums\[0, 0\] is nan"),
+        ("sums", np.eye(2, dtype=np.float32), "sums is float32"),
+        ("smoothing", -3.0, "model.smoothing is -3.0"),
     ],
 )
-def test_a_hostile_file_is_refused(spoil, tmp_path):
+def test_a_spoiled_model_is_refused_by_writer_and_reader(name, value, message, tmp_path):
     learner = BinaryBayes()
     learner.learn([[1.0, 0.0], [0.0, 1.0]], ["x", "y"])
-    spoil(learner)
     save_model(learner, tmp_path / "m")
-    with pytest.raises(BadModel):
+    header, arrays = read_file(tmp_path / "m")
+    (header["model"] if name == "smoothing" else arrays)[name] = value
+    write_file(tmp_path / "m", header, arrays)
+    with pytest.raises(BadModel, match=message):
         load_model(tmp_path / "m")
+    setattr(learner, name, value)
+    with pytest.raises(ValueError, match=message):
+        save_model(learner, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_bad_examples_are_named_and_teach_nothing():

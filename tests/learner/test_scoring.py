@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from rosenblatt.learner import scoring, threads
+from rosenblatt.core import threads
+from rosenblatt.learner import scoring
 from rosenblatt.learner.scoring import decided, linear_scores
 
 
@@ -32,9 +33,9 @@ def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
     X = X if sparse else X.toarray()
     weights = rng.normal(size=(3, 91))
     monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
-    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 1)
+    monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 1)
     alone = linear_scores(X, weights)
-    monkeypatch.setattr(scoring, "parts_of_work", lambda numbers: 3)
+    monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 3)
     assert np.array_equal(linear_scores(X, weights), alone)
 
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
-from rosenblatt.learner import Learner, together
+from rosenblatt.learner import Learner, speculative
 
 NAMES = sorted(rules.BY_NAME)
 
 
 @pytest.fixture(autouse=True)
 def parts_of_any_size(monkeypatch):
-    monkeypatch.setattr(together, "LEAST", 1)
+    monkeypatch.setattr(speculative, "LEAST", 1)
 
 
 def told_apart(seed, rows, features, classes, wrong):
@@ -28,7 +28,7 @@ def told_apart(seed, rows, features, classes, wrong):
 
 
 def same_run(one, other):
-    for name in ("W", "A", "running", "totals", "classes"):
+    for name in ("W", "average_offset", "running", "totals", "classes"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert one.epochs == other.epochs
     assert one.converged == other.converged
@@ -69,14 +69,14 @@ def test_what_others_saw_stands_when_nothing_moved(monkeypatch):
     learner.train(X, y, max_iter=1000, shuffle=False)
     assert learner.converged
     sizes = []
-    plain = together.learn
+    plain = speculative.learn
 
     def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
         made = plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
         sizes.append((still, visits.order.size, made))
         return made
 
-    monkeypatch.setattr(together, "learn", learn)
+    monkeypatch.setattr(speculative, "learn", learn)
     before = learner.clock
     learner.train(X, y, max_iter=1, shuffle=False, threads=4)
     assert sorted(sizes) == [(False, 250, 250), *[(True, 250, 250)] * 3]
@@ -125,14 +125,14 @@ def test_mistakes_that_move_nothing_are_all_counted():
 
 def test_what_stops_others_in_a_state_that_never_was_is_not_heard(monkeypatch):
     """The first row moves; what others met before that, an error too, belongs to no run."""
-    plain = together.learn
+    plain = speculative.learn
 
     def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
         if still:
             raise ZeroDivisionError
         return plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
 
-    monkeypatch.setattr(together, "learn", learn)
+    monkeypatch.setattr(speculative, "learn", learn)
     X, y = told_apart(3, 400, 5, 2, 0.0)
     alone, many = Learner(), Learner()
     alone.train(X, y, max_iter=30, shuffle=False)

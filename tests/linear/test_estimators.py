@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt.linear
+from rosenblatt import rules
 from rosenblatt.learner.files import KINDS
 from rosenblatt.storage import BadModel, read_about
 
@@ -54,6 +55,25 @@ def test_the_family_is_found():
 @parametrize_with_checks([each(**also) for each in FOUND for also in ALSO.get(each.__name__, [{}])])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+class Float32Perceptron(rosenblatt.Perceptron):
+    """Learns from float32 whatever it is given."""
+
+    def _input(self):
+        return {**super()._input(), "dtype": np.float32}
+
+
+@parametrize_with_checks(
+    [each(rule=name) for name in rules.BY_NAME for each in (rosenblatt.Perceptron, Float32Perceptron)]
+)
+def test_scikit_learn_checks_of_every_rule(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("each", FOUND, ids=lambda each: each.__name__)
+def test_the_html_display_raises_no_warning(each):
+    assert each.__name__ in made(each)._repr_html_()
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +128,7 @@ def test_a_file_brings_the_same_model_back(each, tmp_path, flowers):
 @pytest.mark.parametrize(
     "each", [each for each in OF_THE_FAMILY if each in CLASSIFIERS], ids=lambda each: each.__name__
 )
-def test_margin_and_distance_are_geometric(each, flowers):
+def test_margins_count_the_bias_and_distances_do_not(each, flowers):
     _, X, y = flowers
     X, y = X[y < 2], y[y < 2]
     model = made(each).fit(X, y)
@@ -117,13 +137,21 @@ def test_margin_and_distance_are_geometric(each, flowers):
     distance = (seen @ w + b) / np.linalg.norm(w)
     np.testing.assert_allclose(model.distance(X), distance, rtol=1e-9, atol=1e-12)
     least = ((2.0 * y - 1.0) * distance).min()
-    assert model.margin(X, y) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    assert model.geometric_margin(X, y) == pytest.approx(least, rel=1e-9, abs=1e-12)
+    # The space in which a hard margin of two classes is maximised has no bias among its weights.
+    hard = each.__name__ == "MaxMargin" and model.C is None
+    norm = np.linalg.norm(w) if hard else np.linalg.norm([b, *w])
+    assert model.margin(X, y) == pytest.approx(least * np.linalg.norm(w) / norm, rel=1e-9, abs=1e-12)
     several = made(each).fit(flowers[1], flowers[2])
     right = several.predict(flowers[1]) == flowers[2]
     assert (several.distance(flowers[1]) >= 0).all()
     assert (several.margin(flowers[1], flowers[2]) > 0) == bool(right.all())
+    assert (several.geometric_margin(flowers[1], flowers[2]) > 0) == bool(right.all())
+    assert several.margin_ == several.margin(flowers[1], flowers[2])
     copied = pickle.loads(pickle.dumps(model))
-    assert copied.margin_ == model.margin_
+    assert copied.margin_ == model.margin_ == model.margin(X, y)
+    with pytest.raises(ValueError, match="one label for each of the 100 rows"):
+        model.margin(X, y[:3])
 
 
 @pytest.mark.parametrize("each", SPARSE, ids=lambda each: each.__name__)

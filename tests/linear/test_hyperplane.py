@@ -68,3 +68,18 @@ def test_what_is_no_hyperplane_says_so():
         Hyperplane([[1.0], [2.0]], 0.0, ["a", "b"])
     with pytest.raises(ValueError, match="w is zero"):
         Hyperplane([0.0]).unit()
+
+
+@pytest.mark.parametrize("intercept", [0.0, 2.0, -2.0])
+def test_zero_weights_have_no_boundary(intercept):
+    plane = Hyperplane([0.0, 0.0], intercept)
+    X, y = [[1.0, 2.0], [-3.0, 0.0]], [1, 1]
+    far = np.sign(intercept) * np.inf if intercept else 0.0
+    assert plane.distance(X).tolist() == [far, far]
+    assert plane.geometric_margin(X, y) == far
+    assert plane.margin(X, y) == np.sign(intercept)
+
+
+def test_classes_with_the_same_weights_have_no_boundary_between_them():
+    plane = Hyperplane([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]], [0.0, 0.0, 0.0], classes=["a", "b", "c"])
+    assert plane.distance([[2.0, 0.0], [-2.0, 0.0]]).tolist() == [0.0, 2.0]

@@ -64,3 +64,11 @@ def test_save_and_load(tmp_path):
     back = MaxMargin.load(tmp_path / "m")
     assert back.get_params() == model.get_params()
     assert np.array_equal(back.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("C", [None, 1.0])
+def test_the_margin_is_that_of_the_problem_and_the_same_on_the_same_data(C):
+    X, y = [[3.0, 1.0], [4.0, 3.0], [1.0, 1.0], [0.0, 2.0]], [1, 1, 0, 0]
+    best = MaxMargin(C).fit(X, y)
+    assert best.margin_ == best.margin(X, y)
+    assert (best.margin_ == pytest.approx(best.geometric_margin(X, y), rel=1e-9)) == (C is None)

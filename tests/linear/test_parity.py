@@ -23,8 +23,8 @@ from rosenblatt import Perceptron, rules
 from rosenblatt.data import open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
+from rosenblatt.learner.files import load_learner
 from rosenblatt.service.models import Models
-from rosenblatt.storage import load_learner
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.training import train_on_stream
 
@@ -63,7 +63,9 @@ def examples_for(name, classes, weighted, exact, folder):
         top = np.sort(scores, axis=1)
         clear = top[:, -1] - top[:, -2] > 0.5
         X, labels = X[clear][:N], np.argmax(scores[clear], axis=1)[:N]
-    labels[:classes] = np.arange(classes)[: labels[:classes].size] if not _separable(name) else labels[:classes]
+    labels[:classes] = (
+        np.arange(classes)[: labels[:classes].size] if not _separable(name) else labels[:classes]
+    )
     y = np.array(LABELS)[labels]
     weight = rng.choice([0.5, 1.0, 2.0], N) if weighted else None
     return Examples(RULES[name], X, y, weight, folder)
@@ -181,9 +183,7 @@ def converted(examples):
 
 def out_of_core(examples):
     path = vowpal_wabbit(examples)
-    return train_on_stream(
-        Learner(examples.rule), open_examples(path, batch_rows=13), path, passes=1
-    ).learner
+    return train_on_stream(Learner(examples.rule), open_examples(path, batch_rows=13), path, passes=1).learner
 
 
 def online(examples, teach):
@@ -218,7 +218,19 @@ def command_line(examples, write, *options):
     defaults = rules.to_dict(rules.BY_NAME[name]())
     chosen = [f"--param={key}={value}" for key, value in described.items() if value != defaults[key]]
     model = examples.folder / "m"
-    words = ["fit", write(examples), "--rule", name, *chosen, "--passes", 1, "--no-shuffle", "-m", model, *options]
+    words = [
+        "fit",
+        write(examples),
+        "--rule",
+        name,
+        *chosen,
+        "--passes",
+        1,
+        "--no-shuffle",
+        "-m",
+        model,
+        *options,
+    ]
     run_well([str(word) for word in words])
     return load_learner(model)[0]
 

@@ -237,3 +237,101 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(kind):
     assert clf.n_features_in_ == 3
     assert clf.predict(X).tolist() == y
     assert np.array_equal(clf.coef_, coef)
+
+
+ALL_HYPOTHESES = ("last", "averaged", "survivor", "pocket", "random")
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_margin_of_the_training_is_the_margin_on_the_same_data(
+    kind, dtype, multi_class, classes, fit_intercept
+):
+    rng = np.random.default_rng(classes)
+    X = rng.normal(size=(80, 5)).astype(dtype)
+    y = np.argmax(X @ rng.normal(size=(5, classes)) + rng.normal(0.0, 0.2, (80, classes)), axis=1)
+    clf = Perceptron(multi_class=multi_class, fit_intercept=fit_intercept, max_iter=5).fit(kind(X), y)
+    for hypothesis in ALL_HYPOTHESES:
+        own = clf.use(hypothesis)
+        assert own.margin_ == own.margin(kind(X), y), "the same number, not nearly"
+        if classes == 2:
+            w, b = own.coef_[0].astype(float), float(own.intercept_[0])
+            scores = (2 * y - 1) * (X.astype(float) @ w + b)
+            assert own.margin_ == pytest.approx(scores.min() / np.linalg.norm([b, *w]), rel=1e-4, abs=1e-6)
+            assert own.geometric_margin(kind(X), y) == pytest.approx(
+                scores.min() / np.linalg.norm(w), rel=1e-4, abs=1e-6
+            )
+    with pytest.raises(AttributeError, match="voted"):
+        clf.use("voted").margin(X, y)
+
+
+def test_repeated_indices_are_added_up_once_for_fit_and_margin():
+    X = csr_array(([1.0, 3.0, 2.0, 3.0, -1.0], [0, 1, 1, 1, 0], [0, 3, 4, 5]), shape=(3, 2))
+    assert not X.has_canonical_format
+    y = [0, 1, 1]
+    clf, dense = Perceptron(max_iter=3).fit(X, y), Perceptron(max_iter=3).fit(X.toarray(), y)
+    assert np.array_equal(clf.coef_, dense.coef_)
+    assert clf.margin_ == clf.margin(X, y) == pytest.approx(dense.margin_, rel=1e-12)
+    assert X.nnz == 5, "the caller's matrix stays as it was"
+    unsorted = csr_array(([3.0, 1.0, 2.0, 3.0, -1.0], [1, 0, 1, 1, 0], [0, 3, 4, 5]), shape=(3, 2))
+    assert np.array_equal(Perceptron(max_iter=3).fit(unsorted, y).coef_, dense.coef_)
+
+
+def test_an_invalid_sparse_matrix_is_refused_before_any_loop_reads_it():
+    X = csr_array(([1.0, 3.0, 2.0], [0, 1, 1], [0, 1, 2, 3]), shape=(3, 2))
+    X.indices[1] = 1_000_000_000
+    with pytest.raises(ValueError, match="no valid CSR matrix: row 1"):
+        Perceptron().fit(X, [0, 1, 1])
+    X.indices[1] = 1
+    X.indptr[1:] = [3, 2, 3]
+    with pytest.raises(ValueError, match="no valid CSR matrix: row 1"):
+        Perceptron().fit(X, [0, 1, 1])
+
+
+@pytest.mark.parametrize("keep_ledger", [True, False])
+def test_mistakes_of_earlier_fits_are_within_the_bound_or_there_is_none(keep_ledger):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    noise, y = rng.integers(0, 2, 400), (X[:, 0] > 0.0).astype(int)
+    clf = Perceptron(warm_start=True, max_iter=20, keep_ledger=keep_ledger).fit(X, noise).fit(X, y)
+    assert clf.n_mistakes_ > 3000
+    batches = Perceptron(warm_start=True, max_iter=20, keep_ledger=keep_ledger)
+    for _ in range(10):
+        batches.partial_fit(X, noise)
+    batches.fit(X, y)
+    for model in (clf, batches):
+        for hypothesis in ALL_HYPOTHESES if keep_ledger else ("last", "averaged"):
+            assert model.n_mistakes_ <= model.use(hypothesis).mistake_bound_
+    again = Perceptron(warm_start=True, max_iter=2).fit(X, noise).fit(X, noise)
+    assert again.n_mistakes_ <= again.mistake_bound_ < np.inf
+
+
+def test_examples_are_checked_once(monkeypatch):
+    """Rows are read once for their norms, labels are encoded once, and the rule is resolved once."""
+    from rosenblatt import rules as all_rules
+    from rosenblatt.learner import examples
+    from rosenblatt.linear import base
+
+    calls = []
+
+    def counted(name, function):
+        return lambda *arguments, **options: (calls.append(name), function(*arguments, **options))[1]
+
+    for module, name in (
+        (base, "encoded"),
+        (base, "canonical_matrix"),
+        (base, "max_row_sqnorm"),
+        (examples, "checked_labels"),
+        (examples, "max_row_sqnorm"),
+        (all_rules, "resolve"),
+    ):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0]], ["in", "in", "out"]
+    clf = Perceptron().fit(X, y)
+    assert sorted(calls) == ["canonical_matrix", "encoded", "max_row_sqnorm", "resolve"]
+    calls.clear()
+    clf.partial_fit(X, y)
+    assert sorted(calls) == ["canonical_matrix", "encoded", "max_row_sqnorm"]

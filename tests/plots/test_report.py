@@ -10,8 +10,8 @@ from tests import browsing
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
-from rosenblatt.linear.compare import compare
 from rosenblatt.linear.encoders import Attributes
+from rosenblatt.plots.compare import compare
 from rosenblatt.plots.report import Report, write_report
 from rosenblatt.proofs import separability
 

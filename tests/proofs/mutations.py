@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from tests.proofs.families import generate
 
-from rosenblatt.proofs import hard_margin, kernel_separability, separability, soft_margin, solve_cone
+from rosenblatt.proofs import checker, hard_margin, kernel_separability, separability, soft_margin, solve_cone
 
 ODD = [
     None,
@@ -104,3 +104,8 @@ def _nudged(value, rng):
             return value + "x"
         return str([-f, 2 * f, f / 2, f + 1, f * Fraction(10**20 + 1, 10**20)][int(rng.integers(5))])
     return value
+
+
+def small_table(rows, labels):
+    """Return rows of numbers as the small checker reads them from a file; zeros are left out."""
+    return checker.Table([{j: v for j, v in enumerate(row) if v} for row in rows], len(rows[0]), labels)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.proofs.mutations import mutated, prove
+from tests.proofs.mutations import mutated, prove, small_table
 
 from rosenblatt.data import read_all
 from rosenblatt.proofs import checker, from_json, separability
@@ -33,7 +33,9 @@ def small(text, X, y, fit_intercept):
         proof = checker.load_proof(text)
     except checker.Refused:
         return "refused"
-    return "fails" if checker.check(proof, X.tolist(), y, fit_intercept=fit_intercept) else "holds"
+    return (
+        "fails" if checker.check(proof, small_table(X.tolist(), y), fit_intercept=fit_intercept) else "holds"
+    )
 
 
 @pytest.mark.parametrize("chunk", range(4))
@@ -170,3 +172,11 @@ def test_what_it_cannot_read_is_refused(name, text, tmp_path):
     proof = tmp_path / "proof.json"
     separability([[0.0], [1.0]], [0, 1]).to_json(proof)
     assert checker.main([str(proof), str(path)]) == 2
+
+
+@pytest.mark.parametrize("text", ["1 1:{}\n", "{} 1:1\n"])
+def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp_path):
+    path = tmp_path / "long.svm"
+    path.write_text(text.format("1" * 500_000 + "x"), encoding="utf-8")
+    with pytest.raises(checker.Refused, match="number"):
+        checker.read_table(str(path))

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle import plain_loop
+from tests.rules.table import TABLE
 from tests.strategies import separable_data
 
-from rosenblatt import rules
+from rosenblatt import Perceptron, rules
 from rosenblatt.learner import Learner
 from rosenblatt.learner.real import RealLearner
 from rosenblatt.rules import Seen, step
@@ -37,7 +38,8 @@ def clear_data(seed, n=40, d=3):
     return X, labels, u, float(np.abs(scores).min())
 
 
-BOUNDED = [rules.ROMMA(), rules.ROMMA(0.9), rules.PAUM(1.0, 2.0, 0.1), rules.PAUM(0.3, 0.0, 5.0)]
+EVERY = [rule for name, row in TABLE.items() for rule in (rules.BY_NAME[name](), *row.tried)]
+BOUNDED = [rule for rule in EVERY if hasattr(rule, "mistakes_at_most")]
 
 
 @pytest.mark.parametrize("rule", BOUNDED, ids=str)
@@ -52,8 +54,49 @@ def test_mistakes_on_separable_data_are_bounded(rule, seed):
         learner.learn(X, labels)
     bound = rule.mistakes_at_most(radius, margin)
     assert learner.mistakes <= bound * (1 + 1e-9)
-    if isinstance(rule, rules.PAUM):
-        assert learner.updates <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rule", BOUNDED, ids=str)
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds)
+def test_mistakes_from_any_start_are_bounded(rule, seed):
+    X, labels, _, margin = clear_data(seed)
+    start = np.random.default_rng(seed).normal(size=4)
+    radius = float(np.linalg.norm(homogeneous(X), axis=1).max())
+    bound = rule.mistakes_at_most(radius, margin, float(np.linalg.norm(start)))
+    if math.isfinite(bound):
+        learner = Learner(rule)
+        learner.start_from(start[1:], start[0], classes=[0, 1])
+        for _ in range(30):
+            learner.learn(X, labels)
+        assert learner.mistakes <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@pytest.mark.parametrize("rule", [rule for rule in EVERY if hasattr(rule, "bound_coefficients")], ids=str)
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_mistakes_on_any_data_are_bounded_by_the_loss_of_any_hyperplane(rule, multi_class, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3)) * rng.choice([0.1, 1.0, 10.0])
+    labels = np.where(rng.random(60) < 0.2, rng.integers(0, 3, 60), np.argmax(X, axis=1))
+    clf = Perceptron(rule, multi_class=multi_class, max_iter=5).fit(X, labels)
+    assert clf.n_mistakes_ <= clf.mistake_bound_ * (1 + 1e-9)
+    assert clf.n_mistakes_ <= clf.use("last").mistake_bound_ * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=seeds, rule=st.sampled_from([rules.PAUM(1.0, 2.0, 0.1), rules.PAUM(0.3, 0.0, 5.0), rules.Margin()])
+)
+def test_updates_of_margin_rules_are_bounded_too(rule, seed):
+    X, labels, _, margin = clear_data(seed)
+    learner = Learner(rule)
+    learner.learn(X, labels, classes=[0, 1])
+    for _ in range(30):
+        learner.learn(X, labels)
+    radius = float(np.linalg.norm(homogeneous(X), axis=1).max())
+    assert learner.updates <= rule.mistakes_at_most(radius, margin) * (1 + 1e-9)
 
 
 @settings(max_examples=30, deadline=None)
@@ -248,7 +291,7 @@ def test_a_bound_is_stated_where_a_rule_has_one():
     for rule in (rules.ROMMA(), rules.PAUM()):
         learner = Learner(rule)
         learner.train(X, labels, max_iter=200)
-        assert learner.mistakes <= learner.standings["last"].bound
+        assert learner.mistakes <= learner.evaluations["last"].bound
     learner = Learner(rules.Logistic())
     learner.train(X, labels, max_iter=5)
-    assert learner.standings["last"].bound == math.inf
+    assert learner.evaluations["last"].bound == math.inf

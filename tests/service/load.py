@@ -18,10 +18,10 @@ import numpy as np
 from rosenblatt.core.geometry import initial_beside
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.service import Service
 from rosenblatt.service.undo import undo_served
+from rosenblatt.web.refusals import Refusal
 
 CLIENTS = 4
 NAMES = ("one", "two", "three", "four", "five")

@@ -6,9 +6,9 @@ import threading
 import httpx
 from tests.patience import SECONDS
 
-from rosenblatt.service.models import open_models
+from rosenblatt.service.models import Models
 from rosenblatt.service.serving import address, listening, server
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 
 class Served:
@@ -35,7 +35,10 @@ def served(folder, **options):
     """Serve a folder until the end of the block; then drain and close."""
     usual = {"recent_bytes": 1 << 18, "body_seconds": SECONDS}  # a loop that compiles reads no body meanwhile
     settings = Settings(data=folder, port=0, pages=False, **{**usual, **options})
-    models = open_models(settings)
+    limits = {name: options[name] for name in ("model_bytes", "memory_bytes") if name in options}
+    models = Models(
+        folder, recent_bytes=settings.recent_bytes, most_pages=settings.most_pages, **limits
+    )  # as version 0.1 opens them too: what was wrong with it is shown by the same tests
     sock = listening(settings)
     running = server(settings, models)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})

@@ -163,7 +163,7 @@ from pathlib import Path
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
 from rosenblatt.service.serving import server
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 folder = tempfile.mkdtemp()
 models = Models(folder)
 server(Settings(data=Path(folder), pages=False), models)

@@ -16,9 +16,9 @@ from rosenblatt.service.mail.message import Mail
 from rosenblatt.service.mail.teaching import import_sorted
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.undo import undo_served
+from rosenblatt.web.refusals import Unknown
 
 ROOM = 1 << 16
 MARKER = "Xyzzy7Marker"

@@ -9,7 +9,7 @@ from tests.service.server import served
 
 from rosenblatt.service.app import create_app
 from rosenblatt.service.front import QUICK
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 load_all_checks()
 KEPT = (

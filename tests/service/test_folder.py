@@ -18,8 +18,8 @@ from rosenblatt.service.care import compact, verify
 from rosenblatt.service.lock import Locked
 from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.messages import Example
-from rosenblatt.service.refusals import Conflict
 from rosenblatt.service.store import OpenToOthers
+from rosenblatt.web.refusals import Conflict
 
 OLD = Path(__file__).parents[1] / "fixtures" / "v0.1"
 posix = pytest.mark.skipif(os.name != "posix", reason="no such permissions")

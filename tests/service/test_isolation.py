@@ -12,8 +12,8 @@ from tests.service.server import served
 from rosenblatt.service.care import repair, verify
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import BadMessage, Offline, Refusal
 from rosenblatt.service.store import Fresh, Store
+from rosenblatt.web.refusals import BadMessage, Offline, Refusal
 
 ROOM = 1 << 16
 BAD_FEEDBACKS = [

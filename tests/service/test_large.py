@@ -13,8 +13,8 @@ from tests.service.server import served
 from tests.service.test_hostile import BAD_BODIES
 
 from rosenblatt.data.words import Words
-from rosenblatt.service.refusals import BadMessage
 from rosenblatt.service.wire import read_large_predict, read_predict
+from rosenblatt.web.refusals import BadMessage
 
 CLASSES = [f"class {at}" for at in range(50)]
 NAMES = 20_000
@@ -166,7 +166,7 @@ from pathlib import Path
 import httpx
 from rosenblatt.service.models import Models
 from rosenblatt.service.serving import address, listening, server
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 def parts(n):
     yield b'--XX\\r\\ncontent-disposition: form-data; name="f"; filename="a.mbox"\\r\\n\\r\\n'

@@ -11,8 +11,8 @@ from tests.service.server import served
 from rosenblatt.service import service as service_module
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Offline, StoreDown, TooLarge
 from rosenblatt.service.service import Service
+from rosenblatt.web.refusals import Offline, StoreDown, TooLarge
 
 ROOM = 1 << 16
 MB = 1 << 20

@@ -7,7 +7,7 @@ from tests.service.load import bits
 
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import BadMessage
+from rosenblatt.web.refusals import BadMessage
 
 SETTINGS = {
     "two": ModelSettings(),

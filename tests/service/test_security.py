@@ -19,13 +19,14 @@ from tests.service.server import served
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync import client
 
-from rosenblatt.service import connections, serving
+from rosenblatt.service import serving
 from rosenblatt.service.api import router
 from rosenblatt.service.app import create_app
-from rosenblatt.service.security import Forbidden, Guard, Misdirected
 from rosenblatt.service.serving import check, listening
-from rosenblatt.service.settings import Settings
 from rosenblatt.service.tokens import read_tokens
+from rosenblatt.web import connections
+from rosenblatt.web.guard import Forbidden, Guard, Misdirected
+from rosenblatt.web.settings import Settings
 
 TOKENS = {scope: f"{scope}-0123456789abcdef" for scope in ("read", "feedback", "admin")}
 

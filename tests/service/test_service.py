@@ -8,9 +8,9 @@ import pytest
 
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Closing, Conflict, StoreDown
 from rosenblatt.service.service import Service
 from rosenblatt.service.snapshots import freeze, model_from_file
+from rosenblatt.web.refusals import Closing, Conflict, StoreDown
 
 ROOM = 1 << 16
 

@@ -18,8 +18,8 @@ from rosenblatt.service.lock import Locked
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
 from rosenblatt.service.recent import Recent
-from rosenblatt.service.refusals import BadMessage, Gone, Offline
 from rosenblatt.service.store import Fresh, Store, StoreBroken
+from rosenblatt.web.refusals import BadMessage, Gone, Offline
 
 ROOM = 1 << 16
 

@@ -15,7 +15,7 @@ from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.learner import Learner
 from rosenblatt.streams import cache
-from rosenblatt.streams.stock import take_stock
+from rosenblatt.streams.evaluate import evaluate_stream
 from rosenblatt.streams.training import train_on_stream
 
 
@@ -57,17 +57,17 @@ def test_it_equals_training_in_memory(tmp_path, passes, classes, sort, keep):
         path,
         passes=passes,
         keep=keep,
-        stock=True,
+        evaluate=True,
     )
     assert [e.mistakes for e in got.learner.epochs] == [e.mistakes for e in expected.epochs]
     assert got.learner.converged == expected.converged
     for hypothesis in ("last", "averaged"):
         assert np.array_equal(got.learner.weights(hypothesis), expected.weights(hypothesis))
-    found = take_stock(got.learner, open_examples(path, batch_rows=17))
-    assert list(got.standings) == list(found) == ["last", "averaged"]
-    for name, told in expected.standings.items():
+    found = evaluate_stream(got.learner, open_examples(path, batch_rows=17))
+    assert list(got.evaluations) == list(found) == ["last", "averaged"]
+    for name, told in expected.evaluations.items():
         assert found[name] == pytest.approx(told)
-        assert got.standings[name] == pytest.approx(told)
+        assert got.evaluations[name] == pytest.approx(told)
 
 
 @pytest.mark.parametrize("passes", [1, 3])
@@ -79,10 +79,10 @@ def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, mult
     expected = Learner(multi_class=multi_class)
     expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
     learner = Learner(multi_class=multi_class)
-    got = train_on_stream(learner, open_examples(path, batch_rows=23), path, passes=passes, stock=True)
-    assert set(got.standings) == set(expected.standings)
-    for name, told in expected.standings.items():
-        assert got.standings[name] == pytest.approx(told)
+    got = train_on_stream(learner, open_examples(path, batch_rows=23), path, passes=passes, evaluate=True)
+    assert set(got.evaluations) == set(expected.evaluations)
+    for name, told in expected.evaluations.items():
+        assert got.evaluations[name] == pytest.approx(told)
         assert np.array_equal(got.learner.weights(name), expected.weights(name))
     assert np.array_equal(got.learner.predict(whole.X, "voted"), expected.predict(whole.X, "voted"))
 
@@ -98,7 +98,7 @@ def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, mo
     expected = Learner(keep_ledger=False)
     expected.train(whole.X, whole.y, max_iter=1, shuffle=False)
     got = train_on_stream(
-        Learner(keep_ledger=False), open_examples(path, batch_rows=None), path, passes=1, stock=True
+        Learner(keep_ledger=False), open_examples(path, batch_rows=None), path, passes=1, evaluate=True
     )
     assert got.schema == whole.schema
     assert got.rows == whole.y.size
@@ -129,7 +129,7 @@ def test_without_room_for_all_scores_only_the_bound_of_weights_that_err_is_unkno
         Learner(keep_ledger=False), open_examples(path), path, passes=300 if separable else 3
     )
     known, unknown = (
-        take_stock(got.learner, open_examples(path, batch_rows=31), room) for room in (1 << 20, 100)
+        evaluate_stream(got.learner, open_examples(path, batch_rows=31), room=room) for room in (1 << 20, 100)
     )
     for name, told in known.items():
         assert unknown[name].margin == pytest.approx(told.margin)
@@ -159,8 +159,8 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     monkeypatch.setattr("rosenblatt.streams.visiting.BUFFER_ROWS", 40)
     seen = []
     learner = Learner(keep_ledger=False)
-    learn = learner.learn_checked
-    learner.learn_checked = lambda examples, *rest: (
+    learn = learner.visit
+    learner.visit = lambda examples, *rest: (
         seen.append(examples.labels.size),
         learn(examples, *rest),
     )[1]
@@ -430,7 +430,7 @@ def test_with_weights_it_stands_as_in_memory(tmp_path, weight):
     whole = read_all(path)
     expected = Learner()
     expected.train(whole.X, whole.y, max_iter=3, shuffle=False, sample_weight=whole.weight)
-    got = train_on_stream(Learner(), open_examples(path), path, passes=3, stock=True)
-    assert set(got.standings) == set(expected.standings)
-    for name, standing in expected.standings.items():
-        assert got.standings[name] == pytest.approx(standing)
+    got = train_on_stream(Learner(), open_examples(path), path, passes=3, evaluate=True)
+    assert set(got.evaluations) == set(expected.evaluations)
+    for name, standing in expected.evaluations.items():
+        assert got.evaluations[name] == pytest.approx(standing)

@@ -10,7 +10,7 @@ from rosenblatt.cli.reading import Reading, read, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
-    from rosenblatt.linear.comparison import Comparison
+    from rosenblatt.plots.comparison import Comparison
 
 WIDE = 100  # columns of a terminal that has room for every loss
 
@@ -54,7 +54,7 @@ def compare(
         if rows.y is None:
             refuse(f"{rows.source}: has no labels to learn from")
         progress.tell("comparing")
-        from rosenblatt.linear.compare import compare as compared
+        from rosenblatt.plots.compare import compare as compared
 
         table = compared(rows.X, rows.y, learners=learners, cv=folds, seed=seed)
         if report is not None:
@@ -90,7 +90,7 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
     from rosenblatt.cli.drawing import columns, console, facts, number, seconds, show, title
 
     losses = ("perceptron", "hinge", "logistic") if console().width >= WIDE else ("hinge",)
-    drawn = columns("learner", "accuracy", "±", "mistakes", *losses, "margin", "time")
+    drawn = columns("learner", "accuracy", "±", "mistakes", *losses, "geo. margin", "time")
     notes = []
     for row in table.rows:
         if row.note:

@@ -134,8 +134,8 @@ def _learned(
     )
     learner, record = train_by_mixing(engine, learner, facts, shard_rows, plan)
     scored = {
-        name: {"accuracy": standing.accuracy, "rows": facts.rows}
-        for name, standing in learner.standings.items()
+        name: {"accuracy": evaluation.accuracy, "rows": facts.rows}
+        for name, evaluation in learner.evaluations.items()
     }
     return wrap(learner), {"accuracy": {"train": scored}, **record.as_json()}
 
@@ -159,7 +159,7 @@ def _mixed_learner(asked: Options, facts: Any) -> tuple[Any, Callable[[Any], Any
     if asked.learner == "logistic":
         parameters = dict(asked.parameters)
         if "eta" not in parameters:
-            parameters["eta"] = logistic.SAFE_PART / (facts.reach + asked.fit_intercept or 1.0)
+            parameters["eta"] = logistic.SAFE_PART / (facts.max_sqnorm + asked.fit_intercept or 1.0)
         plain = plain._replace(rule="logistic", parameters=parameters, multi_class="ovr")
         told = {"solver": "online", "eta": parameters["eta"], "lam": parameters.get("lam", 0.0)}
         told |= {"max_iter": asked.passes, "fit_intercept": asked.fit_intercept, "shuffle": asked.shuffle}

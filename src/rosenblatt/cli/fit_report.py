@@ -80,7 +80,7 @@ def _mistakes(report: dict[str, Any]) -> Any:
 def _converged(report: dict[str, Any]) -> str:
     passes = counted(report["passes"], "pass", "passes")
     if report["converged"]:
-        return f"yes, pass {report['passes']} made no update"
+        return f"yes, pass {report['passes']} changed nothing"
     return f"no, {'interrupted' if report.get('interrupted') else 'stopped'} after {passes}"
 
 
@@ -88,9 +88,8 @@ def _margin(report: dict[str, Any]) -> str:
     margin = report["margin"]
     if margin is None:
         return "unknown" + (": a vote is no hyperplane" if report["hypothesis"] == "voted" else "")
-    return f"{number(margin)} ({report['hypothesis']}" + (
-        ", separates)" if margin > 0 else ", does not separate)"
-    )
+    separates = "separates" if margin > 0 else "does not separate"
+    return f"{number(margin)} of this hypothesis ({report['hypothesis']}, {separates})"
 
 
 def _bound(report: dict[str, Any]) -> str:

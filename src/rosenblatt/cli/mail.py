@@ -210,7 +210,7 @@ def _signed(number: float) -> str:
 
 
 def _folder(data: Path | None) -> Path:
-    from rosenblatt.service.settings import usual_folder
+    from rosenblatt.web.settings import usual_folder
 
     return (data or usual_folder()).expanduser()
 

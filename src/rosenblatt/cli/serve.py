@@ -75,8 +75,8 @@ def serve(
     """
     need_service()
     from rosenblatt.service.serving import serve as run
-    from rosenblatt.service.settings import Settings, usual_folder
     from rosenblatt.service.tokens import read_tokens
+    from rosenblatt.web.settings import Settings, usual_folder
 
     settings = Settings(
         data=(data or usual_folder()).expanduser(),

@@ -45,7 +45,7 @@ def store(
       rosenblatt store export --data ~/mail-filter --model mail -o mail.ndjson
     """
     need_service()
-    from rosenblatt.service.settings import usual_folder
+    from rosenblatt.web.settings import usual_folder
 
     folder = (data or usual_folder()).expanduser()
     actions = {

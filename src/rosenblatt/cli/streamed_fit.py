@@ -118,7 +118,7 @@ def fit_on_stream(
             shuffle=asked.shuffle,
             keep=streaming.keep and not streaming.hash_bits,  # what is kept has no names
             memory=bytes_of(streaming.memory) if streaming.memory else None,
-            stock=streaming.measure,
+            evaluate=streaming.measure,
             pocket=asked.hypothesis == "pocket",
             tell=Telling(source, asked.passes, progress, streaming.every, streaming.json),
         )
@@ -206,7 +206,7 @@ class Telling:
 
 def _accuracies(trained: "Trained", fitted: "PerceptronModel") -> dict[str, Any]:
     return {
-        name: {"accuracy": each.accuracy, "rows": trained.rows} for name, each in trained.standings.items()
+        name: {"accuracy": each.accuracy, "rows": trained.rows} for name, each in trained.evaluations.items()
     }
 
 

@@ -257,14 +257,7 @@ def _independent(
     }
     _compare_reading(path, recorded, actual)
     content = checker.load_proof(Path(path).read_text(encoding="utf-8"))
-    failure = checker.check(
-        content,
-        table.rows,
-        table.labels,
-        n_features=table.n_features,
-        fit_intercept=not no_intercept,
-        expect=expect,
-    )
-    claim = checker.stated(table, not no_intercept).removeprefix("claim: ")
+    failure = checker.check(content, table, fit_intercept=not no_intercept, expect=expect)
+    claim = checker.stated(table, not no_intercept)
     proved = None if failure else checker.proved(content)
     return {"proof": path, "holds": failure is None, "failure": failure, "claim": claim, "proved": proved}

@@ -7,9 +7,9 @@ A rule names its geometry (:func:`rosenblatt.rules.geometry_of`); the arrays tha
 - **SecondOrder**: every weight has a variance ``Σᵢᵢ``; ``w ← shrink·w + τ y Σx`` and the rule narrows the variances
   of the example's features. The rule reads ``x·Σx`` as ``x_sqnorm``.
 - **PNorm**: the weights are a vector ``θ`` seen through the p-norm link, ``wᵢ = sign(θᵢ)|θᵢ|^(p−1)/‖θ‖_p^(p−2)``, and
-  ``θ ← shrink·θ + τ y x``. ``θ = scale × V`` lies where other rules keep their weights. Beside it stands
+  ``θ ← shrink·θ + τ y x``. ``θ = scale × V`` is stored where other rules have their weights. Beside it stands
   ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are taken
-  only where an update moves ``V``. ``Σ|Vᵢ|^p = V·U`` is kept up from the moved coordinates, in the running ``sqnorm``.
+  only where an update moves ``V``. ``Σ|Vᵢ|^p = V·U`` is updated from the moved coordinates, in the running ``sqnorm``.
   The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
 """
 
@@ -42,7 +42,7 @@ from rosenblatt.rules.base import narrow_of
 # digits as the scale has moved away from one since the last fold.
 MIN_SCALE, MAX_SCALE = 1e-3, 1e3
 # Beyond these V is brought back to norm one and its sum of powers computed anew, which happens O(log updates) times:
-# the sum is kept up by differences, and loses as many digits as it has moved.
+# the sum is updated by differences, and loses as many digits as it has moved.
 MIN_POWER, MAX_POWER = 2.0**-8, 2.0**8
 ABOVE_ROUNDING = 1.0 + 1e-6  # of ‖x‖₂² in float32
 FEW_VISITED = np.uint64(4)  # rows are few while this many times their values are fewer than the features
@@ -106,13 +106,13 @@ def w_sqnorm(geometry: Any, own: Any) -> float:
 
 @overload(w_sqnorm, inline="always")
 def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
-    def kept(geometry: Any, own: Any) -> Any:
+    def stored(geometry: Any, own: Any) -> Any:
         return own.sqnorm
 
     def powered(geometry: Any, own: Any) -> Any:
         return own.scale * own.scale * own.sqnorm ** (2.0 / geometry.p) if own.sqnorm > 0.0 else 0.0
 
-    chosen: Callable[..., Any] = _choose(geometry, kept, kept, powered)
+    chosen: Callable[..., Any] = _choose(geometry, stored, stored, powered)
     return chosen
 
 
@@ -332,7 +332,7 @@ def move(
     geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, c: int, pair: Any, score: float, step: float,
     own: Any, W: Any, average_offset: Any, beside: Any,
 ) -> None:  # fmt: skip
-    """Add ``step·x`` to the target class and subtract it from the rival, where there is one; keep up the norm.
+    """Add ``step·x`` to the target class and subtract it from the rival, where there is one; update the norm.
 
     ``c`` is the hypothesis, and ``score`` its score of the example, shrunk as the weights are.
     """
@@ -489,7 +489,7 @@ def normalise(
 
 
 def initial_beside(geometry: Any) -> float | None:
-    """Return what stands beside a weight that has not been moved, None where nothing stands there."""
+    """Return the initial value of the array beside the weights, None where the geometry has none."""
     if isinstance(geometry, SecondOrder):
         return geometry.initial_variance
     return 0.0 if isinstance(geometry, PNorm) else None

@@ -17,19 +17,19 @@ from rosenblatt.core.rows import rows_of
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, looked at at once
-SPARSE_VOTE_BLOCK = 1 << 18  # where products are made one by one: so many stay in the caches
+VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, in a block
+SPARSE_VOTE_BLOCK = 1 << 18  # for sparse rows: so many products stay in the caches
 
 
 class Run(NamedTuple):
-    """A training run as its hypotheses are read from it."""
+    """A training run as its hypotheses are read from it; of a kernel learner with support rows in place of features."""
 
-    W: NDArray[Any]  # (rows of weights, 1 + features), to be multiplied by the running scale
+    W: NDArray[Any]  # (rows of weights, 1 + features or support rows), to be multiplied by the running scale
     average_offset: NDArray[np.float64]
     running: NDArray[Any]
     clock: float
     bias_input: float  # 1 where a bias is learned, else 0
-    joint: bool  # several classes in one contest
+    joint: bool  # several classes share one hypothesis
     ledger: Ledger | None
     seed: int
 
@@ -60,21 +60,39 @@ def averaged(run: Run) -> NDArray[np.float64]:
 
 def survivor(run: Run) -> NDArray[Any]:
     """Return the hypothesis with the longest survival, the first of equals; one for each class under ovr."""
-    return _rebuilt(run, [_longest(survival) for survival in _survivals(run)])
+    return rebuilt(run, survivor_numbers(run)[None])[0]
 
 
 def drawn(run: Run) -> NDArray[Any]:
     """Return a hypothesis drawn with probability survival / clock; the same one for the same seed."""
-    numbers = []
-    for hypothesis, survival in enumerate(_survivals(run)):
-        ticket = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
-        place = np.searchsorted(np.cumsum(survival), ticket, side="right")
-        numbers.append(int(min(place, survival.size - 1)))
-    return _rebuilt(run, numbers)
+    return rebuilt(run, drawn_numbers(run)[None])[0]
 
 
 def record_setters(run: Run) -> list[NDArray[Any]]:
-    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last.
+    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last."""
+    return [*rebuilt(run, record_numbers(run)), last(run)]
+
+
+# A hypothesis of the ledger is named by a number: how many updates it had. Under ovr every class has its own.
+
+
+def survivor_numbers(run: Run) -> NDArray[np.int64]:
+    """Return the number of the longest survivor, the first of equals, for each hypothesis of the run."""
+    return np.array([int(np.argmax(survival)) for survival in _survivals(run)])
+
+
+def drawn_numbers(run: Run) -> NDArray[np.int64]:
+    """Return a number drawn with probability survival / clock for each hypothesis of the run."""
+    numbers = []
+    for hypothesis, survival in enumerate(_survivals(run)):
+        draw = np.random.default_rng([run.seed, hypothesis]).random() * survival.sum()
+        position = np.searchsorted(np.cumsum(survival), draw, side="right")
+        numbers.append(int(min(position, survival.size - 1)))
+    return np.array(numbers)
+
+
+def record_numbers(run: Run) -> NDArray[np.int64]:
+    """Return ``(candidates, hypotheses)`` numbers of those that lived longer than any before.
 
     Under ovr the classes have their own records; a class with fewer of them repeats its first.
     """
@@ -83,8 +101,29 @@ def record_setters(run: Run) -> list[NDArray[Any]]:
         best = np.maximum.accumulate(survival)
         records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
     most = max(record.size for record in records)
-    padded = np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records])
-    return [*_all_rebuilt(run, padded.T), last(run)]
+    return np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records]).T
+
+
+def rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Return the weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
+    lines = _lines_written(run, numbers)
+    if run.joint or numbers.shape[1] == 1:
+        stops, place = np.unique(lines[:, 0], return_inverse=True)
+        return list(_ledger(run).weights_after(stops, run.bias_input)[place])
+    order = np.argsort(
+        lines, axis=None, kind="stable"
+    )  # each hypothesis has a row of weights, and only that is read
+    classes = np.tile(np.arange(numbers.shape[1]), numbers.shape[0])[order]
+    after = _ledger(run).weights_after(lines.reshape(-1)[order], run.bias_input, classes)
+    weights = np.empty_like(after)
+    weights[order] = after
+    return list(weights.reshape(*lines.shape, -1))
+
+
+def recorded_sqnorms(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ``‖w‖²`` after ``numbers[k, h]`` updates of hypothesis ``h``, as the ledger recorded it."""
+    sqnorms = np.concatenate([[0.0], _ledger(run).entries["sqnorm"]])
+    return np.asarray(sqnorms[_lines_written(run, numbers)])
 
 
 def votes(run: Run, X: Any) -> NDArray[np.float64]:
@@ -104,17 +143,17 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     bias_sqnorm = run.bias_input * run.bias_input
     for lo in range(0, n, block):
         scores = np.ascontiguousarray(at_first[:, lo : lo + block])
-        products, into = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
+        products, block_votes = products_of(lo, lo + scores.shape[1]), np.zeros_like(scores)
         if run.joint:
-            vote_jointly(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
+            vote_jointly(products, ledger.entries, index, scores, run.clock, bias_sqnorm, block_votes)
         else:
-            vote_each(products, ledger.entries, index, scores, run.clock, bias_sqnorm, into)
-        total[lo : lo + block] = into.T
+            vote_each(products, ledger.entries, index, scores, run.clock, bias_sqnorm, block_votes)
+        total[lo : lo + block] = block_votes.T
     return total / run.clock if run.clock else total
 
 
 def _dense_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Return what tells the products of every row of the support, where there is one, with some rows."""
+    """Return a function that computes the products of the support rows with a block of rows."""
 
     def products_of(lo: int, hi: int) -> NDArray[Any]:
         if support is None:
@@ -125,14 +164,14 @@ def _dense_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
 
 
 def _sparse_products(X: Any, support: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Return the same of sparse rows, in the same room every time."""
+    """Return the same for sparse rows, in a buffer that is reused."""
     rows, held = rows_of(X), rows_of(support.tocsc())  # the latter feature by feature
-    rooms: dict[int, NDArray[Any]] = {}
+    buffers: dict[int, NDArray[Any]] = {}
 
     def products_of(lo: int, hi: int) -> NDArray[Any]:
-        room = rooms.setdefault(hi - lo, np.empty((support.shape[0], hi - lo), support.dtype))
-        fill_products(*rows, lo, *held, room)
-        return room
+        buffer = buffers.setdefault(hi - lo, np.empty((support.shape[0], hi - lo), support.dtype))
+        fill_products(*rows, lo, *held, buffer)
+        return buffer
 
     return products_of
 
@@ -148,30 +187,14 @@ def _survivals(run: Run) -> list[NDArray[np.float64]]:
     return [ledger.survivals(ledger.lines_of(each, run.joint), run.clock) for each in every]
 
 
-def _longest(survival: NDArray[np.float64]) -> int:
-    return int(np.argmax(survival))
-
-
-def _rebuilt(run: Run, numbers: list[int]) -> NDArray[Any]:
-    return _all_rebuilt(run, np.array([numbers]))[0]
-
-
-def _all_rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """Rebuild weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
+def _lines_written(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many lines the ledger had after ``numbers[k, h]`` updates of hypothesis ``h``."""
     ledger = _ledger(run)
     lines = np.empty_like(numbers)
     for hypothesis in range(numbers.shape[1]):
         own = np.concatenate([[0], ledger.lines_of(hypothesis, run.joint) + 1])
         lines[:, hypothesis] = own[numbers[:, hypothesis]]
-    if run.joint or numbers.shape[1] == 1:
-        stops, place = np.unique(lines[:, 0], return_inverse=True)
-        return list(ledger.weights_after(stops, run.bias_input)[place])
-    order = np.argsort(lines, axis=None, kind="stable")
-    own_class = np.tile(np.arange(numbers.shape[1]), numbers.shape[0])[order]
-    after = ledger.weights_after(lines.reshape(-1)[order], run.bias_input, own_class)
-    weights = np.empty_like(after)
-    weights[order] = after
-    return list(weights.reshape(*lines.shape, -1))
+    return lines
 
 
 def _ledger(run: Run) -> Ledger:

@@ -19,7 +19,7 @@ ENTRY = np.dtype(
         ("target", np.int32),  # the class whose weights gained tau·x
         ("rival", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
         ("tau", np.float64),  # how much, with the sign of y
-        ("decay", np.float64),  # what the weights were multiplied by since the line before
+        ("decay", np.float64),  # what the weights were multiplied by since the previous line
         ("clock", np.float64),  # examples seen before this one
         ("score", np.float64),  # y·score before the update
         ("sqnorm", np.float64),  # ‖w‖² after it
@@ -37,11 +37,13 @@ class Ledger:
 
     ``entries`` is a structured array with one line per update (the fields of ``ENTRY``), ``support`` the examples
     themselves, each stored once, and ``start`` the weights before the first update. The weights after any number of
-    updates follow from these three.
+    updates follow from these three. ``start`` has the dtype of the weights: replay rounds as training did.
     """
 
+    float32_lines = 0  # lines written in float32 by a run that went on in float64
+
     def __init__(self, start: NDArray[Any]) -> None:
-        self.start = start  # (rows of weights, 1 + features)
+        self.start = start  # (rows of weights, 1 + features), in the dtype of the weights
         self.support: Any = None  # matrix of the rows named in `support_rows`
         self.support_rows = np.empty(0, np.int64)  # ascending
         self._lines = np.empty(0, ENTRY)
@@ -52,11 +54,15 @@ class Ledger:
         """The lines written so far, in order."""
         return self._lines[: self._used]
 
+    @entries.setter
+    def entries(self, lines: NDArray[Any]) -> None:
+        self._lines, self._used = lines, lines.size
+
     def __len__(self) -> int:
         return self._used
 
     def room(self, lines: int) -> NDArray[Any]:
-        """Return blank lines to write into, at least as many as asked for."""
+        """Return blank lines to write into, at least ``lines``."""
         if self._lines.size - self._used < lines:
             grown = np.empty(max(2 * self._lines.size, self._used + lines, FEWEST_LINES), ENTRY)
             grown[: self._used] = self.entries
@@ -64,12 +70,12 @@ class Ledger:
         return self._lines[self._used :]
 
     def written(self, lines: int, first_row: int) -> None:
-        """Take the next lines as written, their rows counted from ``first_row``."""
+        """Count the next lines as written; their rows are counted from ``first_row``."""
         self._lines["row"][self._used : self._used + lines] += first_row
         self._used += lines
 
     def remember(self, X: Any, first_row: int, since: int) -> None:
-        """Store the rows of ``X`` that the lines from number ``since`` on speak of."""
+        """Store the rows of ``X`` that the lines from number ``since`` on refer to."""
         rows = np.unique(self.entries["row"][since:])
         if not rows.size:
             return
@@ -78,7 +84,7 @@ class Ledger:
         self.support_rows = np.concatenate([self.support_rows, rows])
 
     def support_index(self) -> NDArray[np.int64]:
-        """Return, for every line, which row of ``support`` it speaks of."""
+        """Return, for every line, which row of ``support`` it refers to."""
         return np.searchsorted(self.support_rows, self.entries["row"])
 
     def lines_of(self, hypothesis: int, joint: bool) -> NDArray[np.int64]:
@@ -88,7 +94,7 @@ class Ledger:
         return np.flatnonzero(self.entries["target"] == hypothesis)
 
     def survivals(self, lines: NDArray[np.int64], until: float) -> NDArray[np.float64]:
-        """Return how long each hypothesis lived on the clock: the start first, then one per line."""
+        """Return how long each hypothesis survived on the clock: the start first, then one per line."""
         return np.diff(np.concatenate([[0.0], self.entries["clock"][lines], [until]]))
 
     def weights_after(
@@ -102,18 +108,30 @@ class Ledger:
             return (
                 np.repeat(self.start[None], numbers.size, axis=0) if classes is None else self.start[classes]
             )
-        return replayed(
-            rows_of(self.support),
-            self.start,
-            self.entries,
-            self.support_index(),
-            bias_input,
-            numbers,
-            classes,
+        index, split = self.support_index(), self.float32_lines
+        rows, early = rows_of(self.support), numbers < split
+        if not split:
+            return replayed(rows, self.start, self.entries, index, bias_input, numbers, classes)
+        of_early, of_late = (None, None) if classes is None else (classes[early], classes[~early])
+        first = (
+            rows_of(self.support.astype(np.float32)),
+            self.start.astype(np.float32),
+            self.entries[:split],
         )
+        before = replayed(*first, index[:split], bias_input, numbers[early], of_early)
+        at_split = replayed(*first, index[:split], bias_input, np.array([split]))[0].astype(self.start.dtype)
+        later = numbers[~early] - split
+        after = replayed(rows, at_split, self.entries[split:], index[split:], bias_input, later, of_late)
+        return np.concatenate([before.astype(self.start.dtype), after])
+
+    def cast(self, dtype: Any) -> None:
+        """Follow weights that go on in another dtype."""
+        if self.start.dtype == np.float32 and dtype == np.float64:
+            self.float32_lines = len(self)
+        self.start = self.start.astype(dtype, copy=False)
 
     def add_features(self, n_features: int) -> None:
-        """Make room for features that were not there before."""
+        """Add zero columns for new features."""
         self.start = widened(self.start, n_features + 1)
         if self.support is not None:
             self.support = widened(self.support, n_features)
@@ -129,12 +147,13 @@ class Ledger:
             lines["tau"] /= 2.0
         elif two:  # what one hypothesis said for class 1, two say for and against
             lines = np.repeat(lines, 2)
+            self.float32_lines *= 2
             lines["target"] = np.tile(rows[:2], lines.size // 2)
             lines["tau"][::2] *= -1.0
         else:
             lines["target"] = rows[lines["target"]]
             lines["rival"] = np.where(lines["rival"] < 0, -1, rows[lines["rival"]])
-        self._lines, self._used = lines, lines.size
+        self.entries = lines
 
 
 def stacked(above: Any, below: Any) -> Any:
@@ -275,7 +294,7 @@ def fill_products(
     """Fill ``products`` for the sparse rows from ``first`` on, as many as it has columns.
 
     ``held`` are the values of the support rows feature by feature, and ``holders`` the rows that have them (CSC): most
-    pairs of rows share no feature, and are not looked at.
+    pairs of rows share no feature and cost nothing.
     """
     products[:] = 0.0
     for i in range(np.uint64(products.shape[1])):

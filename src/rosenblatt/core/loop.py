@@ -35,7 +35,7 @@ class ClassPair(NamedTuple):
 
     target: np.int64  # the class whose weights gain
     rival: np.int64  # the class whose weights lose, -1 where there is none
-    y: float  # ±1, or the number to be hit
+    y: float  # ±1, or the real target
     score: float  # unscaled: of the target, less that of the rival
 
 
@@ -51,7 +51,7 @@ class Decision(NamedTuple):
 
 
 def real_targets(labels: Any) -> bool:
-    """Return whether labels are numbers to be hit rather than classes; known when a loop is compiled."""
+    """Return whether labels are real targets rather than classes; known when a loop is compiled."""
     return bool(labels.dtype.kind == "f")
 
 
@@ -80,7 +80,7 @@ def _has_single_output(labels: Any) -> bool:
 
 @overload(step, strict=False, inline="always")
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
-    """Compile a rule's Python function as it stands, found by the class of its NamedTuple."""
+    """Compile the Python function registered for the class of the rule, unchanged."""
     return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
 
 
@@ -97,7 +97,7 @@ def best_rival(scores: NDArray[Any], target: int) -> int:
 def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: NDArray[Any]) -> ClassPair:
     """Return what hypothesis ``c`` is shown of example ``i``.
 
-    Labels are -1 and +1 (or numbers to be hit) where there is one score, class indices where there are several.
+    Labels are -1 and +1 (or real targets) where there is one score, class indices where there are several.
     """
     raise RuntimeError("class_pair runs inside compiled loops only")
 
@@ -136,7 +136,7 @@ def decide(
 ) -> Decision:
     """Ask the rule: the one place where an example is judged.
 
-    A score on the wrong side, or zero, is a mistake; a number to be hit (``real``) is never one.
+    A score on the wrong side, or zero, is a mistake; a real target (``real``) is never one.
     """
     shrink, tau = step(rule, Seen(score, pair.y, x_sqnorm, w_sqnorm, updates, clock, real))
     return Decision(float(score), (not real) and pair.y * score <= 0.0, float(shrink), float(tau))

@@ -1,4 +1,4 @@
-"""In what order a shuffled pass visits the rows: decided by what the rows say, not by where they stand.
+"""The order of a shuffled epoch: decided by the content of the rows, not by their positions.
 
 Every row gets a key from its content, its label and the seed; sorting by key is the shuffle. So the same rows
 give the same model however they were ordered, dense or sparse, and a row of weight k is visited exactly as k
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.rows import ONE, Rows
 from rosenblatt.core.state import Visits
+from rosenblatt.core.threads import in_parts
 from rosenblatt.jit import compiled
 
 # Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
@@ -22,7 +23,7 @@ NUMBER = np.uint64(0xFFFFFFFF)  # the half of a word that holds a row's number
 
 
 def in_given_order(n: int, sample_weight: NDArray[np.float64] | None = None) -> Visits:
-    """Visit rows as they stand; one of weight k is visited k times in a row, a fraction weighs what is left."""
+    """Visit rows in the given order; weight k means ⌈k⌉ visits in succession of weight k/⌈k⌉."""
     if sample_weight is None:
         return Visits(np.arange(n, dtype=np.uintp), np.empty(0))
     copies, each = _copies(sample_weight)
@@ -48,25 +49,44 @@ class Shuffle:
         n = labels.shape[0]
         keys = np.empty(n, np.uint64)
         bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
-        _fill_keys(bits, rows.indices, rows.starts, labels, keys)
+        in_parts(lambda a, b: _fill_keys(bits, rows.indices, rows.starts, labels, keys, a, b), n, bits.size)
         self._arrange(keys, seed, sample_weight)
 
     def _arrange(
         self, keys: NDArray[np.uint64], seed: int, sample_weight: NDArray[np.float64] | None
     ) -> None:
-        """Take the keys of the rows, one each, and count visits by weight."""
-        given = in_given_order(keys.size, sample_weight)
-        self._order, self._weight, self._seed = given.order, given.weight, np.array([seed % 2**64], np.uint64)
-        self._room = np.empty(given.order.size, np.uint64)
-        self._keys = _told_apart(keys[given.order], self._room)
+        """Store the keys of the visits, one for each copy of a row."""
+        visits = in_given_order(keys.size, sample_weight)
+        self._order, self._weight, self._seed = (
+            visits.order,
+            visits.weight,
+            np.array([seed % 2**64], np.uint64),
+        )
+        self._scratch = np.empty(visits.order.size, np.uint64)
+        self._keys = _distinct_keys(keys[visits.order], self._scratch)
 
     def epoch(self, number: int) -> Visits:
         """Return the visits of one epoch."""
         salt = _mixed(self._seed * GOLDEN + np.uint64(number))[0]
-        position = _sorted_places(self._keys, salt, self._room)
-        if not self._weight.size:  # every row once: its number is its place
+        position = _argsort(self._keys, salt, self._scratch)
+        if not self._weight.size:  # every row once: its position is its number
             return Visits(position, self._weight)
         return Visits(self._order[position], self._weight[position])
+
+    @property
+    def fingerprint(self) -> tuple[int, ...] | None:
+        """Numbers that identify the rows, their labels and weights, whatever the order.
+
+        >>> rows = [Rows(np.array(values), None, None) for values in ([1.0, 2.0], [2.0, 1.0], [1.0, 3.0])]
+        >>> one, turned, other = (Shuffle(each, np.array([0, 0]), seed=0).fingerprint for each in rows)
+        >>> one == turned, one == other
+        (True, False)
+        """
+        keys = _mixed(self._keys.copy())  # sums of the keys alone would not notice labels that change places
+        if self._weight.size:
+            keys = _mixed(keys ^ self._weight.view(np.uint64))
+        total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
+        return keys.size, int(total), int(parity)
 
 
 def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -75,11 +95,9 @@ def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
     return copies, sample_weight / np.maximum(copies, 1)
 
 
-def _told_apart(keys: NDArray[np.uint64], room: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give the copies of one row keys of their own, numbered in any order since they are the same."""
-    position = _sorted_places(
-        keys, np.uint64(0), room
-    )  # by what is mixed of a key: equal ones stand together
+def _distinct_keys(keys: NDArray[np.uint64], scratch: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give the copies of one row distinct keys, numbered in any order since they are the same."""
+    position = _argsort(keys, np.uint64(0), scratch)  # equal keys are neighbours
     ordered = keys[position]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     if first.size == keys.size:
@@ -96,23 +114,21 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keys ^ (keys >> S31)
 
 
-def _sorted_places(
-    keys: NDArray[np.uint64], salt: np.uint64, halfway: NDArray[np.uint64]
-) -> NDArray[np.uintp]:
+def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint64]) -> NDArray[np.uintp]:
     """Return the numbers of the keys, mixed with the salt, in ascending order: ``argsort`` in a few reads.
 
-    ``halfway`` is room for as many words again; who sorts often keeps it, for fresh memory costs as much as sorting.
+    ``scratch`` has as many words as there are keys; it is reused, because allocating it costs as much as sorting.
     """
     if keys.size >> 32:  # a number no longer fits beside half a key
         return np.argsort(_mixed(keys ^ salt)).astype(np.uintp)
     bits = (keys.size.bit_length() + 4) // 2  # twice that: a few times as many places as keys
     order = np.empty(keys.size, np.uintp)
-    _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), halfway, order)
+    _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), scratch, order)
     return order
 
 
 @compiled
-def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, halfway: Any, order: Any) -> None:
+def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, order: Any) -> None:
     """Sort by the first bits of the mixed keys, half of them at a time, the later half first; then by insertion.
 
     Half of a mixed key travels with its number in one word.
@@ -131,9 +147,9 @@ def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, halfway: Any, orde
         z = _mixed_one(keys[i] ^ salt)
         place = np.uint64(counts[0, (z >> low) & mask])
         counts[0, (z >> low) & mask] += 1
-        halfway[place] = (z & ~NUMBER) | i
+        scratch[place] = (z & ~NUMBER) | i
     for k in range(n):
-        z = halfway[k]
+        z = scratch[k]
         place = np.uint64(counts[1, z >> high])
         counts[1, z >> high] += 1
         order[place] = z
@@ -163,8 +179,8 @@ def _mixed_one(z: Any) -> Any:
 
 
 @compiled
-def _said(value: Any, column: Any, sign: Any) -> Any:
-    """What one coordinate adds to a row's key: nothing where it is zero, of either sign."""
+def _coordinate_hash(value: Any, column: Any, sign: Any) -> Any:
+    """Return what one coordinate adds to the key of its row: zero where the value is zero, of either sign."""
     z = (value ^ (value >> S32)) + (column + ONE) * GOLDEN  # small numbers differ in their high bits only
     z = (z ^ (z >> S30)) * FIRST
     z = (z ^ (z >> S27)) * SECOND
@@ -172,17 +188,17 @@ def _said(value: Any, column: Any, sign: Any) -> Any:
 
 
 @compiled
-def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any) -> None:
-    """Sum what the coordinates of each row say, in any order: the same for dense and sparse rows."""
+def _fill_keys(bits: Any, indices: Any, starts: Any, labels: Any, keys: Any, first: int, last: int) -> None:
+    """Sum the hashes of the coordinates of each row, in any order: the same for dense and sparse rows."""
     n = np.uint64(keys.shape[0])
     width = np.uint64(bits.shape[0]) // max(n, ONE)
     sign = ONE << np.uint64(8 * bits.itemsize - 1)
-    for i in range(n):
+    for i in range(np.uint64(first), np.uint64(last)):
         key = np.uint64(labels[i] + 1) * SECOND
         if indices is None:
             for j in range(width):
-                key += _said(np.uint64(bits[i * width + j]), j, sign)
+                key += _coordinate_hash(np.uint64(bits[i * width + j]), j, sign)
         else:
             for k in range(starts[i], starts[i + ONE]):
-                key += _said(np.uint64(bits[k]), np.uint64(indices[k]), sign)
+                key += _coordinate_hash(np.uint64(bits[k]), np.uint64(indices[k]), sign)
         keys[i] = key

@@ -1,4 +1,4 @@
-"""Rows in whole vectors: a dense row's products with rows of weights and its addition to one, a sparse row's products.
+"""Vector code for rows: products of a dense row with rows of weights, its addition to one, products of a sparse row.
 
 Left to itself, LLVM ends a row of 100 numbers with a loop of narrower vectors and then a scalar one, and sums up
 after each; the decision about an example waits for all three. Here the last vector is masked instead, so that
@@ -16,9 +16,9 @@ from numba.extending import intrinsic
 
 from rosenblatt.jit import FASTMATH, vector_bytes
 
-LENGTH, PLACE = ir.IntType(64), ir.IntType(32)
-IN_FLIGHT = 4  # so many sums at a time hide the latency of a multiply-add
-PLACES_IN_FLIGHT = 2  # of a sparse row: waiting for weights takes longer
+INT64, INT32 = ir.IntType(64), ir.IntType(32)
+UNROLL = 4  # independent sums that hide the latency of a multiply-add
+SPARSE_UNROLL = 2  # for sparse rows, where loading weights takes longer
 
 
 @intrinsic(prefer_literal=True)
@@ -26,24 +26,24 @@ def products(typingctx: Any, values: Any, x: Any, W: Any, w: Any, stride: Any, w
     """Return the products of the row at ``x`` with ``count`` rows of weights, ``stride`` apart, and last ``‖x‖²``."""
     rows = count.literal_value
     signature = types.UniTuple(W.dtype, rows + 1)(values, x, W, w, stride, width, count)
-    abreast = max(1, IN_FLIGHT // (rows + 1))  # vectors of the row looked at together
+    unroll = max(1, UNROLL // (rows + 1))  # vectors of the row in flight
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        given, lanes = _kinds(context, builder, values, W)
+        row_lanes, lanes = _lanes_of_both(context, builder, values, W)
         row = _pointer(context, builder, values, arguments[0], arguments[1])
         first = _pointer(context, builder, W, arguments[2], arguments[3])
-        weights = [builder.gep(first, [builder.mul(arguments[4], LENGTH(k))]) for k in range(rows)]
+        weights = [builder.gep(first, [builder.mul(arguments[4], INT64(k))]) for k in range(rows)]
         sums = [
-            [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(abreast)] for _ in range(rows + 1)
+            [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(unroll)] for _ in range(rows + 1)
         ]
 
-        def look(at: Any, turn: int, mask: Any) -> None:
-            part = lanes.widened(given.load(row, at, mask))
+        def visit(at: Any, turn: int, mask: Any) -> None:
+            part = lanes.widened(row_lanes.load(row, at, mask))
             for factor, turns in zip([*weights, None], sums, strict=True):
                 other = part if factor is None else lanes.load(factor, at, mask)
                 builder.store(lanes.multiply_add(part, other, builder.load(turns[turn])), turns[turn])
 
-        _each_vector(builder, arguments[5], lanes, abreast, look)
+        _for_each_vector(builder, arguments[5], lanes, unroll, visit)
         totals = [lanes.total([builder.load(part) for part in turns]) for turns in sums]
         return context.make_tuple(builder, sig.return_type, totals)
 
@@ -56,19 +56,24 @@ def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, w
     signature = V.dtype(values, x, V.dtype, V, v, width)
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        given, kept = _kinds(context, builder, values, V)
+        row_lanes, weight_lanes = _lanes_of_both(context, builder, values, V)
         row = _pointer(context, builder, values, arguments[0], arguments[1])
         weights = _pointer(context, builder, V, arguments[3], arguments[4])
-        steps = _in_every_lane(builder, arguments[2], given.lanes)
-        squares = cgutils.alloca_once_value(builder, kept.zero)
+        steps = _broadcast(builder, arguments[2], row_lanes.lanes)
+        squares = cgutils.alloca_once_value(builder, weight_lanes.zero)
 
-        def look(at: Any, _: int, mask: Any) -> None:
-            part = kept.widened(given.load(row, at, mask))
-            kept.store(kept.multiply_add(steps, part, kept.load(weights, at, mask)), weights, at, mask)
-            builder.store(kept.multiply_add(part, part, builder.load(squares)), squares)
+        def visit(at: Any, _: int, mask: Any) -> None:
+            part = weight_lanes.widened(row_lanes.load(row, at, mask))
+            weight_lanes.store(
+                weight_lanes.multiply_add(steps, part, weight_lanes.load(weights, at, mask)),
+                weights,
+                at,
+                mask,
+            )
+            builder.store(weight_lanes.multiply_add(part, part, builder.load(squares)), squares)
 
-        _each_vector(builder, arguments[5], given, 1, look)
-        return kept.total([builder.load(squares)])
+        _for_each_vector(builder, arguments[5], row_lanes, 1, visit)
+        return weight_lanes.total([builder.load(squares)])
 
     return signature, emit
 
@@ -87,34 +92,34 @@ def sparse_products(
     signature = types.void(values, indices, start, end, W, W.dtype, classes, c, scores, count)
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        x, places = (_pointer(context, builder, sig.args[k], arguments[k], LENGTH(0)) for k in (0, 1))
-        weights, found = (_pointer(context, builder, sig.args[k], arguments[k], arguments[7]) for k in (4, 8))
+        x, columns = (_pointer(context, builder, sig.args[k], arguments[k], INT64(0)) for k in (0, 1))
+        weights, out = (_pointer(context, builder, sig.args[k], arguments[k], arguments[7]) for k in (4, 8))
         lanes = Lanes(builder, context.get_value_type(W.dtype), lanes_of(context.get_value_type(W.dtype)))
-        at = [LENGTH(k * lanes.lanes) for k in range(vectors)]
+        at = [INT64(k * lanes.lanes) for k in range(vectors)]
         masks = [None] * (vectors - 1)
         masks.append(lanes.first(builder.sub(builder.sub(arguments[6], arguments[7]), at[-1])))
-        abreast = max(1, PLACES_IN_FLIGHT // vectors)
+        unroll = max(1, SPARSE_UNROLL // vectors)
         sums = [
-            [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(abreast)] for _ in range(vectors)
+            [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(unroll)] for _ in range(vectors)
         ]
 
-        def look(k: Any, turn: int) -> None:
+        def visit(k: Any, turn: int) -> None:
             value = lanes.as_number(builder.load(builder.gep(x, [k])))
-            place = builder.load(builder.gep(places, [k]))
-            if place.type != LENGTH:
-                place = builder.zext(place, LENGTH)
-            row = builder.gep(weights, [builder.mul(builder.add(place, LENGTH(1)), arguments[6])])
-            factor = _in_every_lane(builder, value, lanes.lanes)
+            column = builder.load(builder.gep(columns, [k]))
+            if column.type != INT64:
+                column = builder.zext(column, INT64)
+            row = builder.gep(weights, [builder.mul(builder.add(column, INT64(1)), arguments[6])])
+            factor = _broadcast(builder, value, lanes.lanes)
             for part, mask, turns in zip(at, masks, sums, strict=True):
                 total = lanes.multiply_add(factor, lanes.load(row, part, mask), builder.load(turns[turn]))
                 builder.store(total, turns[turn])
 
-        _in_turns(builder, arguments[2], arguments[3], 1, abreast, look)
-        always = _in_every_lane(builder, arguments[5], lanes.lanes)
+        _unrolled_loop(builder, arguments[2], arguments[3], 1, unroll, visit)
+        always = _broadcast(builder, arguments[5], lanes.lanes)
         for part, mask, turns in zip(at, masks, sums, strict=True):
             total = lanes.added([builder.load(each) for each in turns])
             own = lanes.load(weights, part, mask)
-            lanes.store(lanes.multiply_add(always, own, total), found, part, mask)
+            lanes.store(lanes.multiply_add(always, own, total), out, part, mask)
         return context.get_dummy_value()
 
     return signature, emit
@@ -125,7 +130,7 @@ def lanes_in(typingctx: Any, W: Any) -> Any:
     """Return how many of the numbers in ``W`` a vector holds."""
 
     def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        return LENGTH(lanes_of(context.get_value_type(W.dtype)))
+        return INT64(lanes_of(context.get_value_type(W.dtype)))
 
     return types.uint64(W), emit
 
@@ -151,7 +156,7 @@ class Lanes:
         if mask is None:
             return self.builder.load(at, align=size)
         return self._call(
-            f"masked.load.{self._name}.{self._pointer_name}", self.type, at, PLACE(size), mask, self.zero
+            f"masked.load.{self._name}.{self._pointer_name}", self.type, at, INT32(size), mask, self.zero
         )
 
     def store(self, vector: Any, start: Any, index: Any, mask: Any) -> None:
@@ -161,7 +166,7 @@ class Lanes:
             self.builder.store(vector, at, align=size)
         else:
             name = f"masked.store.{self._name}.{self._pointer_name}"
-            self._call(name, ir.VoidType(), vector, at, PLACE(size), mask)
+            self._call(name, ir.VoidType(), vector, at, INT32(size), mask)
 
     def widened(self, vector: Any) -> Any:
         """Return a vector of as many numbers of this kind."""
@@ -191,8 +196,8 @@ class Lanes:
 
     def first(self, count: Any) -> Any:
         """Return the mask of the first ``count`` lanes."""
-        places = ir.Constant(ir.VectorType(LENGTH, self.lanes), [LENGTH(k) for k in range(self.lanes)])
-        return self.builder.icmp_unsigned("<", places, _in_every_lane(self.builder, count, self.lanes))
+        places = ir.Constant(ir.VectorType(INT64, self.lanes), [INT64(k) for k in range(self.lanes)])
+        return self.builder.icmp_unsigned("<", places, _broadcast(self.builder, count, self.lanes))
 
     def _at(self, start: Any, index: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(start, [index]), self.type.as_pointer())
@@ -203,39 +208,39 @@ class Lanes:
         return self.builder.call(function, arguments, fastmath=fastmath)
 
 
-def _each_vector(
-    builder: Any, width: Any, lanes: Lanes, abreast: int, look: Callable[[Any, int, Any], None]
+def _for_each_vector(
+    builder: Any, width: Any, lanes: Lanes, unroll: int, visit: Callable[[Any, int, Any], None]
 ) -> None:
-    """Emit ``look`` over whole vectors, ``abreast`` at a time and then singly, and over the masked last one."""
-    rest = builder.and_(width, LENGTH(lanes.lanes - 1))
+    """Emit ``visit`` for whole vectors, ``unroll`` at a time and then singly, and for the masked last one."""
+    rest = builder.and_(width, INT64(lanes.lanes - 1))
     whole = builder.sub(width, rest)
-    _in_turns(builder, LENGTH(0), whole, lanes.lanes, abreast, lambda at, turn: look(at, turn, None))
-    mask = lanes.first(rest)  # the same for every row: made once
-    with builder.if_then(builder.icmp_unsigned("!=", rest, LENGTH(0))):
-        look(whole, 0, mask)
+    _unrolled_loop(builder, INT64(0), whole, lanes.lanes, unroll, lambda at, turn: visit(at, turn, None))
+    mask = lanes.first(rest)  # the same for every row: LLVM hoists it
+    with builder.if_then(builder.icmp_unsigned("!=", rest, INT64(0))):
+        visit(whole, 0, mask)
 
 
-def _in_turns(
-    builder: Any, start: Any, end: Any, stride: int, abreast: int, look: Callable[[Any, int], None]
+def _unrolled_loop(
+    builder: Any, start: Any, end: Any, stride: int, unroll: int, visit: Callable[[Any, int], None]
 ) -> None:
-    """Emit ``look`` at every ``stride`` from ``start`` on, ``abreast`` at a time and then singly, up to ``end``."""
+    """Emit ``visit`` at every ``stride`` from ``start`` on, ``unroll`` at a time and then singly, up to ``end``."""
     place = cgutils.alloca_once_value(builder, start)
-    for turns in sorted({abreast, 1}, reverse=True):
+    for turns in sorted({unroll, 1}, reverse=True):
         test, body, done = (builder.append_basic_block(name) for name in ("turns", "turn", "turns_end"))
         builder.branch(test)
         builder.position_at_end(test)
         at = builder.load(place)
-        after = builder.add(at, LENGTH(stride * turns))
+        after = builder.add(at, INT64(stride * turns))
         builder.cbranch(builder.icmp_unsigned("<=", after, end), body, done)
         builder.position_at_end(body)
         for turn in range(turns):
-            look(builder.add(at, LENGTH(turn * stride)), turn)
+            visit(builder.add(at, INT64(turn * stride)), turn)
         builder.store(after, place)
         builder.branch(test)
         builder.position_at_end(done)
 
 
-def _kinds(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes, Lanes]:
+def _lanes_of_both(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes, Lanes]:
     """Return the vectors of rows and of weights, equally many lanes; weights are never the narrower ones."""
     narrow, wide = (context.get_value_type(array.dtype) for array in (values, weights))
     if _size(narrow) > _size(wide):
@@ -243,10 +248,10 @@ def _kinds(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes
     return Lanes(builder, narrow, lanes_of(narrow)), Lanes(builder, wide, lanes_of(narrow))
 
 
-def _in_every_lane(builder: Any, value: Any, lanes: int) -> Any:
+def _broadcast(builder: Any, value: Any, lanes: int) -> Any:
     empty = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
-    one = builder.insert_element(empty, value, PLACE(0))
-    return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(PLACE, lanes), None))
+    one = builder.insert_element(empty, value, INT32(0))
+    return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(INT32, lanes), None))
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, start: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.ledger import ENTRY
@@ -311,6 +311,11 @@ def link_power(geometry: Any) -> float:
     return geometry.p if isinstance(geometry, PNorm) else 0.0
 
 
+@overload(link_power, strict=False, inline="always")
+def _link_power(geometry: Any) -> Callable[..., float]:
+    return (lambda geometry: geometry.p) if geometry.instance_class is PNorm else (lambda geometry: 0.0)
+
+
 _learn = learn.compiled  # type: ignore[attr-defined]
 
 
@@ -394,12 +399,12 @@ def predict_then_learn(
     bias_input: float,
     state: State,
     averaged: bool,
-    p: float,
     guesses: Any,
     ledger: Any,
 ) -> None:
     """Visit by visit: predict the class of the row into ``guesses``, then learn from it."""
     order, weight = visits
+    p = link_power(geometry)
     values, indices, starts = rows
     W, average_offset, running, scores, totals, beside, _ = state
     totals[0].max_sqnorm = max(

@@ -1,4 +1,4 @@
-"""What a pass keeps and writes: running scalars, totals, and the lines of the ledger."""
+"""The state that the loop reads and writes: weights, running scalars and totals."""
 
 from typing import Any, NamedTuple
 
@@ -10,20 +10,20 @@ RUNNING = np.dtype(
     [
         ("scale", np.float64),  # w = scale × the stored vector, so that a shrink touches no coordinate
         ("scale_sum", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
-        ("sqnorm", np.float64),  # ‖w‖², kept up from the score, never recomputed
+        ("sqnorm", np.float64),  # ‖w‖², updated from the score, never recomputed
         ("decay", np.float64),  # product of the shrinks since this hypothesis' last line in the ledger
         ("updates", np.int64),
     ]
 )
 
-# What a pass counts over all hypotheses.
+# Counted over all hypotheses.
 TOTALS = np.dtype(
     [
         ("clock", np.float64),  # examples seen; a weighted visit counts its weight
         ("mistakes", np.int64),  # y·score ≤ 0
         ("updates", np.int64),
-        ("max_sqnorm", np.float64),  # the largest ‖x‖² handed over, the always-one coordinate included
-        ("written", np.int64),  # lines written into the ledger handed to the pass
+        ("max_sqnorm", np.float64),  # the largest ‖x‖² so far, the constant input of the bias included
+        ("written", np.int64),  # lines written into the ledger
     ]
 )
 
@@ -32,25 +32,27 @@ NO_MARKS = np.empty(0, np.uint8)
 
 
 class Visits(NamedTuple):
-    """Which rows a pass looks at, in this order, and how much each visit weighs (empty: one each)."""
+    """The rows that an epoch visits, in this order, and the weight of each visit (empty: one each)."""
 
     order: NDArray[np.uintp]
     weight: NDArray[np.float64]
 
 
 class State(NamedTuple):
-    """All that a pass changes."""
+    """Everything the loop changes."""
 
     W: NDArray[Any]  # weights, laid out for the rows
     average_offset: NDArray[
         np.float64
     ]  # Σ over updates of scale_sum × step: the averaged weights are (scale_sum·W − average_offset) / clock
     running: NDArray[Any]  # RUNNING, one per hypothesis
-    scores: NDArray[Any]  # room for the scores of one example, one per row of weights
+    scores: NDArray[Any]  # buffer for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
-    beside: NDArray[np.float64] = NOTHING  # what the geometry keeps beside the weights, laid out as they are
+    beside: NDArray[np.float64] = (
+        NOTHING  # the array that the geometry needs beside the weights, in their layout
+    )
     marks: NDArray[np.uint8] = (
-        NO_MARKS  # zeros, one per feature of sparse rows: scratch for folds (core.geometry.fold)
+        NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
     )
 
 

@@ -10,6 +10,7 @@ from rosenblatt.jit import compiled
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)
+UNSORTED, OUTSIDE = -1, -2  # in place of a length
 
 
 @compiled
@@ -94,11 +95,14 @@ def how_many_differ(values: Any, constant: float) -> int:
 
 
 @compiled
-def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
-    """Return ``max ‖xᵢ‖²`` over the rows, or the first that is not finite: all values are, where it is."""
+def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int, first: int, last: int) -> float:
+    """Return ``max ‖xᵢ‖²`` of the rows from ``first`` up to ``last`` of ``n``, or the first that is not finite.
+
+    All values are finite where it is.
+    """
     largest = 0.0
     width = np.uint64(values.shape[0]) // np.uint64(max(n, 1))
-    for i in range(np.uint64(n)):
+    for i in range(np.uint64(first), np.uint64(last)):
         start, length = i * width, width
         if indices is not None:
             start, length = starts[i], starts[i + ONE] - starts[i]
@@ -107,3 +111,54 @@ def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int) -> float:
             return float(sqnorm)
         largest = max(largest, float(sqnorm))
     return largest
+
+
+@compiled
+def merged_lengths(indices: Any, starts: Any, columns: int, first: int, lengths: Any) -> None:
+    """Fill in how many different columns each CSR row from ``first`` on has.
+
+    It is ``UNSORTED`` where the indices of a row do not ascend, and ``OUTSIDE`` where the row, or the last of its
+    ascending indices, lies outside the matrix.
+    """
+    for i in range(np.uint64(lengths.shape[0])):
+        row = np.uint64(first) + i
+        start, stop = starts[row], starts[row + ONE]
+        if stop < start or stop > np.uint64(indices.shape[0]):
+            lengths[i] = OUTSIDE
+            continue
+        different, fallen = np.int64(stop > start), False
+        for k in range(start + ONE, stop):
+            different += indices[k] != indices[k - ONE]
+            fallen |= indices[k] < indices[k - ONE]
+        lengths[i] = UNSORTED if fallen else different
+        if not fallen and stop > start and np.uint64(indices[stop - ONE]) >= np.uint64(columns):
+            lengths[i] = OUTSIDE
+
+
+@compiled
+def fill_merged(
+    values: Any,
+    indices: Any,
+    starts: Any,
+    first: int,
+    last: int,
+    new_starts: Any,
+    new_indices: Any,
+    new_values: Any,
+) -> None:
+    """Copy the sorted CSR rows from ``first`` up to ``last``, adding up values of the same column.
+
+    Every sum is written as far as it has come: whether a column comes again is not foreseen by any branch predictor.
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        k, stop = starts[i], starts[i + ONE]
+        if k == stop:
+            continue
+        at, column, total = np.uint64(new_starts[i]), indices[k], values[k]
+        new_indices[at], new_values[at] = column, total
+        for later in range(k + ONE, stop):
+            same = indices[later] == column
+            at += np.uint64(not same)
+            column = indices[later]
+            total = values[later] + (total if same else values.dtype.type(0))
+            new_indices[at], new_values[at] = column, total

@@ -10,7 +10,8 @@ from rosenblatt.engines.mixing import ShardPass
 from rosenblatt.engines.record import MixedEpoch
 from rosenblatt.engines.shard import Facts, Setup
 from rosenblatt.learner import Learner
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 
 class Checkpoint:

@@ -37,9 +37,10 @@ def fit_local(
     checkpoint : a file to keep the state in after every epoch, and to go on from where it is there
     tell : called after every epoch with a :class:`~rosenblatt.engines.record.MixedEpoch`
 
-    Guarantee
-    ---------
-    With one shard, exactly what ``estimator.fit(X, y)`` makes but for the ledger. See :mod:`rosenblatt.engines.mixing`.
+    Notes
+    -----
+    **Guarantee.** With one shard, exactly what ``estimator.fit(X, y)`` makes but for the ledger. See
+    :mod:`rosenblatt.engines.mixing`.
 
     Examples
     --------

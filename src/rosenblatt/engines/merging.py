@@ -9,6 +9,7 @@ import numpy as np
 from rosenblatt.data.labels import joined_classes
 from rosenblatt.engines.mixing import settle
 from rosenblatt.learner import Epoch, Learner
+from rosenblatt.learner.training import forget_evaluations
 
 
 def mixed_learners(learners: Sequence[Learner]) -> Learner:
@@ -55,5 +56,6 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
     settle(mixed)
     mixed.rows_seen = sum(own.rows_seen for own in every)
     mixed.epochs = [Epoch(1, mixed.mistakes, mixed.updates)]
-    mixed.standings, mixed.pocket, mixed.converged = {}, None, False
+    mixed.learned_from = None
+    forget_evaluations(mixed)
     return mixed

@@ -26,8 +26,9 @@ from rosenblatt.core.rows import laid_out, rows_of
 from rosenblatt.core.state import Visits
 from rosenblatt.engines.parcel import Parcel, added, packed, unpacked
 from rosenblatt.engines.shard import Setup, Shard, shard_max_sqnorm
-from rosenblatt.learner import Epoch, Learner
+from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.training import decays, evaluate_linear
 
 MIXINGS = ("uniform", "mistakes")
 
@@ -66,7 +67,7 @@ class ShardPass(NamedTuple):
 class Outcome(NamedTuple):
     """What passes over one or more shards did, ready to be joined with others."""
 
-    told: tuple[ShardPass, ...]
+    passes: tuple[ShardPass, ...]
     share: float  # Σ of the unnormalised μ
     clock: float  # examples seen
     max_sqnorm: float
@@ -98,7 +99,7 @@ class PassLearner(Learner):
         if start.accumulator is not None:
             self.average_offset = np.array(unpacked(start.accumulator).reshape(self.W.shape))
 
-    def run(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
+    def visit_shard(self, shard: Shard, labels: NDArray[np.int64], visits: Visits) -> Epoch:
         """Run the rule over the visits; the first epoch also measures the largest ‖x‖²."""
         if not self.totals["max_sqnorm"][0]:
             if visits.weight.size:  # some rows may not be visited
@@ -106,15 +107,19 @@ class PassLearner(Learner):
                 self.include_sqnorm(max_row_sqnorm(shard.X, seen))
             else:
                 self.include_sqnorm(shard_max_sqnorm(shard))
-        return self._pass(rows_of(shard.X), self._truth(labels), visits)
+        mistakes, updates = self.mistakes, self.updates
+        self._visit_rows(rows_of(shard.X), self._signs(labels), visits)
+        return Epoch(1, self.mistakes - mistakes, self.updates - updates)
 
-    def stock(self, shard: Shard, labels: NDArray[np.int64], visits: Visits, passes: int) -> Any:
-        """Return how the hypotheses stand on the only shard, as after training on it."""
-        self.epochs = [Epoch(at + 1, 0, 0) for at in range(passes)]
+    def evaluate(
+        self, shard: Shard, labels: NDArray[np.int64], visits: Visits, epochs: int
+    ) -> dict[str, Evaluation]:
+        """Evaluate the hypotheses on the only shard, as after training on it."""
+        self.epochs = [Epoch(at + 1, 0, 0) for at in range(epochs)]
         rows = rows_of(shard.X)  # norms are summed as the weights lie: as after a pass, to the last bit
         self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
-        self._evaluate(shard.X, labels, visits)
-        return self.standings
+        evaluate_linear(self, shard.X, labels, visits, only_these=True)
+        return self.evaluations
 
 
 def shape_for(learner: Learner, setup: Setup) -> None:
@@ -151,25 +156,25 @@ def one_pass(shard: Shard, start: Start) -> Outcome:
     labels, visits = shard.visits(start.setup, start.epoch)
     before, updates = float(start.totals["clock"][0]), start.running["updates"]
     began = time.perf_counter()
-    epoch = learner.run(shard, labels, visits)
+    epoch = learner.visit_shard(shard, labels, visits)
     seconds = time.perf_counter() - began
     share = 1.0 if start.mixing == "uniform" else 1.0 + epoch.updates
-    told = ShardPass(shard.index, labels.size, epoch.mistakes, epoch.updates, seconds, 0)
-    found = Outcome(
-        (told,),
+    own_pass = ShardPass(shard.index, labels.size, epoch.mistakes, epoch.updates, seconds, 0)
+    outcome = Outcome(
+        (own_pass,),
         share,
         learner.clock - before,
         float(learner.totals["max_sqnorm"][0]),
         learner.running["updates"] - updates,
-        epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all()),
+        epoch.updates == 0 and not decays(learner),
         None,
     )
     if start.accumulator is not None:
         state = (learner.W, learner.average_offset, learner.S, learner.running, learner.totals)
         sent = sum(part.nbytes for part in state if part is not None)
-        return found._replace(told=(told._replace(nbytes=sent),), whole=state)
-    moves = packed(_moves(learner, start, found))
-    return found._replace(told=(told._replace(nbytes=moves.nbytes),), moves=moves)
+        return outcome._replace(passes=(own_pass._replace(nbytes=sent),), whole=state)
+    moves = packed(_moves(learner, start, outcome))
+    return outcome._replace(passes=(own_pass._replace(nbytes=moves.nbytes),), moves=moves)
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
@@ -180,7 +185,7 @@ def joined(outcomes: list[Outcome]) -> Outcome:
         if first.moves is not None and other.moves is not None:
             moves = added(first.moves, other.moves)
         first = Outcome(
-            first.told + other.told,
+            first.passes + other.passes,
             first.share + other.share,
             first.clock + other.clock,
             max(first.max_sqnorm, other.max_sqnorm),
@@ -192,18 +197,18 @@ def joined(outcomes: list[Outcome]) -> Outcome:
     return first
 
 
-def mix(learner: Learner, outcome: Outcome) -> Epoch:
-    """Move the shared learner by what its shards did, and return the epoch that made."""
-    mistakes, updates = (
-        sum(each) for each in zip(*((t.mistakes, t.updates) for t in outcome.told), strict=True)
-    )
+def mix(learner: Learner, outcome: Outcome) -> bool:
+    """Move the shared learner by what its shards did; return whether a shard only shrank its weights.
+
+    The caller counts the epoch (:func:`rosenblatt.learner.training.run_epochs`).
+    """
     if outcome.whole is not None:
         learner.W, learner.average_offset, learner.S, learner.running, learner.totals = outcome.whole
     elif outcome.moves is not None:
         totals, running = learner.totals[0], learner.running
         totals["clock"] += outcome.clock
-        totals["mistakes"] += mistakes
-        totals["updates"] += updates
+        totals["mistakes"] += sum(each.mistakes for each in outcome.passes)
+        totals["updates"] += sum(each.updates for each in outcome.passes)
         totals["max_sqnorm"] = max(totals["max_sqnorm"], outcome.max_sqnorm)
         running["updates"] += outcome.updates
         moves = unpacked(outcome.moves)
@@ -215,13 +220,11 @@ def mix(learner: Learner, outcome: Outcome) -> Epoch:
         if moves.shape[0] > 2 and learner.S is not None:
             learner.S = learner.S + moves[2].reshape(learner.W.shape) / outcome.share
         settle(learner)
-    learner.epochs.append(Epoch(len(learner.epochs) + 1, mistakes, updates))
-    learner.converged = outcome.still
-    return learner.epochs[-1]
+    return not outcome.still
 
 
 def settle(learner: Learner) -> None:
-    """Take anew what is told from mixed weights: their norms, and their powers under a link."""
+    """Compute anew what follows from mixed weights: their norms, and their powers under a link."""
     wide = learner.W.astype(np.float64)
     beside = wide
     if isinstance(learner.geometry, rules.PNorm):
@@ -237,23 +240,23 @@ def mixes(rule: Any) -> bool:
     return isinstance(rule, rules.Rosenblatt | rules.Margin)
 
 
-def _moves(learner: PassLearner, start: Start, found: Outcome) -> NDArray[np.float64]:
+def _moves(learner: PassLearner, start: Start, outcome: Outcome) -> NDArray[np.float64]:
     """Return ``share·Δ`` and ``a − n·Δ``, and the change of the variances where the rule keeps some."""
     running, began = learner.running, unpacked(start.weights).reshape(learner.W.shape)
     W = learner.W.astype(np.float64)
     delta = W - began
     a = learner.average_offset
-    if not (running["scale"] == 1.0).all() or not (running["scale_sum"] == found.clock).all():
+    if not (running["scale"] == 1.0).all() or not (running["scale_sum"] == outcome.clock).all():
         sum_of_all = (
             running["scale_sum"][:, None] * W - learner.average_offset
         )  # of the weights after each example
         W *= running["scale"][:, None]
         delta = W - began
-        a = found.clock * W - sum_of_all
+        a = outcome.clock * W - sum_of_all
     keeps_variances = start.variances is not None and isinstance(learner.geometry, rules.SecondOrder)
     moves = np.empty((2 + keeps_variances, *W.shape))
-    np.multiply(delta, found.share, out=moves[0])
-    np.subtract(a, found.clock * delta, out=moves[1])
+    np.multiply(delta, outcome.share, out=moves[0])
+    np.subtract(a, outcome.clock * delta, out=moves[1])
     if keeps_variances and learner.S is not None and start.variances is not None:
-        moves[2] = found.share * (learner.S - unpacked(start.variances).reshape(W.shape))
+        moves[2] = outcome.share * (learner.S - unpacked(start.variances).reshape(W.shape))
     return moves.reshape(moves.shape[0], -1)

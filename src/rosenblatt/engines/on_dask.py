@@ -8,7 +8,7 @@ from rosenblatt.engines import dask_blocks
 from rosenblatt.engines.dask_engine import DaskEngine
 from rosenblatt.engines.encoding import fit_encoder, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import check_estimator, fit_on
-from rosenblatt.engines.scoring import Evaluation, evaluate_on
+from rosenblatt.engines.scoring import ConfusionMatrix, evaluate_on
 from rosenblatt.engines.training import Tell
 
 
@@ -37,10 +37,11 @@ def fit_dask(
     checkpoint : a file to keep the state in after every epoch, and to go on from where it is there
     tell : called after every epoch with a :class:`~rosenblatt.engines.record.MixedEpoch`
 
-    Guarantee
-    ---------
-    A function of the blocks, not of the cluster: any number of workers, and workers that die on the way, give the same
-    bits. With ``shards=1`` the result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
+    Notes
+    -----
+    **Guarantee.** A function of the blocks, not of the cluster: any number of workers, and workers that die on the
+    way, give the same bits. With ``shards=1`` the result is that of ``estimator.fit`` on all rows. See
+    :mod:`rosenblatt.engines.mixing`.
     """
     client = client or _current()
     if is_pipeline(estimator):
@@ -71,7 +72,7 @@ def transform_dask(encoder: Any, X: Any) -> list[Any]:
     return [call(encoder, "transform", part) for part in dask_blocks.frames(X)]
 
 
-def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> Evaluation:
+def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> ConfusionMatrix:
     """Count a model's right and wrong predictions where the blocks lie."""
     if is_pipeline(model):
         frame, y = dask_blocks.without_target(X, y)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import Mixed, beginning_of, fit_on
-from rosenblatt.engines.scoring import Evaluation, evaluate_on, hypothesis_of
+from rosenblatt.engines.scoring import ConfusionMatrix, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, shard_max_sqnorm
 from rosenblatt.engines.shard_files import Writer
 from rosenblatt.engines.spark_engine import SparkEngine, folder_for, told, told_schema
@@ -59,10 +59,10 @@ def fit_spark(
     shards : how many; one for each partition by default. Fewer join partitions without a shuffle
     mixing, checkpoint, tell : as in :func:`~rosenblatt.engines.fit_dask`
 
-    Guarantee
-    ---------
-    A function of the partitions, not of the executors: those that die on the way change no bit. With ``shards=1`` the
-    result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
+    Notes
+    -----
+    **Guarantee.** A function of the partitions, not of the executors: those that die on the way change no bit. With
+    ``shards=1`` the result is that of ``estimator.fit`` on all rows. See :mod:`rosenblatt.engines.mixing`.
     """
     encoder, last = None, estimator
     if is_encoder(estimator):
@@ -133,7 +133,7 @@ def transform_spark(
 
 def evaluate_spark(
     model: Any, frame: Any, *, features: str | list[str] | None = None, label: str = "label"
-) -> Evaluation:
+) -> ConfusionMatrix:
     """Count a model's right and wrong predictions where the rows are."""
     encoder, last = (None, model) if not is_pipeline(model) else (model[0], model[-1])
     features, known = _features_for(encoder or last, frame, features, label)

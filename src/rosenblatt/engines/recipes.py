@@ -133,7 +133,7 @@ def _plan(estimator: Any, mixing: str) -> Plan:
         mixing,
         getattr(estimator, "class_weight", None),
         getattr(estimator, "hypothesis", "averaged"),
-        stock=hasattr(estimator, "hypothesis"),  # a logistic regression tells of no margin or bound
+        evaluate=hasattr(estimator, "hypothesis"),  # a logistic regression tells of no margin or bound
     )
 
 

@@ -66,10 +66,10 @@ class MixingRecord(NamedTuple):
         }
 
 
-def mixed_corrections(told: tuple[ShardPass, ...], mixing: str) -> float:
+def mixed_corrections(passes: tuple[ShardPass, ...], mixing: str) -> float:
     """Return ``Σ μ_s k_s`` of one epoch."""
-    shares = [1.0 if mixing == "uniform" else 1.0 + each.updates for each in told]
-    return math.fsum(s * each.updates for s, each in zip(shares, told, strict=True)) / math.fsum(shares)
+    shares = [1.0 if mixing == "uniform" else 1.0 + each.updates for each in passes]
+    return math.fsum(s * each.updates for s, each in zip(shares, passes, strict=True)) / math.fsum(shares)
 
 
 def mixing_bound(learner: Learner, margins: NDArray[np.float64]) -> float:

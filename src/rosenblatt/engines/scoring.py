@@ -1,6 +1,7 @@
-"""How a model stands on shards that stay where they are: margins, accuracy, confusions."""
+"""Evaluation on shards that stay where they are: margins, accuracy, confusions."""
 
 import math
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +11,13 @@ from rosenblatt.engines.mixing import PassLearner, Start
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.record import mixing_bound
 from rosenblatt.engines.shard import Shard
-from rosenblatt.learner import Learner, Standing
-from rosenblatt.learner.evaluation import SCORES_AT_ONCE, is_correct
+from rosenblatt.learner import Evaluation, Learner
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.proofs.bounds import signed_margins
+from rosenblatt.learner.training import Tally, column_sqnorms, evaluator_on
 
 
-class Evaluation(NamedTuple):
-    """How a model does on labelled data, wherever they lie."""
+class ConfusionMatrix(NamedTuple):
+    """Right and wrong predictions of a model on labelled data, wherever they lie."""
 
     rows: int
     accuracy: float
@@ -25,39 +25,30 @@ class Evaluation(NamedTuple):
     confusion: NDArray[np.int64]  # [true class, predicted class]
 
 
-class _Measured(NamedTuple):
-    margins: NDArray[np.float64]  # the least y·score of each hypothesis' column
-    right: int
-    rows: int
+def evaluate_on_shards(engine: Engine, learner: Learner, start: Start, shards: int) -> float:
+    """Evaluate the last and the averaged weights on the training data; return the mixing bound.
 
-
-def take_stock(engine: Engine, learner: Learner, start: Start, shards: int) -> float:
-    """Measure the last and the averaged weights on the training data; return the mixing bound.
-
-    With one shard this is what training on it would have said.
+    With one shard the evaluations are those of training on it.
     """
     if shards == 1:
-        told = [found for found in engine.gather(_stock_alone, start) if found is not None]
-        learner.standings = told[0]
-    every = {name: learner.weights(name) for name in ("last", "averaged")}
-    found = engine.gather(_measure, every, start.setup.classes, learner.joint)
+        alone = [each for each in engine.gather(_evaluations_alone, start) if each is not None]
+        learner.evaluations = alone[0]
+    weights = {name: learner.weights(name) for name in ("last", "averaged")}
+    every = engine.gather(_tallies, weights, start.setup.classes, learner.joint)
     bound = math.inf
-    for name, weights in every.items():
-        parts = [each[name] for each in found if each is not None]
-        sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
-        sqnorm = np.array([sqnorm.sum()]) if learner.joint else sqnorm
-        margins = np.min([part.margins for part in parts], axis=0) / np.where(
-            sqnorm > 0.0, np.sqrt(sqnorm), 1.0
-        )
-        own = mixing_bound(learner, margins)
-        bound = min(bound, own)
+    for name, own_weights in weights.items():
+        tally = reduce(Tally.merged, (tallies[name] for tallies in every if tallies is not None))
+        sqnorm = column_sqnorms(own_weights, learner.joint)
+        margins = tally.worst / np.where(sqnorm > 0.0, np.sqrt(sqnorm), 1.0)
+        own_bound = mixing_bound(learner, margins)
+        bound = min(bound, own_bound)
         if shards > 1:  # Σ k ≤ S·Σ μ k, since μ is even or grows with k
-            right = sum(part.right for part in parts) / sum(part.rows for part in parts)
-            learner.standings[name] = Standing(float(margins.min()), shards * own, right)
+            accuracy = tally.correct / tally.rows
+            learner.evaluations[name] = Evaluation(tally.margin(sqnorm), shards * own_bound, accuracy)
     return bound
 
 
-def evaluate_on(engine: Engine, model: Any) -> Evaluation:
+def evaluate_on(engine: Engine, model: Any) -> ConfusionMatrix:
     """Count right and wrong predictions of a fitted estimator on every shard."""
     classes, weights = model.classes_, model.learner_.weights(*hypothesis_of(model))
     seen_as = getattr(model.learner_, "binary", None)  # naive Bayes looks at rows as zeros and ones
@@ -72,7 +63,7 @@ def evaluate_on(engine: Engine, model: Any) -> Evaluation:
     for (truth, guess), count in counted.items():
         confusion[np.searchsorted(known, truth), np.searchsorted(known, guess)] = count
     rows = int(confusion.sum())
-    return Evaluation(rows, float(np.trace(confusion)) / rows, known, confusion)
+    return ConfusionMatrix(rows, float(np.trace(confusion)) / rows, known, confusion)
 
 
 def hypothesis_of(model: Any) -> tuple[str, ...]:
@@ -81,31 +72,20 @@ def hypothesis_of(model: Any) -> tuple[str, ...]:
     return () if named is None else (named,)
 
 
-def _stock_alone(shard: Shard, start: Start) -> dict[str, Standing] | None:
+def _evaluations_alone(shard: Shard, start: Start) -> dict[str, Evaluation] | None:
     if not shard.y.size:
         return None
     labels, visits = shard.visits(start.setup, start.epoch - 1)
-    found: dict[str, Standing] = PassLearner(start).stock(shard, labels, visits, start.epoch)
-    return found
+    return PassLearner(start).evaluate(shard, labels, visits, start.epoch)
 
 
-def _measure(
-    shard: Shard, every: dict[str, NDArray[Any]], classes: NDArray[Any], joint: bool
-) -> dict[str, _Measured] | None:
+def _tallies(
+    shard: Shard, weights: dict[str, NDArray[Any]], classes: NDArray[Any], joint: bool
+) -> dict[str, Tally] | None:
     if not shard.y.size:
         return None
     labels = np.searchsorted(classes, shard.y)
-    names, rows = list(every), next(iter(every.values())).shape[0]
-    at_once = max(1, SCORES_AT_ONCE // (rows * labels.size))  # the rows are read once for all of these
-    found = {}
-    for first in range(0, len(names), at_once):
-        group = names[first : first + at_once]
-        weights = np.concatenate([every[name] for name in group])
-        scores = linear_scores(shard.X, weights[:, : 1 + shard.X.shape[1]])
-        for name, own in zip(group, np.split(scores, len(group), axis=1), strict=True):
-            margins = signed_margins(own, labels, joint).min(axis=0)
-            found[name] = _Measured(margins, int(is_correct(own, labels).sum()), labels.size)
-    return found
+    return evaluator_on(weights, shard.X, labels, None, joint, room=0.0).tallies
 
 
 def _confusions(

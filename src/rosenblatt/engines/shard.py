@@ -13,7 +13,7 @@ from rosenblatt.core.state import Visits
 from rosenblatt.data.batch import Batch, concatenate
 from rosenblatt.data.labels import exact_labels, is_missing, joined_classes
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
-from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
 
 
 class Setup(NamedTuple):
@@ -52,7 +52,7 @@ class Shard:
     """
 
     def __init__(self, X: Any, y: Any, weight: Any = None, index: int = 0) -> None:
-        self.X = checked_matrix(X, finite=False)
+        self.X = canonical_matrix(X)
         self.max_sqnorm: float | None = max_row_sqnorm(
             self.X
         )  # tells that all are finite, too: it says which is not

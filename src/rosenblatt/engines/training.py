@@ -14,10 +14,11 @@ from rosenblatt.engines.checkpoint import Checkpoint
 from rosenblatt.engines.mixing import MIXINGS, joined, mix, one_pass, shape_for, start_of
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.record import MixedEpoch, MixingRecord, mixed_corrections
-from rosenblatt.engines.scoring import take_stock
+from rosenblatt.engines.scoring import evaluate_on_shards
 from rosenblatt.engines.shard import Facts, Setup, Shard, facts_of, facts_of_all
 from rosenblatt.learner import Learner
 from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.training import Epoch, run_epochs
 
 Tell = Callable[[MixedEpoch], None]
 
@@ -32,7 +33,7 @@ class Plan(NamedTuple):
     hypothesis: str = "averaged"
     checkpoint: str | os.PathLike[str] | None = None
     tell: Tell | None = None
-    stock: bool = True  # whether to measure margins and accuracy at the end: one more look at every shard
+    evaluate: bool = True  # whether to evaluate margins and accuracy at the end: one more look at every shard
 
     def check(self) -> None:
         """Raise ValueError for what an engine cannot do."""
@@ -71,24 +72,33 @@ def train_by_mixing(
     shape_for(learner, setup)
     shards = sum(rows > 0 for rows in shard_rows)
     epochs: list[MixedEpoch] = []
-    kept = None
+    checkpoint = None
     if plan.checkpoint is not None:
-        kept = Checkpoint(plan.checkpoint, setup, plan.mixing, shard_rows, facts)
-        resumed = kept.load()
+        checkpoint = Checkpoint(plan.checkpoint, setup, plan.mixing, shard_rows, facts)
+        resumed = checkpoint.load()
         if resumed is not None:
             learner, epochs = resumed
-    while len(epochs) < plan.max_iter and not learner.converged:
-        epochs.append(_epoch(engine, learner, setup, plan, shards))
-        if kept is not None:
-            kept.save(learner, epochs)
+
+    def visit_all(number: int) -> bool:
+        epoch, moved = _epoch(engine, learner, setup, plan, shards)
+        epochs.append(epoch)
+        return moved
+
+    def on_epoch(epoch: Epoch) -> None:
+        if checkpoint is not None:
+            checkpoint.save(learner, epochs)
         if plan.tell is not None:
             plan.tell(epochs[-1])
+
+    if len(epochs) < plan.max_iter and not learner.converged:
+        run_epochs(learner, visit_all, plan.max_iter - len(epochs), on_epoch)
     learner.rows_seen += facts.rows
     bound = math.inf
-    if plan.stock:
-        bound = take_stock(engine, learner, start_of(learner, setup, plan.mixing, shards == 1), shards)
-    if kept is not None:
-        kept.remove()
+    if plan.evaluate:
+        start = start_of(learner, setup, plan.mixing, shards == 1)
+        bound = evaluate_on_shards(engine, learner, start, shards)
+    if checkpoint is not None:
+        checkpoint.remove()
     return learner, MixingRecord(engine.name, plan.mixing, shard_rows, tuple(epochs), bound)
 
 
@@ -115,42 +125,43 @@ def add_up(engine: Engine, learner: ClassSums) -> None:
     learner.merge(merged)
 
 
-def _epoch(engine: Engine, learner: Learner, setup: Setup, plan: Plan, shards: int) -> MixedEpoch:
+def _epoch(
+    engine: Engine, learner: Learner, setup: Setup, plan: Plan, shards: int
+) -> tuple[MixedEpoch, bool]:
+    """Run one epoch on all shards; return its record and whether any shard changed its weights."""
     began = time.perf_counter()
     start = start_of(learner, setup, plan.mixing, alone=shards == 1)
     outcome = engine.reduce(one_pass, start, joined)
-    done = mix(learner, outcome)
+    moved = mix(learner, outcome)
     if not np.isfinite(learner.running["sqnorm"]).all():
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
-    return MixedEpoch(
-        done.number,
-        done.mistakes,
-        done.updates,
-        mixed_corrections(outcome.told, plan.mixing),
-        max(
-            [time.perf_counter() - began, *(told.seconds for told in outcome.told)]
-        ),  # made beforehand, at times
+    passes = outcome.passes
+    epoch = MixedEpoch(
+        len(learner.epochs) + 1,
+        sum(each.mistakes for each in passes),
+        sum(each.updates for each in passes),
+        mixed_corrections(passes, plan.mixing),
+        max([time.perf_counter() - began, *(each.seconds for each in passes)]),  # some were run beforehand
         start.nbytes * shards,
-        sum(told.nbytes for told in outcome.told),
-        outcome.told,
+        sum(each.nbytes for each in passes),
+        passes,
     )
+    return epoch, moved
 
 
 def _summed(shard: Shard, learner: ClassSums) -> ClassSums | None:
     if not shard.y.size:
         return None
-    told, _ = learner.to_parts()
-    own = type(learner)(**told)
-    own.learn(shard.X, shard.y, shard.weight)
-    return own
+    part = type(learner)(**learner.parameters())
+    part.learn(shard.X, shard.y, shard.weight)
+    return part
 
 
 def _merged(parts: list[ClassSums | None]) -> ClassSums | None:
     some = [part for part in parts if part is not None]
     if not some:
         return None
-    told, _ = some[0].to_parts()
-    whole = type(some[0])(**told)
+    whole = type(some[0])(**some[0].parameters())
     for part in some:
         whole.merge(part)
     return whole

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.dual import DualLearner
-from rosenblatt.learner.dual.arrays import to_numpy
-from rosenblatt.learner.dual.kernels import RBF, Function, Linear, Poly, Precomputed
+from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.learner.kernel.device import to_numpy
+from rosenblatt.learner.kernel.kernels import RBF, Function, Linear, Poly, Precomputed
 
 
 class Form(NamedTuple):
@@ -46,7 +46,7 @@ def form_of(
     )
     if not hasattr(learner, "weights"):
         raise ValueError(f"a {type(model).__name__} cannot be exported: it has no weights")
-    if isinstance(learner, DualLearner):
+    if isinstance(learner, KernelLearner):
         return _kernel_form(learner, told)
     weights = np.atleast_2d(np.asarray(learner.weights(**told), dtype=np.float64))
     known = names if names is not None else getattr(model, "feature_names_in_", None)
@@ -59,7 +59,7 @@ def form_of(
     return Form(weights[:, 1:], weights[:, 0], classes, called, getattr(learner, "binarize", None))
 
 
-def _kernel_form(learner: DualLearner, told: dict[str, Any]) -> KernelForm:
+def _kernel_form(learner: KernelLearner, told: dict[str, Any]) -> KernelForm:
     space = learner.fitted_space()
     if isinstance(space.kernel, Function | Precomputed):
         raise ValueError(  # noqa: TRY004 (the type is right, the model is not)

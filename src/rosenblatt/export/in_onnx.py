@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.export.form import Form, KernelForm
-from rosenblatt.learner.dual.kernels import RBF, Poly
+from rosenblatt.learner.kernel.kernels import RBF, Poly
 
 OPSET, IR_VERSION = 17, 8
 

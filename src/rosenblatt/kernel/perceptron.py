@@ -1,4 +1,4 @@
-"""The kernel perceptron with scikit-learn's manners, over the learner in its dual form."""
+"""The kernel perceptron as a scikit-learn estimator."""
 
 import copy
 import os
@@ -7,30 +7,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.kernel.rows_from_anywhere import RowsFromAnywhere
-from rosenblatt.kernel.support import SupportRows
-from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
+from rosenblatt.data.labels import exact_if_listed
+from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
+from rosenblatt.learner.kernel.device import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
-from rosenblatt.linear.base import refuse_one_class, seed_of
+from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes, refuse_one_class, seed_of
 from rosenblatt.linear.epoch_trained import EpochTrained
 
-NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
+EVALUATED_ON_REQUEST = ("survivor", "pocket", "random")  # their evaluation reads every row once more
 
 
 class KernelPerceptron(
-    RowsFromAnywhere,
-    EpochTrained[DualLearner],
-    SupportRows,
+    EpochTrained[KernelLearner],
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """A classifier that learns by correcting its mistakes in a space that is never entered.
+    """A classifier that learns by correcting its mistakes in the feature space of a kernel.
 
-    **Update.** The weights are a sum over the examples that taught something, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
+    **Update.** The weights are a sum over the examples that moved them, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
     ``w·φ(x) = Σ τₛ yₛ K(xₛ, x)``. On each example the rule decides a step ``τ``; with Rosenblatt's, ``τ = η`` if
     ``y·score ≤ 0``. Passes are repeated until one makes no update, or ``max_iter`` times.
 
@@ -81,7 +78,8 @@ class KernelPerceptron(
     keep_ledger : bool, default=True
         Record every update. Without it only ``last`` and ``averaged`` are known.
     block_size : int or None, default=None
-        Rows decided together; changes the speed only. None is 512, or 2048 on a GPU.
+        Rows decided together; changes the speed only. None computes the Gram rows of training examples once for all
+        epochs where the Gram matrix takes at most 1 GiB (11,585 rows in float64); else it is 512, or 2048 on a GPU.
     device : str or None, default=None
         Move the data there (``"cuda"``); None computes where the data are.
     dtype : str or None, default=None
@@ -108,13 +106,14 @@ class KernelPerceptron(
         data the margins of ``survivor``, ``pocket`` and ``random`` are measured only when ``fit`` is told to predict
         by them.
 
-    Guarantee
-    ---------
-    If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in
-    any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the updates are
-    those of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most ``G²(1 + S) + 2GD + Q + 2·hinge``
-    mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals, which ``oldest`` keeps within 15/32
-    of the mistakes by shrinking (``S``), and ``D`` what projections fell short of (``mistake_bound_`` where it is 0).
+    Notes
+    -----
+    **Guarantee.** If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are
+    made, ever, in any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the
+    updates are those of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most ``G²(1 + S) + 2GD + Q +
+    2·hinge`` mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals, which ``oldest`` keeps
+    within 15/32 of the mistakes by shrinking (``S``), and ``D`` what projections fell short of (``mistake_bound_``
+    where it is 0).
 
     Examples
     --------
@@ -201,15 +200,14 @@ class KernelPerceptron(
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
         """
         self._check_parameters()
-        X, y = self._checked(X, y, reset=True)
+        X, y, weight, classes = self._checked(X, y, sample_weight, reset=True)
         if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"
             )
-        weight = self._weights(y, sample_weight)
-        refuse_one_class(np.unique(y if weight is None else y[weight > 0.0]))
-        self._begin()
-        self._train(X, y, weight, stock=True if self.hypothesis in NEEDS_A_LOOK else None)
+        refuse_one_class(classes)
+        evaluate = True if self.hypothesis in EVALUATED_ON_REQUEST else None
+        self._run_epochs(self._begin().train, X, y, sample_weight=weight, evaluate=evaluate)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -219,6 +217,32 @@ class KernelPerceptron(
         seen so far and in this batch, at least; a square one, no wider than before, shows the same examples again.
         """
         return super().partial_fit(X, y, classes, sample_weight)
+
+    # The support rows
+
+    @property
+    def support_(self) -> NDArray[np.int64]:
+        """The examples the model is a sum of."""
+        return self._learner().support_rows
+
+    @property
+    def n_support_(self) -> int:
+        """How many support rows the model has."""
+        return self._learner().n_support
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support rows, on the device of the data; columns of the Gram matrix where it is precomputed."""
+        return self._learner().support.all()
+
+    @property
+    def dual_coef_(self) -> NDArray[Any]:
+        """Coefficients of the support rows in the hypothesis that predicts."""
+        if self.hypothesis == "voted":
+            raise AttributeError(
+                "'voted' is a vote of many hypotheses and has no coefficients; 'averaged' has"
+            )
+        return self._learner().weights(self.hypothesis, self.normalise)
 
     # Predicting
 
@@ -231,7 +255,7 @@ class KernelPerceptron(
         if normalise is not None:
             other.normalise = normalise
         if hypothesis == "voted":
-            self.learner_.kept_ledger()  # says at once where this run does not know it
+            self.learner_.recorded_ledger()  # raises ValueError where there is none
         else:
             self.learner_.weights(hypothesis, other.normalise)
         return other
@@ -279,11 +303,48 @@ class KernelPerceptron(
             device=device,
         )
 
-    # Inside
+    # Inside: tensors stay where they are and are checked by the learner; other rows are checked as scikit-learn does
 
-    def _new_learner(self) -> DualLearner:
-        return DualLearner(
-            rules.resolve(self.rule, self.eta),
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None, NDArray[Any]]:
+        """Return rows, labels, the effective weight of each example, and the classes of those that weigh anything."""
+        reset, y = reset or self._is_wider(X), exact_if_listed(y)
+        if is_foreign(X):
+            y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
+            if X.ndim == 2 and not X.shape[0]:
+                raise ValueError("X has no rows: there is nothing to learn from")
+            if reset:
+                self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
+        else:
+            X, y = validate_data(self, X, y, reset=reset, **INPUT)
+        classes, labels = encoded_classes(y)
+        weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
+        weight = effective_weight(classes, labels, weight, self.class_weight)
+        if weight is not None:
+            classes = classes[np.bincount(labels, weights=weight, minlength=classes.size) > 0.0]
+        return X, y, weight, classes
+
+    def _is_wider(self, X: Any) -> bool:
+        """Return whether this is a batch of a Gram matrix with columns for examples that came since the last one."""
+        shape = tuple(getattr(X, "shape", ()))
+        if not (isinstance(self.kernel, str) and self.kernel == "precomputed" and len(shape) == 2):
+            return False
+        return bool(shape[1] > self.n_features_in_ and shape[1] >= self.learner_.rows_seen + shape[0])
+
+    def _rows(self, X: Any) -> Any:
+        return X if is_foreign(X) else validate_data(self, X, reset=False, **INPUT)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.device is None
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _new_learner(self) -> KernelLearner:
+        return KernelLearner(
+            self.rule,
+            eta=self.eta,
             kernel=self.kernel,
             degree=self.degree,
             gamma=self.gamma,
@@ -301,6 +362,12 @@ class KernelPerceptron(
             dtype=self.dtype,
             tf32=self.tf32,
         )
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        X, y, weight, _ = self._checked(X, y, sample_weight, reset=first)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn(X, y, weight, classes)
 
     def _check_hypothesis(self, name: str) -> None:
         super()._check_hypothesis(name)

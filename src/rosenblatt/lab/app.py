@@ -75,8 +75,8 @@ def serve(own: socket.socket) -> None:
     """Answer requests until interrupted."""
     import uvicorn
 
-    from rosenblatt.service.connections import limited_protocol
-    from rosenblatt.service.settings import Settings
+    from rosenblatt.web.connections import limited_protocol
+    from rosenblatt.web.settings import Settings
 
     config = uvicorn.Config(
         make_app(), http=limited_protocol(Settings()), log_level="warning", ws_max_size=1 << 20

@@ -1,7 +1,6 @@
 """What every page has: heading, ways to the other pages, Share, Export, theme; controls that change the state."""
 
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from functools import partial
 from html import escape
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +9,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from rosenblatt.lab.table import column_of, default_of
-from rosenblatt.lab.theme import css
+from rosenblatt.web.theme import NEXT_THEME, THEMES, css
 
 PAGES = (
     ("/", "Playground"),
@@ -26,8 +25,6 @@ TOOLS = {
     "flip": ("swap_horiz", "Flip", "Flip the label of a point"),
     "erase": ("close", "Erase", "Erase a point"),
 }
-THEMES = {"auto": None, "light": False, "dark": True}
-NEXT_THEME = {"auto": "dark", "dark": "light", "light": "auto"}
 
 
 class Session(Protocol):
@@ -200,20 +197,6 @@ def slider(
 
     bar.on_value_change(moved)
     return bar
-
-
-def heading(text: str) -> None:
-    """A heading of a group of controls."""
-    ui.html(text, sanitize=False, tag="h2")
-
-
-@contextmanager
-def card(title: str = "") -> Any:
-    """A box with a title."""
-    with ui.element("section").classes("lab-card") as box:
-        if title:
-            heading(title)
-        yield box
 
 
 def main_button(text: str, icon: str, act: Callable[[], None]) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from nicegui import events, ui
 
 from rosenblatt.lab import frame
-from rosenblatt.lab.chart import Curve, chart
 from rosenblatt.lab.elements.plane import Plane
 from rosenblatt.lab.game_code import game_code
 from rosenblatt.lab.game_session import GameSession
@@ -17,6 +16,8 @@ from rosenblatt.lab.legend import legend
 from rosenblatt.lab.players import PROMISED
 from rosenblatt.lab.table import from_query
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE
+from rosenblatt.web import layout
+from rosenblatt.web.chart import Curve, chart
 
 ROLES = {"watch": "Watch both", "A": "You are A", "B": "You are B"}
 STRATEGIES = {
@@ -43,10 +44,10 @@ class GamePage(frame.LabPage[GameSession]):
             with ui.element("div").classes("lab-stack"):
                 self._plane()
             with ui.element("div").classes("lab-stack"):
-                with frame.card("Score"):
+                with layout.card("Score"):
                     self.verdict = ui.html("", sanitize=False).props("data-part=verdict")
                     self.charts = ui.html("", sanitize=False).classes("lab-chart")
-                with frame.card("Rounds"):
+                with layout.card("Rounds"):
                     self.table = ui.html("", sanitize=False).classes("lab-scroll")
         ui.keyboard(self._key, ignore=["input", "select", "textarea"])
         frame.tell_problems(problems)
@@ -58,17 +59,17 @@ class GamePage(frame.LabPage[GameSession]):
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
-            frame.heading("Who plays")
+            layout.heading("Who plays")
             frame.choice(self, "role", "Role", ROLES)
             self.strategy = frame.choice(self, "strategy", "B learns by", STRATEGIES)
-            frame.heading("The rules for A")
+            layout.heading("The rules for A")
             frame.slider(self, "radius", "Radius R", 0.1)
             frame.slider(self, "margin", "Margin γ", 0.05)
             self.angle = frame.slider(self, "angle", "Direction of u, degrees", 1)
             ui.html(RULES, sanitize=False).classes("lab-faint")
 
     def _plane(self) -> None:
-        with frame.card() as box:
+        with layout.card() as box:
             box.classes("lab-plane-card")
             self.labels = frame.toolbar("Label")
             with self.labels:

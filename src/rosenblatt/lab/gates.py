@@ -14,6 +14,7 @@ from rosenblatt.lab.gates_code import gates_code
 from rosenblatt.lab.gates_session import CORNERS, GatesSession
 from rosenblatt.lab.gates_state import INPUTS, KINDS, TABLES, GatesState
 from rosenblatt.lab.table import from_query
+from rosenblatt.web import layout
 
 NAMES = {name: name if name != "NOT" else "NOT (of x₁)" for name in TABLES}
 ROWS = ("00", "01", "10", "11")
@@ -42,7 +43,7 @@ class GatesPage(frame.LabPage[GatesSession]):
         frame.show_export(gates_code(self.session), "gates", self.plane.save)
 
     def _unit(self) -> None:
-        with frame.card("One unit: it fires where w₁x₁ + w₂x₂ + b > 0"):
+        with layout.card("One unit: it fires where w₁x₁ + w₂x₂ + b > 0"):
             with ui.element("div").classes("lab-pair"):
                 with ui.element("div"):
                     self.plane = Plane(
@@ -66,7 +67,7 @@ class GatesPage(frame.LabPage[GatesSession]):
             self.proof = ui.html("", sanitize=False).classes("q-mt-sm").props("data-part=proof")
 
     def _network(self) -> None:
-        with frame.card("A network of gates"):
+        with layout.card("A network of gates"):
             ui.html(
                 "Choose a signal, then a gate on its right: that lays a wire, or takes it away. "
                 "The last gate is the output.",
@@ -89,7 +90,7 @@ class GatesPage(frame.LabPage[GatesSession]):
                         ui.html("", sanitize=False).classes("q-mt-sm").props("data-part=network")
                     )
                 self.network_table = ui.html("", sanitize=False).classes("lab-wide")
-        with frame.card("What every gate says over the square; the last is the composed region"):
+        with layout.card("What every gate says over the square; the last is the composed region"):
             self.small = ui.element("div").classes("lab-small-planes")
         self.planes: list[Plane] = []
         self.names: list[str] = []

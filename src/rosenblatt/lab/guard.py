@@ -7,9 +7,9 @@ page that asks, so another site's page is refused too, on the websocket as elsew
 
 from typing import Any
 
-from rosenblatt.service.refusals import Refusal
-from rosenblatt.service.security import SECURITY_HEADERS, Guard, header_fields
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.guard import SECURITY_HEADERS, Guard, header_fields
+from rosenblatt.web.refusals import Refusal
+from rosenblatt.web.settings import Settings
 
 
 class OwnPagesOnly:

@@ -77,8 +77,8 @@ class Insight:
             return "There are no examples yet."
         where = "" if self.space.is_plane else " in this space"
         if isinstance(proof, Separable):
-            rows = len(proof.rows)
-            return f"Yes{where}: margin {proof.margin:.3g}, {rows} row{'s' if rows != 1 else ''} on it."
+            rows = f"{len(proof.rows)} row{'s' if len(proof.rows) != 1 else ''}"
+            return f"Yes{where}: largest possible margin at least {proof.margin:.3g}, {rows} on it."
         if isinstance(proof, Inseparable):
             return f"No{where}: {len(proof.culprits)} rows contradict each other."
         return "Not decided." if self.seconds is None else f"Not decided within {self.seconds:g} s."
@@ -144,7 +144,7 @@ def _dot(training: Training, insight: Insight, best: Best) -> NDArray[np.float64
 def _criterion(training: Training, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``E(w) = −Σ y f(x)`` over the misclassified, after each number of updates."""
     learner = training.learner
-    after = learner.ledger.weights_after(numbers, learner.unit)[:, 0]
+    after = learner.ledger.weights_after(numbers, learner.bias_input)[:, 0]
     if training.space.kernel:
         scores = learner.space.all_times(training.Z, learner.support.all(), after.T)
     else:

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from rosenblatt.lab import frame
 from rosenblatt.lab.app import LOOPBACK, PORT
+from rosenblatt.web import layout
 
 HOME = f"http://{LOOPBACK}:{PORT}"
 
@@ -57,12 +58,12 @@ class LessonsPage:
             ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer,
             ui.element("nav").classes("lab-side lab-lesson-list").props("aria-label=Lessons"),
         ):
-            frame.heading("Lessons")
+            layout.heading("Lessons")
             for lesson in every:
                 here = "here" if lesson is chosen else ""
                 ui.link(lesson.title, f"/lessons/{lesson.name}{carried}").classes(here)
         opener.on_click(drawer.toggle)
-        with ui.element("main").classes("lab-main one"), frame.card():
+        with ui.element("main").classes("lab-main one"), layout.card():
             if chosen is None:
                 ui.label("The lessons are not installed here; they are in docs/lessons.")
                 return

@@ -7,7 +7,6 @@ from typing import Any
 from nicegui import ui
 
 from rosenblatt.lab import frame
-from rosenblatt.lab.chart import Curve, chart
 from rosenblatt.lab.elements.circuit import Circuit, drawing_of
 from rosenblatt.lab.elements.plane import Plane
 from rosenblatt.lab.legend import legend
@@ -16,6 +15,8 @@ from rosenblatt.lab.networks_session import NetworksSession
 from rosenblatt.lab.networks_state import ALL, NetworksState
 from rosenblatt.lab.table import from_query
 from rosenblatt.plots.style import MISTAKE
+from rosenblatt.web import layout
+from rosenblatt.web.chart import Curve, chart
 
 DATA = {
     "corners": "XOR, four corners",
@@ -54,11 +55,11 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             with ui.element("div").classes("lab-stack"):
                 self._plane()
             with ui.element("div").classes("lab-stack"):
-                with frame.card("The network"):
+                with layout.card("The network"):
                     self.what = ui.label("").classes("lab-faint q-mb-sm")
                     self.circuit = Circuit(drawing_of(["x1"], [("u1", (0,))]), label="The wiring")
                     self.too_many = ui.label("").classes("lab-faint")
-                with frame.card("Errors after each unit") as self.errors_card:
+                with layout.card("Errors after each unit") as self.errors_card:
                     self.errors = ui.html("", sanitize=False).classes("lab-chart")
         frame.tell_problems(problems)
         self.show()
@@ -69,20 +70,20 @@ class NetworksPage(frame.LabPage[NetworksSession]):
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
-            frame.heading("Data")
+            layout.heading("Data")
             self.data = frame.choice(self, "data", "Examples", DATA)
             self.made = ui.element("div").classes("w-full")
             with self.made:
                 frame.slider(self, "n", "Points", 1)
                 frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", lambda: self.set(seed=(self.state.seed + 1) % 10_000))
-            frame.heading("Learner")
+            layout.heading("Learner")
             frame.choice(self, "builder", "Built by", BUILDERS)
             self.units = frame.slider(self, "units", "Most units", 1, {ALL: "all it takes"})
             self.hidden = frame.slider(self, "hidden", "Hidden units", 1)
 
     def _plane(self) -> None:
-        with frame.card() as box:
+        with layout.card() as box:
             box.classes("lab-plane-card")
             self.in_plane = ui.element("div").classes("lab-plane-card")
             with self.in_plane:

@@ -17,6 +17,7 @@ from rosenblatt.lab.playground_session import PlaygroundSession
 from rosenblatt.lab.playground_state import LEARNERS, PlaygroundState
 from rosenblatt.lab.table import from_query
 from rosenblatt.lab.upload_dialog import ask_for_table
+from rosenblatt.web import layout
 
 DATA = {
     "separable": "Separable",
@@ -77,7 +78,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
-            frame.heading("Data")
+            layout.heading("Data")
             self.data = frame.choice(self, "data", "Examples", DATA)
             self.made = ui.element("div").classes("w-full")
             with self.made:
@@ -86,7 +87,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 self.noise = frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", self._others)
             frame.button("Upload CSV", "upload_file", partial(ask_for_table, self.set))
-            frame.heading("Learner")
+            layout.heading("Learner")
             self.learner = frame.choice(self, "learner", "Learner", views.NAMES)
             self.stepped = ui.element("div").classes("lab-stack").style("gap:8px")
             with self.stepped:
@@ -97,9 +98,9 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                     self, "hypothesis", "Hypothesis", {name: name.capitalize() for name in hypotheses.NAMES}
                 )
                 self._start()
-            frame.heading("Space")
+            layout.heading("Space")
             frame.choice(self, "space", "Feature map or kernel", SPACES)
-            frame.heading("Side by side")
+            layout.heading("Side by side")
             several = ui.select(
                 {name: views.NAMES[name] for name in LEARNERS},
                 value=list(self.state.beside),
@@ -124,7 +125,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 box.on_value_change(begun)
 
     def _plane(self) -> None:
-        with frame.card() as box:
+        with layout.card() as box:
             box.classes("lab-plane-card")
             with frame.toolbar("Editing tools"):
                 self.tools = frame.editing_tools(self)
@@ -153,17 +154,17 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _beside(self) -> None:
         self.beside_card = ui.element("section").classes("lab-card")
         with self.beside_card:
-            frame.heading("Side by side")
+            layout.heading("Side by side")
             self.small = ui.element("div").classes("lab-small-planes q-mb-md")
             self.losses = ui.html("", sanitize=False)
             ui.label("Losses are means over the examples, at ‖w‖ = 1.").classes("lab-faint q-mt-sm")
         self.small_planes: dict[str, Plane] = {}
 
     def _numbers(self) -> None:
-        with frame.card("The run"):
+        with layout.card("The run"):
             self.charts = ui.html("", sanitize=False).classes("lab-chart")
             self.weights = ui.html("", sanitize=False).classes("lab-faint").props("data-part=weights")
-        with frame.card("Ledger"):
+        with layout.card("Ledger"):
             self.ledger = ui.html("", sanitize=False).classes("lab-scroll")
 
     # Actions

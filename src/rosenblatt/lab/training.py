@@ -12,7 +12,7 @@ from rosenblatt.core.rows import rows_of
 from rosenblatt.lab.playground_state import MOST_EPOCHS, PlaygroundState
 from rosenblatt.lab.spaces import Space
 from rosenblatt.learner import Learner
-from rosenblatt.learner.dual import DualLearner
+from rosenblatt.learner.kernel import KernelLearner
 
 CLASSES = np.array([-1, 1])
 
@@ -50,7 +50,7 @@ class Training:
         rule = rules.resolve(self.state.rule, self.state.eta)
         self.learner: Any
         if self.space.kernel:
-            self.learner = DualLearner(rule, seed=self.state.seed, **self.space.kernel_arguments())
+            self.learner = KernelLearner(rule, seed=self.state.seed, **self.space.kernel_arguments())
         else:
             self.learner = Learner(rule, seed=self.state.seed)
             start = np.zeros((1, max(2, self.Z.shape[1])))
@@ -169,7 +169,7 @@ class Training:
         ledger = self.learner.ledger
         if self.space.kernel or ledger is None or not len(ledger):
             return None
-        return np.asarray(ledger.weights_after(np.array([len(ledger) - 1]), self.learner.unit)[0, 0])
+        return np.asarray(ledger.weights_after(np.array([len(ledger) - 1]), self.learner.bias_input)[0, 0])
 
     def scores(self, P: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the score of any points of the plane; None where nothing is known yet."""
@@ -190,8 +190,8 @@ class Training:
         fresh = Training.__new__(Training)
         fresh.state, fresh.space, fresh.Z, fresh.y = self.state, self.space, self.Z, self.y
         Training._begin(fresh)
-        told = {"stock": True} if self.space.kernel else {}
+        options = {"evaluate": True} if self.space.kernel else {}
         fresh.learner.train(
-            self.Z, self.y, max_iter=self.epoch, shuffle=self.state.order == "shuffled", **told
+            self.Z, self.y, max_iter=self.epoch, shuffle=self.state.order == "shuffled", **options
         )
         return fresh.learner

@@ -2,11 +2,11 @@
 
 from html import escape
 
-from rosenblatt.lab.chart import Curve, chart
 from rosenblatt.lab.fitted import Losses
 from rosenblatt.lab.insight import curves, mistakes_over_time
 from rosenblatt.lab.playground_session import PlaygroundSession
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE, PINK
+from rosenblatt.web.chart import Curve, chart
 
 LINES = 60  # of the ledger that are shown
 INK = "var(--ink)"
@@ -107,7 +107,7 @@ def losses_table(rows: list[tuple[str, Losses | None, str]]) -> str:
         lines.append(f'<tr><td class="word">{escape(NAMES[name])}{said}</td>{cells}</tr>')
     return (
         '<div class="lab-wide"><table class="lab-table" data-part="losses"><thead><tr><th class="word">learner</th>'
-        "<th>wrong</th><th>perceptron</th><th>hinge</th><th>logistic</th><th>margin</th></tr></thead>"
+        "<th>wrong</th><th>perceptron</th><th>hinge</th><th>logistic</th><th>geometric margin</th></tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -124,7 +124,7 @@ def weights_line(session: PlaygroundSession) -> str:
     return (
         told
         if measured is None
-        else f"{told}<br>margin on the data: min y f(x)/‖w‖ = {_signed(measured.margin)}"
+        else f"{told}<br>geometric margin of this hypothesis: min y f(x)/‖w‖ = {_signed(measured.margin)}"
     )
 
 

@@ -1,6 +1,6 @@
-"""The learner itself: state, passes and hypotheses in one object that knows nothing of scikit-learn."""
+"""The learner itself: state, training and hypotheses, without scikit-learn."""
 
-from rosenblatt.learner.evaluation import Standing
-from rosenblatt.learner.learner import MULTI_CLASS, Epoch, Learner
+from rosenblatt.learner.learner import MULTI_CLASS, Learner
+from rosenblatt.learner.training import Epoch, Evaluation
 
-__all__ = ["MULTI_CLASS", "Epoch", "Learner", "Standing"]
+__all__ = ["MULTI_CLASS", "Epoch", "Evaluation", "Learner"]

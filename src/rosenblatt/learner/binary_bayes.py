@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
 from rosenblatt.core.sums import add_dense_binary, add_sparse, how_many_differ, tally_sparse
+from rosenblatt.data.matrix import check_finite
 from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.examples import CheckedExamples
 
 MOST_TALLIED = 1 << 31  # rows that a 32-bit counter is given at once
 
@@ -78,17 +80,16 @@ class BinaryBayes(ClassSums):
         X.data = (X.data > self.binarize).astype(X.dtype)
         return X
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the counts and the two parameters."""
-        return {"smoothing": self.smoothing, "binarize": self.binarize}, super().to_parts()[1]
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments with which another learner of its kind is made."""
+        return {"smoothing": self.smoothing, "binarize": self.binarize}
 
-    def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> None:
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
         """Add the examples; classes and features not met before are taken in."""
         if self.binarize is not None:
-            from rosenblatt.data.matrix import checked_matrix
-
-            X = self.binary(checked_matrix(X))
-        super().learn(X, y, sample_weight, classes)
+            check_finite(examples.X, "X")  # nan is not above any threshold
+            examples = examples._replace(X=self.binary(examples.X))
+        super().learn_checked(examples, classes)
 
     def _weights_of_classes(self) -> NDArray[np.float64]:
         ones, zeros = self.log_probabilities()

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import rows_of
 from rosenblatt.core.sums import add_dense, add_sparse
 from rosenblatt.data.labels import joined_classes
-from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
+from rosenblatt.data.matrix import check_finite, checked_labels, checked_weight, encoded
+from rosenblatt.learner.examples import CheckedExamples, canonical_matrix
 from rosenblatt.learner.linear_weights import LinearWeights
 
 
@@ -32,10 +33,14 @@ class ClassSums(LinearWeights):
 
         The matrix is read once: the sums themselves tell whether a value was not finite.
         """
-        X = checked_matrix(X, finite=False)
-        n = X.shape[0]
-        met, index = checked_labels(y, n)
-        weight = checked_weight(sample_weight, n)
+        X = canonical_matrix(X)
+        occurring, labels = checked_labels(y, X.shape[0])
+        weight = checked_weight(sample_weight, X.shape[0])
+        self.learn_checked(CheckedExamples(X, occurring, labels, weight, 0.0), classes)
+
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
+        """Do what :meth:`learn` does, with examples that were checked before, but for values that are not finite."""
+        X, met, index, weight, _ = examples
         grown = joined_classes(met, encoded(classes)[0]) if classes is not None else met
         if self.classes.size and (grown.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
@@ -77,16 +82,9 @@ class ClassSums(LinearWeights):
             self._cached = each if self.classes.size > 2 else each[-1:] - each[:1]
         return self._cached
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the sums and counts."""
-        return {}, {"sums": self.sums, "counts": self.counts}
-
-    @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from sums and counts, as checked by :mod:`rosenblatt.file_schema`."""
-        learner = cls(**told)
-        learner.classes, learner.sums, learner.counts = classes, arrays["sums"], arrays["counts"]
-        return learner
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments with which another learner of its kind is made."""
+        return {}
 
     # Inside
 

@@ -1,4 +1,4 @@
-"""Examples as a learner takes them: looked over once at the door, trusted afterwards."""
+"""Examples as a learner takes them: checked once, trusted afterwards."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,57 +6,124 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.rows import rows_of
-from rosenblatt.core.sums import largest_sqnorm
+from rosenblatt.core.rows import Rows, rows_of
+from rosenblatt.core.sums import OUTSIDE, UNSORTED, fill_merged, largest_sqnorm, merged_lengths
+from rosenblatt.core.threads import in_parts
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight
 
 
-class Checked(NamedTuple):
-    """Examples that have come through the door: a pass may trust them."""
+class CheckedExamples(NamedTuple):
+    """Examples that a training loop may trust."""
 
-    X: Any  # a finite float matrix, dense or canonical CSR
+    X: Any  # a finite float matrix, dense in C order or canonical CSR
     classes: NDArray[Any]  # sorted: those that occur, or the two that are known
-    labels: NDArray[np.int64]  # (rows,) of every row's class in them
+    labels: NDArray[np.int64]  # (rows,) the index of every row's class
     weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
     max_sqnorm: (
         float  # the largest ‖x‖² of a row that weighs anything; zero where the learner has seen the rows
     )
 
+    @property
+    def y(self) -> NDArray[Any]:
+        """The labels as the caller wrote them."""
+        return self.classes[self.labels]
+
+    def without_zero_weights(self) -> "CheckedExamples":
+        """Leave out rows that weigh nothing, and classes that only they have."""
+        if self.weight is None or self.weight.all():
+            return self
+        kept_rows = self.weight > 0.0
+        occurring, labels = np.unique(self.labels[kept_rows], return_inverse=True)
+        weight = self.weight[kept_rows]
+        return self._replace(
+            X=self.X[kept_rows],
+            classes=self.classes[occurring],
+            labels=labels.reshape(-1).astype(np.int64),
+            weight=None if (weight == 1.0).all() else weight,
+        )
+
 
 def checked_examples(
-    X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None, max_sqnorm: float | None = None
-) -> Checked:
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    classes: Any = None,
+    max_sqnorm: float | None = None,
+) -> CheckedExamples:
     """Check what a learner is given.
 
-    ``classes`` that it knows make labels quicker to find. Rows whose ``max_sqnorm`` is told are known to be finite.
+    ``classes`` that it knows make labels quicker to find. Rows whose ``max_sqnorm`` is given are known to be finite.
 
     >>> checked_examples([[1, 2], [3, 4]], ["b", "a"]).labels
     array([1, 0])
     """
-    X = checked_matrix(X, finite=False)
-    if isinstance(X, np.ndarray):
-        X = np.ascontiguousarray(X)  # passes go along rows
+    X = canonical_matrix(X)
     n = X.shape[0]
-    met, labels = checked_labels(y, n, classes)
+    occurring, labels = checked_labels(y, n, classes)
     weight = checked_weight(sample_weight, n)
-    return Checked(X, met, labels, weight, max_row_sqnorm(X, weight) if max_sqnorm is None else max_sqnorm)
+    largest = max_row_sqnorm(X, weight) if max_sqnorm is None else max_sqnorm
+    return CheckedExamples(X, occurring, labels, weight, largest)
+
+
+def canonical_matrix(X: Any) -> Any:
+    """Return a float matrix as loops take it: dense in C order, or CSR with ascending indices, each once in its row.
+
+    Repeated indices are added up. Whether values are finite is left to :func:`max_row_sqnorm`.
+    """
+    if not hasattr(X, "tocsr"):
+        return np.ascontiguousarray(checked_matrix(X, finite=False))
+    X = X.tocsr()
+    if X.data.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    rows, n, numbers = rows_of(X), X.shape[0], X.indices.size
+    lengths = np.empty(n, np.int64)
+    in_parts(lambda a, b: merged_lengths(rows.indices, rows.starts, X.shape[1], a, lengths[a:b]), n, numbers)
+    if (lengths == OUTSIDE).any():
+        row = int(np.flatnonzero(lengths == OUTSIDE)[0])
+        raise ValueError(
+            f"X is no valid CSR matrix: row {row} lies outside the {numbers} stored values or has a column beyond "
+            f"{X.shape[1]}; build it anew, or call X.check_format()"
+        )
+    if (lengths == UNSORTED).any():  # rare: SciPy sorts
+        X = X.copy()
+        X.sort_indices()
+        return canonical_matrix(X)
+    return X if int(lengths.sum()) == numbers else _merged(X, rows, lengths)
+
+
+def _merged(X: Any, rows: Rows, lengths: NDArray[np.int64]) -> Any:
+    """Add up what sorted rows store twice."""
+    n = lengths.size
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    indices, values = np.empty(starts[-1], X.indices.dtype), np.empty(starts[-1], X.data.dtype)
+    in_parts(
+        lambda a, b: fill_merged(rows.values, rows.indices, rows.starts, a, b, starts, indices, values),
+        n,
+        X.nnz,
+    )
+    merged = type(X)((values, indices, starts.astype(X.indptr.dtype)), shape=X.shape)
+    merged.has_canonical_format = True
+    return merged
 
 
 def max_row_sqnorm(X: Any, weight: NDArray[np.float64] | None = None) -> float:
     """Return the largest ``‖x‖²`` of a row that weighs anything; raise ValueError where a value is not finite.
 
-    One read tells both. Zero where there is no row.
+    One read answers both. Zero where there is no row. ``X`` is a matrix of :func:`canonical_matrix`.
 
     >>> max_row_sqnorm(np.array([[3.0, 4.0], [1.0, 0.0]]))
     25.0
     """
-    X = checked_matrix(X, finite=False)  # what a row stores twice counts by its sum
     if weight is not None and not weight.all():
         check_finite(X, "X")
         X = X[weight > 0.0]
-    found = float(largest_sqnorm(*rows_of(X), X.shape[0]))
-    if not math.isfinite(found):
+    rows, n = rows_of(X), X.shape[0]
+    of_parts: list[float] = []
+    in_parts(lambda a, b: of_parts.append(largest_sqnorm(*rows, n, a, b)), n, rows.values.size)
+    largest = 0.0 if not n else float(np.max(of_parts))  # nan where one of them is
+    if not math.isfinite(largest):
         check_finite(X, "X")  # or only a square is beyond what a float can hold
         if X.dtype == np.float32:
             return max_row_sqnorm(X.astype(np.float64))
-    return found
+    return largest

@@ -1,6 +1,7 @@
-"""Files of every model that is made of hyperplanes, in the format of :mod:`rosenblatt.storage`."""
+"""Linear models as files: which class a kind of file belongs to."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from rosenblatt.learner.binary_bayes import BinaryBayes
@@ -8,47 +9,62 @@ from rosenblatt.learner.centroids import Centroids
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.linear_weights import FixedWeights, LinearWeights
 from rosenblatt.learner.real import RealLearner
-from rosenblatt.storage import (
-    FORMAT,
-    VERSION,
-    labels_to_json,
-    learner_from,
-    read_model,
-    save_learner,
-    write_file,
-)
+from rosenblatt.storage import read_model, write
 
-# The name under which a file knows a model, and its class. A file without such a name holds a Learner.
-KINDS: dict[str, Any] = {each.kind: each for each in (Centroids, BinaryBayes, FixedWeights, RealLearner)}
+# The kind of a file (see rosenblatt.storage.KINDS), and the class whose models it holds.
+KINDS: dict[str, Any] = {
+    each.kind: each for each in (Learner, Centroids, BinaryBayes, FixedWeights, RealLearner)
+}
 
 
 def save_model(
     model: Learner | LinearWeights | RealLearner,
     path: str | os.PathLike[str],
     *,
-    about: dict[str, Any] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a model beside the path, flush it to disk, and move it into place."""
-    if isinstance(model, Learner):
-        save_learner(model, path, about=about)
-        return
-    told, arrays = model.to_parts()
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": model.kind,
-        "model": told,
-        "classes": None if isinstance(model, RealLearner) else labels_to_json(model.classes),
-        "about": about or {},
-    }
-    write_file(path, header, arrays)
+    """Write a model to a file, all or nothing; a learner without its ledger."""
+    write(path, model.kind, model, about=about, values={"ledger": None})
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """Read a model and what was said about it; raise :class:`BadModel` for anything else."""
-    content = read_model(path, "learner", *KINDS)
-    if content.kind == "learner":
-        return learner_from(content), dict(content.about)
-    return KINDS[content.kind].from_parts(content.fields, content.arrays, content.classes), dict(
-        content.about
-    )
+    content = read_model(path, *KINDS)
+    return KINDS[content.name].from_content(content), dict(content.about)
+
+
+def save_learner(
+    learner: Learner,
+    path: str | os.PathLike[str],
+    *,
+    about: Mapping[str, Any] | None = None,
+    ledger: bool = False,
+    n_features: int | None = None,
+) -> None:
+    """Write a learner to a file, all or nothing.
+
+    Parameters
+    ----------
+    learner : Learner
+    path : str or path-like
+    about : mapping, optional
+        What else to store in the header, as JSON can hold it.
+    ledger : bool
+        Write the ledger too, so that every hypothesis and the dual form can be loaded.
+    n_features : int, optional
+        Write only the weights of the first features: a stream reserves more than it has met.
+    """
+    if ledger and learner.ledger is None:
+        raise ValueError("the learner kept no ledger to save: train with keep_ledger=True")
+    values: dict[str, Any] = {} if ledger else {"ledger": None}
+    if n_features is not None:
+        for name in ("W", "average_offset", "S"):
+            weights = getattr(learner, name)
+            values[name] = None if weights is None else weights[:, : 1 + n_features]
+    write(path, "learner", learner, about=about, values=values)
+
+
+def load_learner(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
+    """Read a learner and what was said about it; raise :class:`BadModel` for anything else."""
+    content = read_model(path, "learner")
+    return Learner.from_content(content), dict(content.about)

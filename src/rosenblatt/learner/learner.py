@@ -1,7 +1,7 @@
-"""The learner: it holds a hypothesis, sees an example, predicts, is told the truth, and moves as its rule says."""
+"""The learner: it predicts an example, sees the true label, and updates its weights as its rule says."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,31 +14,32 @@ from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, encoded
-from rosenblatt.learner.evaluation import Bounded, Standing, hyperplanes, standings
-from rosenblatt.learner.examples import Checked, checked_examples
+from rosenblatt.learner.examples import CheckedExamples, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.speculative import learn_speculatively, parts_of
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.learner.training import (
+    Epoch,
+    Evaluation,
+    decays,
+    evaluate_linear,
+    forget_evaluations,
+    run_epochs,
+)
+from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_MOVES = 1  # of one call, that let others look ahead in the next
 LEDGER_AT_ONCE = 1 << 16  # lines offered to a pass before it must ask for more
 
 
-class Epoch(NamedTuple):
-    """What one pass did."""
-
-    number: int
-    mistakes: int
-    updates: int
-
-
 class Learner(LearnerState):
-    """State, passes and hypotheses in one object that knows nothing of files or estimators.
+    """State, training and hypotheses of a linear learner, without files or estimators.
 
     Parameters
     ----------
     rule : a rule object or its name
+    eta : the learning rate of a rule given by name; None leaves the rule's own
     multi_class : ``"joint"`` (the true class against its best rival) or ``"ovr"`` (every class for itself)
     fit_intercept : learn a bias, as the weight of an always-one coordinate
     keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from; a rule with a
@@ -52,15 +53,17 @@ class Learner(LearnerState):
     >>> learner.learn([[2.0, 1.0], [-1.0, -1.0]], ["up", "down"])
     Epoch(number=1, mistakes=1, updates=1)
     >>> learner.predict([[1.0, 1.0]])
-    array(["target"], dtype='<U4')
+    array(['up'], dtype='<U4')
     """
 
+    kind = "learner"  # of its file, see rosenblatt.storage
     _calm = False  # whether the last visits hardly moved: then others may look ahead
 
     def __init__(
         self,
         rule: Any = "rosenblatt",
         *,
+        eta: float | None = None,
         multi_class: str = "joint",
         fit_intercept: bool = True,
         keep_ledger: bool = True,
@@ -68,15 +71,26 @@ class Learner(LearnerState):
     ) -> None:
         if multi_class not in MULTI_CLASS:
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
-        self.rule = rules.resolve(rule)
+        self.rule = rules.resolve(rule, eta)
         geometry = rules.geometry_of(self.rule)
         has_ledger = isinstance(geometry, rules.Euclidean)  # elsewhere a step is no multiple of its example
         super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and has_ledger, geometry)
         self.seed = seed
         self.epochs: list[Epoch] = []
-        self.converged = False  # whether the last training ended with a pass that made no update
-        self.standings: dict[str, Standing] = {}
+        self.converged = False  # whether the last training ended with an epoch that changed nothing
+        self.evaluations: dict[str, Evaluation] = {}  # of its hypotheses on the examples of the last training
         self.pocket: NDArray[Any] | None = None
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a learner from a checked file."""
+        learner = cls(**content.settings, keep_ledger="ledger.row" in content.arrays)
+        epochs = [Epoch(*counts) for counts in content["epochs"]]
+        evaluations = {name: Evaluation(*values) for name, values in content["standings"].items()}
+        content.restore(learner, epochs=epochs, evaluations=evaluations)
+        if learner.ledger is not None:  # version 0.1 wrote float64 start weights beside float32 ones
+            learner.ledger.start = learner.ledger.start.astype(learner.W.dtype, copy=False)
+        return learner
 
     # Learning
 
@@ -94,17 +108,25 @@ class Learner(LearnerState):
         """See the examples once, in the given order; classes and features not met before are taken in."""
         return self.learn_checked(checked_examples(X, y, sample_weight), classes)
 
-    def learn_checked(self, examples: Checked, classes: Any = None, threads: int = 1) -> Epoch:
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None, threads: int = 1) -> Epoch:
         """Do what :meth:`learn` does, with examples that were checked before; threads change nothing but the time."""
+        mistakes, updates = self.mistakes, self.updates
+        self.visit(examples, classes, threads)
+        self.learned_from = None
+        forget_evaluations(self)
+        self.epochs.append(Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates))
+        return self.epochs[-1]
+
+    def visit(self, examples: CheckedExamples, classes: Any = None, threads: int = 1) -> None:
+        """Visit examples once in their order, as all or a part of an epoch that the caller counts."""
         X, labels = examples.X, self._take_in(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
-        visits = in_given_order(X.shape[0], examples.weight)
-        epoch = self._pass(rows_of(X), self._truth(labels), visits, threads)
+        self._visit_rows(
+            rows_of(X), self._signs(labels), in_given_order(X.shape[0], examples.weight), threads
+        )
         if self.ledger is not None:
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
-        self.standings, self.pocket, self.converged = {}, None, False
-        return epoch
 
     def train(
         self,
@@ -116,42 +138,54 @@ class Learner(LearnerState):
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         threads: int = 1,
-        max_sqnorm: float | None = None,
     ) -> None:
-        """Cycle over the examples until a pass makes no update, ``max_iter`` times, or ``on_epoch`` says False.
+        """Cycle over the examples until an epoch changes nothing, ``max_iter`` times, or ``on_epoch`` returns False.
 
-        More threads shorten epochs with few updates and change nothing else. A caller that has checked the rows passes
-        ``max_sqnorm``, their largest ``‖x‖²``.
+        More threads shorten epochs with few updates and change nothing else.
         """
-        examples = checked_examples(X, y, sample_weight, max_sqnorm=max_sqnorm)
+        self.train_checked(
+            checked_examples(X, y, sample_weight),
+            max_iter=max_iter,
+            shuffle=shuffle,
+            on_epoch=on_epoch,
+            threads=threads,
+        )
+
+    def train_checked(
+        self,
+        examples: CheckedExamples,
+        *,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        on_epoch: Callable[[Epoch], bool | None] | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Do what :meth:`train` does, with examples that were checked before."""
         X, weight, labels = examples.X, examples.weight, self._take_in(examples)
-        rows, truth = rows_of(X), self._truth(labels)
+        rows, signs = rows_of(X), self._signs(labels)
+        in_order = in_given_order(X.shape[0], weight)
         shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
-        visits = in_given_order(X.shape[0], weight)
+        fingerprint = None if shuffled is None else shuffled.fingerprint
         before = len(self.ledger) if self.ledger is not None else 0
-        self.converged = False
-        for _ in range(max_iter):
-            if shuffled is not None:
-                visits = shuffled.epoch(len(self.epochs))
-            epoch = self._pass(rows, truth, visits, threads)
-            stop = on_epoch is not None and on_epoch(epoch) is False
-            if (
-                epoch.updates == 0 and (self.running["decay"] == 1.0).all()
-            ):  # nothing moved, not even a shrink
-                self.converged = True
-                break
-            if stop:
-                break
-        if self.ledger is not None:
-            self.ledger.remember(X, self.rows_seen, before)
-        self.rows_seen += X.shape[0]
-        self._evaluate(X, labels, visits)
+
+        def visit_all(number: int) -> bool:
+            visits = in_order if shuffled is None else shuffled.epoch(number)
+            self._visit_rows(rows, signs, visits, threads)
+            return decays(self)
+
+        try:
+            only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
+        finally:  # the ledger speaks of rows that it holds, also after an interrupt
+            if self.ledger is not None:
+                self.ledger.remember(X, self.rows_seen, before)
+            self.rows_seen += X.shape[0]
+        evaluate_linear(self, X, labels, in_order, only_these)
 
     # Predicting
 
     def weights(self, hypothesis: str = "averaged") -> NDArray[Any]:
         """Return ``(rows, 1 + features)`` weights of a hypothesis that has them, the bias first."""
-        run = self._run()
+        run = self.run()
         if hypothesis == "last":
             return hypotheses.last(run)
         if hypothesis == "averaged":
@@ -176,10 +210,10 @@ class Learner(LearnerState):
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
         X = checked_matrix(X, n_features=self.n_features)
         if hypothesis == "voted":
-            found = hypotheses.votes(self._run(), X)
+            scores: NDArray[Any] = hypotheses.votes(self.run(), X)
         else:
-            found = linear_scores(X, self.weights(hypothesis))
-        return found[:, 0] if self.W.shape[0] == 1 else found
+            scores = linear_scores(X, self.weights(hypothesis))
+        return scores[:, 0] if self.W.shape[0] == 1 else scores
 
     def predict(self, X: Any, hypothesis: str = "averaged", undecided: Any = None) -> NDArray[Any]:
         """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
@@ -187,27 +221,24 @@ class Learner(LearnerState):
 
     # Inside
 
-    def _take_in(self, examples: Checked, classes: Any = None) -> NDArray[np.int64]:
-        """Meet the classes and features of a batch and return its labels as indices."""
-        X, met, index = examples.X, examples.classes, examples.labels
+    def _take_in(self, examples: CheckedExamples, classes: Any = None) -> NDArray[np.int64]:
+        """Add the classes and features of a batch and return its labels as indices of all classes."""
         if classes is not None:
             self.add_classes(encoded(classes)[0])
-        self.add_classes(met)
-        if not self.clock and not self.W.any():
-            self.W = self.W.astype(X.dtype)
-        elif X.dtype == np.float64:
-            self.W = self.W.astype(np.float64, copy=False)
-        self.add_features(X.shape[1])
+        self.add_classes(examples.classes)
+        self.cast_weights(examples.X.dtype)
+        self.add_features(examples.X.shape[1])
         self.include_sqnorm(examples.max_sqnorm)
-        places = np.searchsorted(self.classes, met)
-        return index if (places == np.arange(met.size)).all() else places[index]
+        places = np.searchsorted(self.classes, examples.classes)
+        same = (places == np.arange(places.size)).all()
+        return examples.labels if same else places[examples.labels]
 
-    def _truth(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        """Return labels as passes take them: the signs of two classes in a byte."""
+    def _signs(self, labels: NDArray[np.int64]) -> NDArray[Any]:
+        """Return labels as the loop takes them: -1 and +1 in a byte where there are two classes."""
         return labels if self.W.shape[0] > 1 else (2 * labels - 1).astype(np.int8)
 
-    def _pass(self, rows: Rows, truth: NDArray[Any], visits: Visits, threads: int = 1) -> Epoch:
-        """Run the rule over the visits and note what it did."""
+    def _visit_rows(self, rows: Rows, labels: NDArray[Any], visits: Visits, threads: int = 1) -> None:
+        """Run the rule over the visits."""
         self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
         scores = np.empty(
             self.W.shape[0], np.float64 if isinstance(self.geometry, rules.PNorm) else self.W.dtype
@@ -218,18 +249,18 @@ class Learner(LearnerState):
             state = state._replace(beside=flat(rows, self.S))
         if rows.indices is not None and not self.updates:
             state = state._replace(marks=np.zeros(self.n_features, np.uint8))
-        mistakes, updates, done = self.mistakes, self.updates, 0
-        while done < visits.order.size:
-            left = Visits(visits.order[done:], visits.weight[done:])
+        visited = 0
+        while visited < visits.order.size:
+            left = Visits(visits.order[visited:], visits.weight[visited:])
             lines = NO_LEDGER
             if self.ledger is not None:
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
-            moved, numbers = self.updates, rows.values.size // truth.size * left.order.size
+            updates, numbers = self.updates, rows.values.size // labels.size * left.order.size
             parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
-            done += learn_speculatively(
-                self.rule, self.geometry, rows, truth, left, self.bias_input, state, lines, parts
+            visited += learn_speculatively(
+                self.rule, self.geometry, rows, labels, left, self.bias_input, state, lines, parts
             )
-            self._calm = self.updates - moved <= FEW_MOVES
+            self._calm = self.updates - updates <= FEW_MOVES
             if self.ledger is not None:
                 self.ledger.written(int(self.totals["written"][0]), self.rows_seen)
                 self.totals["written"] = 0
@@ -237,11 +268,9 @@ class Learner(LearnerState):
             raise ValueError(
                 "the weights grew beyond what a float can hold: scale the features, or clip them"
             )
-        epoch = Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates)
-        self.epochs.append(epoch)
-        return epoch
 
-    def _run(self) -> hypotheses.Run:
+    def run(self) -> hypotheses.Run:
+        """Return the training run, from which hypotheses are read."""
         if not self.classes.size:
             raise ValueError("the learner has not learned yet: call learn or train first")
         run = hypotheses.Run(
@@ -263,14 +292,3 @@ class Learner(LearnerState):
         last = through_link(hypotheses.last(run), p, self.joint)
         mean = through_link(hypotheses.averaged(run), p, self.joint)
         return run._replace(W=last, average_offset=-run.clock * mean, running=running)
-
-    def _evaluate(self, X: Any, labels: NDArray[np.int64], visits: Visits) -> None:
-        """Measure every hyperplane of the run on the data it was trained on."""
-        copies = (
-            np.bincount(visits.order.astype(np.int64), minlength=labels.size) if visits.weight.size else None
-        )
-        whole = bool((visits.weight == 1.0).all())
-        bounded = Bounded(self.rule, self.radius, len(self.epochs), self.start_norm, whole, copies)
-        found = hyperplanes(self._run(), X, labels)
-        self.pocket = found.get("pocket")
-        self.standings = standings(found, X, labels, self.joint, bounded)

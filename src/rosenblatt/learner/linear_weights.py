@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.matrix import checked_matrix
 from rosenblatt.learner.scoring import decided, linear_scores
+from rosenblatt.storage import Content
 
 
 class LinearWeights:
     """Hyperplanes between classes: one for two classes, one for each when there are more.
 
-    A subclass says where the weights come from (:meth:`weights`), and how it is put into a file and taken out
-    (:meth:`to_parts`, :meth:`from_parts`); the name under which a file knows it is ``kind``.
+    A subclass says where the weights come from (:meth:`weights`); ``kind`` names its declaration in
+    :mod:`rosenblatt.storage`, by which it is written to a file and read.
     """
 
     kind = ""
@@ -23,14 +24,10 @@ class LinearWeights:
         """Return ``(rows, 1 + features)`` weights, the bias first; there is one hypothesis, whatever its name."""
         raise NotImplementedError
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file keeps: a description as JSON can hold it, and arrays by name."""
-        raise NotImplementedError
-
     @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from :meth:`to_parts`, as checked by :mod:`rosenblatt.file_schema`."""
-        raise NotImplementedError
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a model from a checked file."""
+        return content.restore(cls(**content.settings))
 
     @property
     def n_features(self) -> int:
@@ -71,11 +68,7 @@ class FixedWeights(LinearWeights):
         """Return the weights it was made of."""
         return self._weights
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the weights."""
-        return {}, {"weights": self._weights}
-
     @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: NDArray[Any]) -> Self:
-        """Rebuild from the weights."""
-        return cls(arrays["weights"], classes)
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a model from a checked file."""
+        return cls(content["weights"], content.classes)

@@ -13,10 +13,10 @@ from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, checked_weight
-from rosenblatt.file_schema import tensor_names, tensors_of
-from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
 from rosenblatt.learner.scoring import linear_scores
 from rosenblatt.learner.state import LearnerState
+from rosenblatt.storage import Content
 
 HYPOTHESES = ("last", "averaged")
 
@@ -38,7 +38,7 @@ class RealLearner(LearnerState):
     array([[1., 2.]])
     """
 
-    kind = "real"
+    kind = "real"  # of its file, see rosenblatt.storage
     classes = None  # type: ignore[assignment]
 
     def __init__(self, rule: Any = "widrow-hoff", *, fit_intercept: bool = True, seed: int = 0) -> None:
@@ -61,8 +61,8 @@ class RealLearner(LearnerState):
         """Go through the examples ``max_iter`` times."""
         X, y, weight = self._take_in(X, y, sample_weight)
         visits = in_given_order(X.shape[0], weight)
-        told = y.view(np.int64)  # rows that differ in their target alone get keys of their own
-        shuffled = Shuffle(rows_of(X), told, self.seed, weight) if shuffle else None
+        targets = y.view(np.int64)  # rows that differ in their target alone get keys of their own
+        shuffled = Shuffle(rows_of(X), targets, self.seed, weight) if shuffle else None
         for _ in range(max_iter):
             self._pass(X, y, shuffled.epoch(self.passes) if shuffled is not None else visits)
 
@@ -83,28 +83,13 @@ class RealLearner(LearnerState):
 
     predict = scores
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file keeps."""
-        arrays = {"W": self.W, "A": self.average_offset}
-        arrays |= tensors_of("running", self.running)
-        arrays |= tensors_of("totals", self.totals)
-        told = {"rule": rules.to_dict(self.rule), "fit_intercept": bool(self.bias_input), "seed": self.seed}
-        return {**told, "passes": self.passes, "rows_seen": self.rows_seen}, arrays
-
     @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, NDArray[Any]], classes: Any) -> Self:
-        """Rebuild from :meth:`to_parts`, as checked by :mod:`rosenblatt.file_schema`."""
-        rule = rules.from_dict(told["rule"])
-        learner = cls(rule, fit_intercept=told["fit_intercept"], seed=told["seed"])
-        learner.passes, learner.rows_seen = told["passes"], told["rows_seen"]
-        learner.W, learner.average_offset = arrays["W"], arrays["A"]
-        for name, records in (("running", learner.running), ("totals", learner.totals)):
-            for field, tensor in tensor_names(name, records.dtype).items():
-                records[field] = arrays[tensor]
-        return learner
+    def from_content(cls, content: Content) -> Self:
+        """Rebuild a learner from a checked file."""
+        return content.restore(cls(**content.settings))
 
     def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
-        X = checked_matrix(X, finite=False)
+        X = canonical_matrix(X)
         n = X.shape[0]
         y = np.ascontiguousarray(y, dtype=np.float64)
         if y.shape != (n,):
@@ -116,10 +101,7 @@ class RealLearner(LearnerState):
             raise ValueError(f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row")
         weight = checked_weight(sample_weight, n)
         max_sqnorm = max_row_sqnorm(X, weight)
-        if not self.clock and not self.W.any():
-            self.W = self.W.astype(X.dtype)
-        elif X.dtype == np.float64:
-            self.W = self.W.astype(np.float64, copy=False)
+        self.cast_weights(X.dtype)
         self.add_features(X.shape[1])
         self.include_sqnorm(max_sqnorm)
         return X, y, weight

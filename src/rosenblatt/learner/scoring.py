@@ -1,14 +1,12 @@
 """From weights to scores, and from scores to classes."""
 
-from concurrent.futures import wait
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import fill_scores, flat, laid_out, rows_of
-from rosenblatt.learner.threads import parts_of_work, threads
+from rosenblatt.core.threads import in_parts
 
 # A pass of ours is quicker than a product for so many numbers in X; of dense ones, for so few rows of weights.
 FEW, MANY_NUMBERS = 4, 1 << 20
@@ -16,25 +14,35 @@ FEW, MANY_NUMBERS = 4, 1 << 20
 
 def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
     """Return ``X·wᵀ + b`` for ``(rows, 1 + features)`` weights, in the precision of ``X``."""
-    weights = weights.astype(X.dtype, copy=False)
-    dense = isinstance(X, np.ndarray)
-    numbers = (X if dense else X.data).size
-    if (dense and weights.shape[0] > FEW) or numbers < MANY_NUMBERS:
-        return np.asarray(X @ weights[:, 1:].T + weights[:, 0])
-    rows, scores = rows_of(X), np.empty((X.shape[0], weights.shape[0]), X.dtype)
-    own, parts = flat(rows, laid_out(rows, weights)), parts_of_work(numbers)
-    cuts = [X.shape[0] * k // parts for k in range(parts + 1)]
-    others = [
-        threads().submit(fill_scores, rows, X.shape[1], own, a, np.empty_like(weights[:, 0]), scores[a:b])
-        for a, b in pairwise(cuts[1:])
-    ]
-    try:
-        fill_scores(rows, X.shape[1], own, 0, np.empty_like(weights[:, 0]), scores[: cuts[1]])
-    finally:
-        wait(others)  # nobody reads what may be given back
-    for other in others:
-        other.result()
-    return scores
+    return LinearScorer(X, weights).scores(slice(0, X.shape[0]))
+
+
+class LinearScorer:
+    """Scores of blocks of rows by the same weights; sparse blocks are not copied."""
+
+    def __init__(self, X: Any, weights: NDArray[Any]) -> None:
+        self._X, self._weights = X, weights.astype(X.dtype, copy=False)
+        dense = isinstance(X, np.ndarray)
+        self._numbers = (X if dense else X.data).size
+        self._by_product = (dense and weights.shape[0] > FEW) or self._numbers < MANY_NUMBERS
+        if not self._by_product:
+            self._rows = rows_of(X)
+            self._flat = flat(self._rows, laid_out(self._rows, self._weights))
+
+    def scores(self, block: slice) -> NDArray[Any]:
+        """Return ``(rows, rows of weights)`` scores of consecutive rows."""
+        X, weights, first, count = self._X, self._weights, block.start, block.stop - block.start
+        if self._by_product:
+            part = X if count == X.shape[0] else X[block]
+            return np.asarray(part @ weights[:, 1:].T + weights[:, 0])
+        scores = np.empty((count, weights.shape[0]), X.dtype)
+
+        def fill(a: int, b: int) -> None:
+            buffer = np.empty_like(weights[:, 0])
+            fill_scores(self._rows, X.shape[1], self._flat, first + a, buffer, scores[a:b])
+
+        in_parts(fill, count, self._numbers * count // max(1, X.shape[0]))
+        return scores
 
 
 def decided(scores: NDArray[Any], classes: NDArray[Any], undecided: Any = None) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.loop import learn
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.state import State, Visits
-from rosenblatt.learner.threads import LEAST, threads
+from rosenblatt.core.threads import LEAST, threads
 
 
 def parts_of(numbers: int, visits: Visits, running: Any, clock: float, most: int) -> int:

@@ -20,6 +20,10 @@ class LearnerState:
     Some geometries keep a number beside each weight: a variance, or the stored vector's power in the p-norm link.
     """
 
+    learned_from: Any = (
+        None  # identifies the examples if they are all it ever learned from, see learner.training
+    )
+
     def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
         self.geometry = rules.Euclidean() if geometry is None else geometry
@@ -85,7 +89,7 @@ class LearnerState:
         self.add_features(coef.shape[1])
         if coef.shape[1] != self.n_features:
             raise ValueError(f"coef_init must have {self.n_features} columns, got {coef.shape[1]}")
-        self.W = self.W.astype(np.float64)
+        self._cast(np.float64)
         self.W[:, 1:] = coef
         self.W[:, 0] = np.asarray(intercept, dtype=np.float64)
         if not self.bias_input and self.W[:, 0].any():
@@ -105,6 +109,18 @@ class LearnerState:
             self.running["scale"] = np.where(norm > 0.0, norm, 1.0)
             self.W = theta / self.running["scale"][:, None]
         self._refresh_powers()
+
+    def cast_weights(self, dtype: Any) -> None:
+        """Store weights in the dtype of the first examples; in float64 as soon as any example is."""
+        if not self.clock and not self.W.any():
+            self._cast(dtype)
+        elif dtype == np.float64:
+            self._cast(np.float64)
+
+    def _cast(self, dtype: Any) -> None:
+        self.W = self.W.astype(dtype, copy=False)
+        if self.ledger is not None:
+            self.ledger.cast(dtype)
 
     def add_classes(self, met: NDArray[Any]) -> None:
         """Take in classes not met before."""

@@ -44,10 +44,11 @@ class BatchPerceptron(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the misclassified
-    examples summed over all steps are at most ``n (R/γ)²``, and so are the steps (:meth:`steps_at_most`).
+    Notes
+    -----
+    **Guarantee.** If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the
+    misclassified examples summed over all steps are at most ``n (R/γ)²``, and so are the steps
+    (:meth:`steps_at_most`).
 
     Examples
     --------
@@ -83,13 +84,14 @@ class BatchPerceptron(LinearClassifier):
             raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
-        X, y, weight = self._examples(X, y, sample_weight, reset=True)
-        self.classes_ = np.unique(y)
+        examples = self._examples(X, y, sample_weight, reset=True)
+        self.classes_ = examples.classes
         refuse_one_class(self.classes_)
-        positive = self.classes_[1:] if self.classes_.size == 2 else self.classes_
-        signs = np.where(y[:, None] == positive, 1.0, -1.0)  # (n, hyperplanes)
-        self._descend(X, signs, np.ones(len(y)) if weight is None else weight)
-        self._measure_later(X, y)
+        positive = np.arange(1 if self.classes_.size == 2 else 0, self.classes_.size)
+        signs = np.where(examples.labels[:, None] == positive, 1.0, -1.0)  # (n, hyperplanes)
+        weight = examples.weight
+        self._descend(examples.X, signs, np.ones(examples.labels.size) if weight is None else weight)
+        self._measure_later(examples.X, examples.labels)
         return self
 
     def steps_at_most(self, examples: int, radius: float, margin: float) -> float:

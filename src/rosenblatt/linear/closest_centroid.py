@@ -27,10 +27,10 @@ class ClosestCentroid(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    The midpoint of two centroids lies on their hyperplane. Examples may come in any order and in any batches
-    (:meth:`partial_fit`), and models merge (:func:`rosenblatt.linear.merge`): the result is the same up to the
+    Notes
+    -----
+    **Guarantee.** The midpoint of two centroids lies on their hyperplane. Examples may come in any order and in any
+    batches (:meth:`partial_fit`), and models merge (:func:`rosenblatt.linear.merge`): the result is the same up to the
     rounding of sums, exactly the same on integers.
 
     Examples

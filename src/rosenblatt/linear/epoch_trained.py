@@ -1,13 +1,11 @@
 """What estimators share that learn pass after pass: the linear perceptron and the kernel perceptron."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_class_weight
 
 from rosenblatt.core import hypotheses
-from rosenblatt.data.matrix import checked_weight
 from rosenblatt.linear.base import resume
 from rosenblatt.linear.progress import Progress
 from rosenblatt.linear.training_record import LearnerT, TrainingRecord
@@ -15,7 +13,7 @@ from rosenblatt.storage import BadModel
 
 
 class EpochTrained(TrainingRecord[LearnerT]):
-    """Training, batches and files around a learner; how data are checked is left to the estimator."""
+    """Training, batches and files around a learner; the estimator checks the data."""
 
     max_iter: int
     shuffle: bool
@@ -29,13 +27,9 @@ class EpochTrained(TrainingRecord[LearnerT]):
         """Learn from a batch once, in its order; classes not seen before are taken in."""
         first = not hasattr(self, "learner_")
         self._check_hypothesis(self.hypothesis)
-        X, y = self._checked(X, y, reset=first)
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
-        weight = self._weights(y, sample_weight)
-        if first:
-            self.learner_ = self._new_learner()
-        self._run().learn(X, y, weight, classes)
+        self._learn_batch(X, y, classes, sample_weight, first)
         self.n_iter_ = 1
         self.classes_ = self._run().classes
         return self
@@ -52,21 +46,15 @@ class EpochTrained(TrainingRecord[LearnerT]):
             self.learner_ = self._new_learner()
         return self.learner_
 
-    def _train(self, X: Any, y: Any, weight: NDArray[np.float64] | None, **options: Any) -> None:
-        """Run the passes and show them where asked to."""
+    def _run_epochs(self, train: Callable[..., None], *examples: Any, **options: Any) -> None:
+        """Train the learner and show its progress where asked to."""
         learner = self._run()
-        passes_before = len(learner.epochs)
+        before = len(learner.epochs)
         with Progress(self.verbose, self.max_iter) as progress:
-            learner.train(
-                X,
-                y,
-                max_iter=self.max_iter,
-                shuffle=self.shuffle,
-                sample_weight=weight,
-                on_epoch=progress.advance,
-                **options,
+            train(
+                *examples, max_iter=self.max_iter, shuffle=self.shuffle, on_epoch=progress.advance, **options
             )
-        self.n_iter_ = len(learner.epochs) - passes_before
+        self.n_iter_ = len(learner.epochs) - before
         self.classes_ = learner.classes
 
     # Files
@@ -88,18 +76,18 @@ class EpochTrained(TrainingRecord[LearnerT]):
     @classmethod
     def _from_file(cls, path: Any, learner: Any, about: dict[str, Any], **options: Any) -> Self:
         """Return the model of a file, from its learner and what was said about it."""
-        made: Any = cls
+        estimator: Any = cls
         try:
-            told = about["parameters"]
-            model: Self = made(
+            parameters = about["parameters"]
+            model: Self = estimator(
                 rule=learner.rule,
                 hypothesis=hypotheses.check_name(about["hypothesis"]),
                 fit_intercept=bool(learner.bias_input),
                 random_state=learner.seed,
                 multi_class=learner.multi_class,
-                max_iter=int(told["max_iter"]),
-                shuffle=bool(told["shuffle"]),
-                warm_start=bool(told["warm_start"]),
+                max_iter=int(parameters["max_iter"]),
+                shuffle=bool(parameters["shuffle"]),
+                warm_start=bool(parameters["warm_start"]),
                 **options,
             )
             model.n_iter_ = int(about["n_iter"])
@@ -113,22 +101,9 @@ class EpochTrained(TrainingRecord[LearnerT]):
     def _new_learner(self) -> Any:
         raise NotImplementedError
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        """Check a batch and learn from it once, with a new learner where it is the first."""
         raise NotImplementedError
 
     def _check_hypothesis(self, name: str) -> None:
         hypotheses.check_name(name)
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
-        return effective_weight(y, sample_weight, self.class_weight)
-
-
-def effective_weight(y: NDArray[Any], sample_weight: Any, class_weight: Any) -> NDArray[np.float64] | None:
-    """Return how often each example is presented, the weights of classes multiplied in; None for once each."""
-    weight = checked_weight(sample_weight, len(y))
-    if class_weight is None:
-        return weight
-    classes = np.unique(y)
-    of_class = compute_class_weight(class_weight, classes=classes, y=y)
-    own = of_class[np.searchsorted(classes, y)]
-    return checked_weight(own if weight is None else own * weight, len(y))

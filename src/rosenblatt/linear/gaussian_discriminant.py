@@ -32,9 +32,10 @@ class GaussianDiscriminant(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    Where the classes are Gaussians of one shape, no other classifier errs less in the limit of many examples.
+    Notes
+    -----
+    **Guarantee.** Where the classes are Gaussians of one shape, no other classifier errs less in the limit of many
+    examples.
 
     Examples
     --------
@@ -58,13 +59,13 @@ class GaussianDiscriminant(LinearClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Estimate the Gaussians."""
-        X, y, _ = self._examples(X, y, None, reset=True)
-        refuse_one_class(np.unique(y))
+        examples = self._examples(X, y, None, reset=True)
+        refuse_one_class(examples.classes)
         solved = LinearDiscriminantAnalysis(solver=self.solver, shrinkage=self.shrinkage, priors=self.priors)
-        solved.fit(X, y)
+        solved.fit(examples.X, examples.y)
         self.learner_ = FixedWeights(np.column_stack([solved.intercept_, solved.coef_]), solved.classes_)
         self.classes_ = solved.classes_
-        self._measure_later(X, y)
+        self._measure_later(examples.X, examples.labels)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -27,10 +27,10 @@ class Hyperplane(LinearClassifier):
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ :
         As in scikit-learn. There is nothing to fit.
 
-    Guarantee
-    ---------
-    ``distance`` is the Euclidean distance to ``{x : f(x) = 0}``, with the sign of the side; scaling ``(w, b)`` changes
-    neither it nor a prediction (:meth:`unit`).
+    Notes
+    -----
+    **Guarantee.** ``distance`` is the Euclidean distance to ``{x : f(x) = 0}``, with the sign of the side; scaling
+    ``(w, b)`` changes neither it nor a prediction (:meth:`unit`).
 
     Examples
     --------

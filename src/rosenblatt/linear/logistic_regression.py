@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
+from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, step_within
@@ -54,11 +55,11 @@ class LogisticRegression(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    Online, with ``λ = 0``: the summed log-loss of the first pass is at most ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 − ηR²/2)`` for
-    every ``u`` where ``ηR² < 2`` (:meth:`rosenblatt.rules.Logistic.loss_at_most`); the default trades it for speed, and
-    is still half of where steps stop being stable.
+    Notes
+    -----
+    **Guarantee.** Online, with ``λ = 0``: the summed log-loss of the first pass is at most ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 −
+    ηR²/2)`` for every ``u`` where ``ηR² < 2`` (:meth:`rosenblatt.rules.Logistic.loss_at_most`); the default trades it
+    for speed, and is still half of where steps stop being stable.
 
     Examples
     --------
@@ -99,17 +100,17 @@ class LogisticRegression(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all examples, forgetting what was known."""
         self._check_parameters()
-        X, y, weight = self._examples(X, y, sample_weight, reset=True)
-        self.classes_ = np.unique(y)
+        examples = self._examples(X, y, sample_weight, reset=True)
+        self.classes_ = examples.classes
         refuse_one_class(self.classes_)
         if self.solver == "batch":
-            self._hand_over(X, y, weight)
+            self._hand_over(examples)
         else:
-            learner = self._new_learner(X)
-            learner.train(X, y, max_iter=self.max_iter, shuffle=self.shuffle, sample_weight=weight)
+            learner = self._new_learner(examples.max_sqnorm)
+            learner.train_checked(examples, max_iter=self.max_iter, shuffle=self.shuffle)
             self.learner_ = learner
             self.n_iter_ = self.max_iter
-        self._measure_later(X, y)
+        self._measure_later(examples.X, examples.labels)
         return self
 
     @available_if(_learns_online)  # type: ignore[misc, untyped-decorator, unused-ignore]
@@ -117,11 +118,11 @@ class LogisticRegression(LinearClassifier):
         """Learn from a batch once, in its order; classes not seen before are taken in. Online only."""
         self._check_parameters()
         first = not hasattr(self, "learner_")
-        X, y, weight = self._examples(X, y, sample_weight, reset=first)
+        examples = self._examples(X, y, sample_weight, reset=first)
         if first:
-            self.learner_ = self._new_learner(X)
+            self.learner_ = self._new_learner(examples.max_sqnorm)
         assert isinstance(self.learner_, Learner)
-        self.learner_.learn(X, y, weight, classes)
+        self.learner_.learn_checked(examples, classes)
         self.classes_, self.n_iter_ = self.learner_.classes, 1
         self._pending, self._margin = None, float("nan")
         return self
@@ -139,8 +140,8 @@ class LogisticRegression(LinearClassifier):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def _new_learner(self, X: Any) -> Learner:
-        eta = step_within(X, self.fit_intercept, 4.0) if self.eta is None else self.eta
+    def _new_learner(self, max_sqnorm: float) -> Learner:
+        eta = step_within(max_sqnorm, self.fit_intercept, 4.0) if self.eta is None else self.eta
         return Learner(
             rules.Logistic(eta, self.lam),
             multi_class="ovr",
@@ -149,10 +150,11 @@ class LogisticRegression(LinearClassifier):
             seed=seed_of(self.random_state),
         )
 
-    def _hand_over(self, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
+    def _hand_over(self, examples: CheckedExamples) -> None:
         """Let scikit-learn solve it; its ``C`` is one over λ times the number of examples."""
-        examples = float(X.shape[0] if weight is None else weight.sum())
-        C = 1.0 / (self.lam * examples) if self.lam > 0.0 else np.inf
+        X, y, weight = examples.X, examples.y, examples.weight
+        total = float(X.shape[0] if weight is None else weight.sum())
+        C = 1.0 / (self.lam * total) if self.lam > 0.0 else np.inf
         solved = BatchLogisticRegression(C=C, fit_intercept=self.fit_intercept, max_iter=100 * self.max_iter)
         solved.fit(X, y, sample_weight=weight)
         bias = np.broadcast_to(solved.intercept_, solved.coef_.shape[:1])

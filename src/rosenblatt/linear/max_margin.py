@@ -34,7 +34,8 @@ class MaxMargin(LinearClassifier):
     coef_, intercept_, classes_, n_features_in_ :
         As in scikit-learn.
     margin_ : float
-        ``min yᵢ (w·xᵢ + b)/‖w‖`` on the training data.
+        The margin that is maximised, on the training data: ``min yᵢ (w·xᵢ + b)/‖w‖`` of two classes with a hard margin,
+        which is also :meth:`geometric_margin`; over ``‖(w, b)‖`` elsewhere. :meth:`margin` divides by the same norm.
     support_ : ndarray
         The rows that hold the margin: those with positive dual weight.
     dual_coef_ : ndarray
@@ -42,10 +43,10 @@ class MaxMargin(LinearClassifier):
     gap_ : float
         How far from the best: no margin is larger than ``margin_ + gap_``; soft, the objective's duality gap.
 
-    Guarantee
-    ---------
-    Weak duality: the dual weights certify ``gap_``. Data without a hard margin raise a ValueError that names the
-    rows which contradict each other (:func:`rosenblatt.separability`).
+    Notes
+    -----
+    **Guarantee.** Weak duality: the dual weights certify ``gap_``. Data without a hard margin raise a ValueError that
+    names the rows which contradict each other (:func:`rosenblatt.separability`).
 
     Examples
     --------
@@ -79,15 +80,21 @@ class MaxMargin(LinearClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the hyperplane."""
-        X, y, _ = self._examples(X, y, None, reset=True)
-        self.classes_ = np.unique(y)
+        examples = self._examples(X, y, None, reset=True)
+        X, y, self.classes_ = examples.X, examples.y, examples.classes
         refuse_one_class(self.classes_)
         w, b = self._hard(X, y) if self.C is None else self._soft(X, y)
         rows = 1 if self.classes_.size == 2 else self.classes_.size
         weights = np.column_stack([np.broadcast_to(b, rows), np.asarray(w).reshape(rows, -1)])
         self.learner_ = FixedWeights(weights, self.classes_)
-        self._margin = self._margin_on(X, y)
+        self._margin = self._margin_on(X, examples.labels)
         return self
+
+    def _margin_sqnorm(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+        """Leave out the bias where the problem does: of two classes with a hard margin."""
+        if self.C is None and weights.shape[0] == 1:
+            weights = weights[:, 1:]
+        return super()._margin_sqnorm(weights)
 
     def _hard(self, X: Any, y: Any) -> tuple[NDArray[np.float64], Any]:
         from rosenblatt.proofs import hard_margin

@@ -22,10 +22,10 @@ def merge(models: Iterable[ModelT]) -> ModelT:
     models : fitted models of one kind, with the same features; classes may differ. :class:`ClosestCentroid` and
         :class:`NaiveBayes` merge exactly; :class:`Perceptron` and :class:`LogisticRegression` (online) are mixed
 
-    Guarantee
-    ---------
-    Models that only add: ``merge([A, B])`` equals the model fitted on the examples of A and B, exactly for naive Bayes
-    and for centroids of integers, up to the rounding of sums otherwise.
+    Notes
+    -----
+    **Guarantee.** Models that only add: ``merge([A, B])`` equals the model fitted on the examples of A and B, exactly
+    for naive Bayes and for centroids of integers, up to the rounding of sums otherwise.
 
     Models that learn by correcting mistakes depend on the order of the examples; theirs is the uniform mix: the mean of
     the last weights, and averaged weights that are the mean over all examples of all models. Clock, mistakes and

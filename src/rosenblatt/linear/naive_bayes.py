@@ -40,10 +40,10 @@ class NaiveBayes(LinearClassifier):
     margin_ : float
         ``min y (w·x + b)/‖w‖`` on the training data.
 
-    Guarantee
-    ---------
-    ``decision_function`` is the logarithm of the product of probabilities, up to rounding. Counts add: any order, any
-    batches (:meth:`partial_fit`) and merging give exactly the same model.
+    Notes
+    -----
+    **Guarantee.** ``decision_function`` is the logarithm of the product of probabilities, up to rounding. Counts add:
+    any order, any batches (:meth:`partial_fit`) and merging give exactly the same model.
 
     Examples
     --------
@@ -124,8 +124,8 @@ class NaiveBayes(LinearClassifier):
         self._hyperplanes()
         return self.learner_
 
-    def _margin_on(self, X: Any, y: NDArray[Any]) -> float:
-        return super()._margin_on(self.learner_.binary(X), y)
+    def _as_learned(self, X: Any) -> Any:
+        return self.learner_.binary(X)
 
     def explain(self, x: Any = None, **asked: Any) -> Any:
         """Say which features pushed one example which way; without an example, what each class looks for."""

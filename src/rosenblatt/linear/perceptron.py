@@ -6,25 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.data.labels import exact_if_listed
-from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.learner.examples import max_row_sqnorm
+from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.trace import Trace, trace_of
-from rosenblatt.linear.base import (
-    LinearClassifier,
-    check_labels,
-    refuse_not_finite,
-    refuse_one_class,
-    seed_of,
-    unchanged_if_refused,
-)
+from rosenblatt.learner.training import margin_on
+from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
 from rosenblatt.linear.epoch_trained import EpochTrained
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):
@@ -76,19 +67,21 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
     radius_ : float
         ``R``, the largest norm of an example in the space in which learning happens.
     margin_ : float
-        ``γ = min y·score/‖w‖`` of the predicting hypothesis on the training data, in that same space; negative
-        where it errs, nan where unknown.
+        ``γ = min y·score/‖(w, b)‖`` of the predicting hypothesis on the training data, in that same space; negative
+        where it errs, nan where unknown. :meth:`margin` returns the same number on the same data;
+        :meth:`geometric_margin` divides by ``‖w‖``.
     mistake_bound_ : float
-        What the rule promises: ``(R/γ)²`` when separated, else the hinge-loss bound; infinite where unknown.
+        What the rule promises about all mistakes so far: ``(R/γ)²`` when separated, else the hinge-loss bound.
+        Infinite where nothing is promised, and after ``warm_start`` or ``partial_fit`` on other examples.
     converged_ : bool
-        Whether a pass made no update.
+        Whether the last pass changed nothing: it made no update, and the rule does not shrink the weights.
     ledger_ : structured ndarray
         One line per update: row, class, step, clock.
 
-    Guarantee
-    ---------
-    If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any order
-    (Novikoff 1962), and training ends with ``converged_``, given enough passes.
+    Notes
+    -----
+    **Guarantee.** If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any
+    order (Novikoff 1962), and training ends with ``converged_``, given enough passes.
 
     Examples
     --------
@@ -161,18 +154,13 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         """
         self._check_parameters()
         with unchanged_if_refused(self):
-            X, y = self._looked_at(X, y, reset=True, finite=False)
-            max_sqnorm = self._max_sqnorm(X)
-            weight = self._weights(y, sample_weight)
-            if weight is not None and (weight == 0.0).any():
-                X, y, weight, max_sqnorm = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0], None
-            classes = encoded(y)[0]
-            refuse_one_class(classes)
+            examples = self._examples(X, y, sample_weight, reset=True, class_weight=self.class_weight)
+            refuse_one_class(examples.classes)
         learner = self._begin()
         if coef_init is not None or intercept_init is not None:
-            coef = np.zeros((1, X.shape[1])) if coef_init is None else coef_init
-            learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, classes)
-        self._train(X, y, weight, max_sqnorm=max_sqnorm)
+            coef = np.zeros((1, examples.X.shape[1])) if coef_init is None else coef_init
+            learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, examples.classes)
+        self._run_epochs(learner.train_checked, examples)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self
@@ -231,29 +219,23 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
 
     def _new_learner(self) -> Learner:
         return Learner(
-            rules.resolve(self.rule, self.eta),
+            self.rule,
+            eta=self.eta,
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
             seed=seed_of(self.random_state),
         )
 
-    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        return self._looked_at(X, y, reset, finite=True)
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        examples = self._examples(X, y, sample_weight, reset=first, class_weight=self.class_weight)
+        if first:
+            self.learner_ = self._new_learner()
+        self.learner_.learn_checked(examples, classes)
 
-    def _looked_at(self, X: Any, y: Any, reset: bool, finite: bool) -> tuple[Any, NDArray[Any]]:
-        y = exact_if_listed(y)
-        X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=finite, **self._input())
-        check_labels(y)
-        return checked_matrix(X, finite=False), y  # what a row stores twice is added up here, once for all
-
-    def _max_sqnorm(self, X: Any) -> float | None:
-        """Return the largest ‖x‖² of the rows; the same read finds a value that is not finite."""
-        try:
-            return max_row_sqnorm(X)
-        except ValueError:
-            refuse_not_finite(self, X)
-            raise
+    def _margin_on(self, X: Any, labels: NDArray[np.int64]) -> float:
+        self._hyperplanes()  # refuses a hypothesis without weights
+        return margin_on(self.learner_, self.hypothesis, X, labels)
 
     def _hyperplanes(self) -> NDArray[Any]:
         if self.hypothesis == "voted":

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from rosenblatt import rules
 from rosenblatt.data.matrix import checked_weight
+from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
 from rosenblatt.learner.real import HYPOTHESES, RealLearner
 from rosenblatt.linear.base import LinearModel, seed_of, step_within
 
@@ -43,10 +44,10 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     clock_, radius_ : float
         Examples seen, and the largest norm among them.
 
-    Guarantee
-    ---------
-    The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for every ``u`` where
-    ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
+    Notes
+    -----
+    **Guarantee.** The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for
+    every ``u`` where ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
 
     Examples
     --------
@@ -134,7 +135,11 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     def _new_learner(self, X: Any) -> RealLearner:
         if self.hypothesis not in HYPOTHESES:
             raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {self.hypothesis!r}")
-        eta = step_within(X, self.fit_intercept, 0.5) if self.eta is None else self.eta
+        eta = (
+            step_within(max_row_sqnorm(canonical_matrix(X)), self.fit_intercept, 0.5)
+            if self.eta is None
+            else self.eta
+        )
         seed = seed_of(self.random_state)
         return RealLearner(rules.WidrowHoff(eta), fit_intercept=self.fit_intercept, seed=seed)
 

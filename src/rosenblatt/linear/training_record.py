@@ -37,14 +37,14 @@ class TrainingRecord(Generic[LearnerT]):
     @property
     def margin_(self) -> float:
         """The margin of the predicting hypothesis on the training data."""
-        standing = self._run().standings.get(self.hypothesis)
-        return float(standing.margin) if standing else float("nan")
+        evaluation = self._run().evaluations.get(self.hypothesis)
+        return float(evaluation.margin) if evaluation else float("nan")
 
     @property
     def mistake_bound_(self) -> float:
         """What the rule promises about the mistakes of this run."""
-        standing = self._run().standings.get(self.hypothesis)
-        return float(standing.bound) if standing else float("inf")
+        evaluation = self._run().evaluations.get(self.hypothesis)
+        return float(evaluation.bound) if evaluation else float("inf")
 
     @property
     def converged_(self) -> bool:

@@ -16,10 +16,10 @@ class Gate(NamedTuple):
     bias : float
     name : str, what it is called in a drawing
 
-    Guarantee
-    ---------
-    :meth:`learned` ends with a gate whose truth table is the one asked for, or raises a ValueError with the proof that
-    no single unit has it.
+    Notes
+    -----
+    **Guarantee.** :meth:`learned` ends with a gate whose truth table is the one asked for, or raises a ValueError with
+    the proof that no single unit has it.
 
     Examples
     --------

@@ -24,9 +24,9 @@ class Network:
     inputs : int or names of the inputs
     units : the units, each after those it reads
 
-    Guarantee
-    ---------
-    :meth:`evaluate` is the composition of the gates, computed unit by unit.
+    Notes
+    -----
+    **Guarantee.** :meth:`evaluate` is the composition of the gates, computed unit by unit.
 
     Examples
     --------

@@ -39,11 +39,11 @@ class Tower(BuiltNetwork):
     converged_ : bool
         Whether no error is left but those on equal rows with different labels.
 
-    Guarantee
-    ---------
-    Every unit errs on fewer training examples than the one below, so the tower ends, without an error, on any
-    consistent finite data. Boolean inputs are read as they are; others get the coordinate ``‖x‖²``, which makes every
-    point a corner.
+    Notes
+    -----
+    **Guarantee.** Every unit errs on fewer training examples than the one below, so the tower ends, without an error,
+    on any consistent finite data. Boolean inputs are read as they are; others get the coordinate ``‖x‖²``, which makes
+    every point a corner.
 
     Examples
     --------

@@ -48,10 +48,11 @@ class Upstart(BuiltNetwork):
     converged_ : bool
         Whether no error is left but those on equal rows with different labels.
 
-    Guarantee
-    ---------
-    A daughter errs on fewer examples than her mother, so the tree ends, without an error, on any consistent finite
-    data. Boolean inputs are read as they are; others get the coordinate ``‖x‖²``, which makes every point a corner.
+    Notes
+    -----
+    **Guarantee.** A daughter errs on fewer examples than her mother, so the tree ends, without an error, on any
+    consistent finite data. Boolean inputs are read as they are; others get the coordinate ``‖x‖²``, which makes every
+    point a corner.
 
     Examples
     --------

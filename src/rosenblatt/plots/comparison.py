@@ -1,6 +1,9 @@
-"""Accuracies of learners side by side."""
+"""The table that a comparison of learners is: on a terminal, in a notebook, in Markdown, as a picture."""
 
-from typing import Any
+from dataclasses import dataclass, field
+from html import escape
+from math import isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,7 +11,141 @@ from rosenblatt.plots.canvas import new_axes, titled
 from rosenblatt.plots.style import BLUE, TEXT, Theme
 
 
-def comparison(table: Any, *, ax: Any = None, theme: "str | Theme" = "light") -> Any:
+class Row(NamedTuple):
+    """One learner."""
+
+    learner: str
+    accuracy: float = nan  # on held-out rows, the mean of the folds
+    spread: float = nan  # standard deviation of the folds
+    mistakes: int = 0  # held-out rows that it got wrong
+    perceptron_loss: float = nan  # means over all rows, at ‖w‖ = 1
+    hinge_loss: float = nan
+    logistic_loss: float = nan
+    margin: float = nan  # min y f(x)/‖w‖ over all rows; negative where it errs
+    seconds: float = nan  # of one fit on all rows
+    note: str = ""  # why it could not be measured
+
+
+HEADS = ("learner", "accuracy", "±", "mistakes", "perceptron", "hinge", "logistic", "margin", "seconds")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Learners on the same data, best first. ``models`` holds each of them fitted on all rows."""
+
+    rows: tuple[Row, ...]
+    models: dict[str, Any] = field(repr=False)
+    n_rows: int
+    n_features: int
+    classes: tuple[Any, ...]
+    folds: int
+
+    @property
+    def best(self) -> Any:
+        """The fitted model of the first row."""
+        if not self.models:
+            raise ValueError("no learner could take these data: " + "; ".join(row.note for row in self.rows))
+        return self.models[self.rows[0].learner]
+
+    def cells(self) -> list[list[str]]:
+        """Return the table as text, without its heads; a learner that failed has its note in the second cell."""
+        return [_cells(row) for row in self.rows]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame, one row per learner."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        return pd.DataFrame([row._asdict() for row in self.rows]).set_index("learner")
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        lines = ["| " + " | ".join(HEADS) + " |", "|---" + "|---:" * (len(HEADS) - 1) + "|"]
+        for cells in self.cells():
+            padded = cells + [""] * (len(HEADS) - len(cells))
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in padded) + " |")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table ready for JSON; what could not be measured is None."""
+        rows = [
+            {
+                key: None if isinstance(value, float) and isnan(value) else value
+                for key, value in row._asdict().items()
+            }
+            for row in self.rows
+        ]
+        return {
+            "rows": self.n_rows,
+            "features": self.n_features,
+            "classes": [str(label) for label in self.classes],
+            "folds": self.folds,
+            "learners": rows,
+        }
+
+    def plot(self, *, ax: Any = None, theme: str = "light") -> Any:
+        """Draw the accuracies with their spread, and return the axes."""
+        return comparison(self, ax=ax, theme=theme)
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        text = StringIO()
+        Console(file=text, width=120).print(self)
+        return text.getvalue()
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+
+        table = Table(title=self._title(), title_justify="left", box=None, pad_edge=False)
+        for head in HEADS:
+            table.add_column(head, justify="left" if head == "learner" else "right", no_wrap=True)
+        for row, cells in zip(self.rows, self.cells(), strict=True):
+            table.add_row(*(cells if not row.note else cells[:1]))
+        for row in self.rows:
+            if row.note:
+                table.caption = "\n".join(f"{each.learner}: {each.note}" for each in self.rows if each.note)
+                table.caption_justify = "left"
+        return table
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
+        body = []
+        for row, cells in zip(self.rows, self.cells(), strict=True):
+            rest = (
+                f'<td colspan="{len(HEADS) - 1}">{escape(row.note)}</td>'
+                if row.note
+                else "".join(f'<td style="text-align:right">{escape(cell)}</td>' for cell in cells[1:])
+            )
+            body.append(f"<tr><td>{escape(row.learner)}</td>{rest}</tr>")
+        caption = f"<caption>{escape(self._title())}</caption>"
+        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+    def _title(self) -> str:
+        return (
+            f"{self.n_rows:,} rows, {self.n_features:,} features, {len(self.classes)} classes; "
+            f"{self.folds} folds; losses and margin at ‖w‖ = 1"
+        )
+
+
+def _cells(row: Row) -> list[str]:
+    if row.note:
+        return [row.learner, row.note]
+    numbers = (row.perceptron_loss, row.hinge_loss, row.logistic_loss, row.margin)
+    return [
+        row.learner,
+        f"{row.accuracy:.2%}",
+        f"{row.spread:.2%}",
+        f"{row.mistakes:,}",
+        *("" if isnan(number) else f"{number:.4g}" for number in numbers),
+        f"{row.seconds:.3f}" if row.seconds >= 0.001 else f"{row.seconds:.1e}",
+    ]
+
+
+def comparison(table: Comparison, *, ax: Any = None, theme: "str | Theme" = "light") -> Any:
     """Draw the held-out accuracy of every learner of a ``Comparison``, one standard deviation either way."""
     rows = [row for row in table.rows if not row.note][::-1]
     if not rows:

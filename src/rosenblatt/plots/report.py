@@ -3,9 +3,7 @@
 import base64
 import io
 import os
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,13 @@ import numpy as np
 from rosenblatt.plots import page
 from rosenblatt.plots.boundary import boundary
 from rosenblatt.plots.canvas import PIP
+from rosenblatt.plots.comparison import HEADS
 from rosenblatt.plots.comparison import comparison as draw_comparison
 from rosenblatt.plots.convergence import convergence
 from rosenblatt.plots.ledger import ledger
 from rosenblatt.plots.lemmas import lemmas
 from rosenblatt.plots.style import THEMES
+from rosenblatt.storage import replacing
 
 TOP = 12  # features named for each class
 MOST_CLASSES = 30  # in a confusion matrix
@@ -72,7 +72,9 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page beside the path, flush it to disk, and move it into place."""
-        write_whole(path, self.to_html().encode())
+        content = self.to_html().encode()
+        with replacing(path) as file:
+            file.write(content)
 
     def _name(self) -> str:
         return type(self.model).__name__ if self.model is not None else "the model"
@@ -90,8 +92,6 @@ class Report:
     def _compared(self) -> str:
         if self.comparison is None:
             return ""
-        from rosenblatt.linear.comparison import HEADS
-
         words = (
             f"<p>Accuracy, its spread and the mistakes are of held-out rows in {self.comparison.folds} folds. "
             "Losses and margin are means and minimum over all rows, at ‖w‖ = 1; seconds, one fit on all rows.</p>"
@@ -190,7 +190,7 @@ def as_estimator(model: Any) -> Any:
     if hasattr(model, "epochs"):  # the learner of a Perceptron
         from rosenblatt.linear.perceptron import Perceptron
 
-        face = Perceptron(model.rule, multi_class=model.multi_class, fit_intercept=bool(model.unit))
+        face = Perceptron(model.rule, multi_class=model.multi_class, fit_intercept=bool(model.bias_input))
         face.learner_, face.classes_ = model, model.classes
         face.n_features_in_, face.n_iter_ = model.n_features, len(model.epochs)
         return face
@@ -213,23 +213,3 @@ def picture(draw: Callable[[str], Any], theme: str) -> str:
         figure.savefig(target, format="svg", metadata={"Date": None}, facecolor=figure.get_facecolor())
         plt.close(figure)
     return "data:image/svg+xml;base64," + base64.b64encode(target.getvalue()).decode()
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file beside its place, flush it to disk and move it there: all or nothing."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target.parent}: there is no such folder to write {target.name} into")
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(beside).chmod(0o666 & ~mask)
-        Path(beside).replace(target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

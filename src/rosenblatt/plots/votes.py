@@ -29,8 +29,8 @@ def votes_on(clf: Any, x: Any) -> Votes:
         raise ValueError(f"the table is drawn for two classes, there are {len(clf.classes_)}")
     x = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64).ravel()
     lines = np.arange(len(learner.ledger) + 1)
-    weights = learner.ledger.weights_after(lines, learner.unit)[:, 0].astype(np.float64)
-    score = weights[:, 1:] @ x + learner.unit * weights[:, 0]
+    weights = learner.ledger.weights_after(lines, learner.bias_input)[:, 0].astype(np.float64)
+    score = weights[:, 1:] @ x + learner.bias_input * weights[:, 0]
     survival = learner.ledger.survivals(lines[:-1], learner.clock)
     return Votes(survival, score, np.sign(score))
 

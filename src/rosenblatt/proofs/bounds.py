@@ -81,9 +81,9 @@ def mistake_bound(
     fit_intercept : whether the perceptron learns a bias
     passes : how often the sequence repeats the data (used by the hinge bound only)
 
-    Guarantee
-    ---------
-    Holds for every order of the examples and every start from zero; zero scores count as mistakes.
+    Notes
+    -----
+    **Guarantee.** Holds for every order of the examples and every start from zero; zero scores count as mistakes.
 
     Examples
     --------

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from rosenblatt.proofs.exact import Integers, integers
 from rosenblatt.proofs.examples import Examples, Matrix, product, row_sqnorms
-from rosenblatt.proofs.loops.active_perceptron import dense_prices
+from rosenblatt.proofs.loops.min_norm_point import dense_prices
 from rosenblatt.proofs.signs import ExactVector, Scores, as_fractions, scores
 
 Ids = npt.NDArray[np.intp]
 Float64s = npt.NDArray[np.float64]
 UNEVEN = 64.0  # columns whose largest values differ by more than this are scaled in a working copy
+FEW_CELLS = 20_000  # values of rows that are written out densely sooner than their columns are compared
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ class Cone:
             bias = np.full((len(i), 1), self.bias if scaled else 1.0)
             x = sp.hstack([x, sp.csr_array(bias)], format="csr")
         if not self.joint:
-            return sp.csr_array(sp.diags_array(self.examples.signs[i]) @ x)
+            signs = np.repeat(self.examples.signs[i], np.diff(x.indptr))
+            return sp.csr_array((x.data * signs, x.indices, x.indptr), shape=x.shape)
         at = np.repeat(np.arange(len(i)), np.diff(x.indptr))
         own, other = self.examples.codes[i][at] * self.width, rival[at] * self.width
         columns = np.concatenate([own + x.indices, other + x.indices])
@@ -132,7 +134,7 @@ class Cone:
 
         Rows of text share few columns: this keeps the table about as wide as it is long.
         """
-        if not self.is_sparse:
+        if not self.is_sparse or len(ids) * self.dim <= FEW_CELLS:
             return self.integer_rows(ids)
         rows = self.sparse_rows(ids)
         used = np.unique(rows.indices[rows.data != 0])

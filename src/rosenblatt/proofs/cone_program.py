@@ -25,9 +25,10 @@ def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible
     A : (n, d) dense or sparse
     time_limit : seconds after which :class:`Undecided` is returned
 
-    Guarantee
-    ---------
-    Both answers are exact for the numbers given, and ``verify(A)`` re-checks them with independent code.
+    Notes
+    -----
+    **Guarantee.** Both answers are exact for the numbers given, and ``verify(A)`` re-checks them with independent
+    code.
 
     Examples
     --------

@@ -42,9 +42,10 @@ def separability(
     Separable, QuasiSeparable (an Inseparable), Inseparable or Undecided; each has ``verify(X, y)``, ``rows``,
     ``to_json(path)`` and prints as a paragraph.
 
-    Guarantee
-    ---------
-    The answer is exact for the floating-point numbers given; ``verify`` re-checks it with independent code.
+    Notes
+    -----
+    **Guarantee.** The answer is exact for the floating-point numbers given; ``verify`` re-checks it with independent
+    code.
 
     Examples
     --------
@@ -69,8 +70,9 @@ def separability(
         "n_features": int(examples.X.shape[1]),
     }
     if isinstance(found, Strict):
-        planes = _planes(cone, _widest(cone, found.w, clock))
-        return Separable(**about, hyperplanes=planes, **margin_statement(examples, planes))
+        statement = _widest(cone, clock) or margin_statement(examples, _planes(cone, found.w))
+        assert statement is not None  # every sign of found.w was decided exactly
+        return Separable(**about, **statement)
     if isinstance(found, OutOfTime):
         planes = _planes(cone, found.w)
         ids, weights = heaviest(cone, found.ids, found.weights)
@@ -115,11 +117,10 @@ def _planes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(blocks)
 
 
-def _widest(cone: Cone, w: Any, clock: Clock) -> Any:
-    """Improve a separator of few rows to the one of largest margin, so that ``rows`` names its support."""
+def _widest(cone: Cone, clock: Clock) -> dict[str, Any] | None:
+    """State the separator of largest margin, whose ``rows`` are its support; None for many rows or a thin margin."""
     if cone.n_rows * cone.dim > SMALL or clock.out_of_time():
-        return w
+        return None
     kept = Cone(cone.examples, kept=True)
     point = wolfe_search(kept, np.zeros(kept.dim), clock, first=False)
-    better = kept.unscaled(point.w)
-    return better if point.separates and kept.exact_signs(better).min() > 0 else w
+    return margin_statement(cone.examples, _planes(kept, kept.unscaled(point.w))) if point.separates else None

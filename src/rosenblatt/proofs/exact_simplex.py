@@ -14,7 +14,15 @@ import numpy as np
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.combination import Combination, combination
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import Integers, longest, pivots, pivots_cost, solve, solve_cost
+from rosenblatt.proofs.exact import (
+    Integers,
+    longest,
+    over_common_denominator,
+    pivots,
+    pivots_cost,
+    solve,
+    solve_cost,
+)
 
 
 def exact_simplex(cone: Cone, start: Ids, clock: Clock) -> Combination | list[Fraction] | None:
@@ -27,7 +35,8 @@ def exact_simplex(cone: Cone, start: Ids, clock: Clock) -> Combination | list[Fr
     while clock.affords(basis.cost()):
         weights, slacks = basis.values()
         if not any(slacks.values()):
-            return combination(np.array(basis.support), weights, basis.table)
+            numerators, _ = over_common_denominator(weights)
+            return combination(np.array(basis.support), numerators, basis.table)
         w = basis.dual(slacks)
         signs = cone.exact_signs(w)
         wrong = np.flatnonzero(signs <= 0)

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
 from rosenblatt.proofs.claims import SoftMargin
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, row_sqnorms
-from rosenblatt.proofs.loops import coordinate_descent as loops
-from rosenblatt.proofs.loops.signs import csr_rows
+from rosenblatt.proofs.loops.coordinate_descent import epoch
 from rosenblatt.proofs.statements import soft_margin_statement
 
 
@@ -48,10 +48,10 @@ def soft_margin(
     tolerance : stop when the duality gap is at most this fraction of the objective
     max_iter, time_limit : stop after so many passes over the data, or seconds
 
-    Guarantee
-    ---------
-    ``objective − gap`` is a lower bound on the least objective (weak duality). Both numbers are rounded to the safe
-    side, and ``verify(X, y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.SoftMargin`).
+    Notes
+    -----
+    **Guarantee.** ``objective − gap`` is a lower bound on the least objective (weak duality). Both numbers are rounded
+    to the safe side, and ``verify(X, y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.SoftMargin`).
 
     Examples
     --------
@@ -88,35 +88,43 @@ def solve_soft_margin(
 ) -> Solution:
     """Run epochs in random order until the gap closes."""
     joint = len(examples.classes) > 2
-    dense = isinstance(examples.X, np.ndarray)
-    rows = examples.X if dense else csr_rows(examples.X)
-    bias = float(examples.fit_intercept)
-    sqnorms = row_sqnorms(examples.X) + bias
-    n, d, k = len(examples.codes), examples.X.shape[1], len(examples.classes)
-    weights = np.zeros((k, d + 1) if joint else d + 1)
-    alpha = np.zeros((n, k) if joint else n)
-    if joint:
-        epoch: Any = loops.dense_joint_epoch if dense else loops.sparse_joint_epoch
-        state: Any = (rows, examples.codes, bias, sqnorms)
-    else:
-        epoch = loops.dense_epoch if dense else loops.sparse_epoch
-        state = (rows, examples.signs, bias, sqnorms)
+    rows, bias_input = rows_of(examples.X), float(examples.fit_intercept)
+    labels = examples.codes if joint else examples.signs
+    sqnorms = row_sqnorms(examples.X) + bias_input
+    n, d = examples.X.shape
+    k = len(examples.classes) if joint else 1
+    W, alpha = laid_out(rows, np.zeros((k, 1 + d))), np.zeros((n, k))
+    scores, changes = np.empty(k), np.empty(k)
     rng = np.random.default_rng(0)
-    best = (np.inf, weights.copy())
+    best = (np.inf, W.copy())
     dual, iteration = 0.0, 0
     for iteration in range(1, max_iter + 1):
-        worst = epoch(state, weights, alpha, float(C), rng.permutation(n))
+        worst = epoch(
+            rows,
+            labels,
+            sqnorms,
+            bias_input,
+            float(C),
+            rng.permutation(n),
+            flat(rows, W),
+            alpha,
+            scores,
+            changes,
+        )
         if iteration % 5 and worst > 0.1 * tolerance and iteration < max_iter and not clock.out_of_time():
             continue
-        sqnorm = float(np.sum(np.square(weights)))
-        hinge = np.maximum(0.0, 1.0 - margins_of(examples, weights[..., :d], weights[..., d])).sum()
-        best = min(best, (0.5 * sqnorm + C * float(hinge), weights.copy()), key=lambda pair: pair[0])
+        sqnorm = float(np.sum(np.square(W)))
+        hinge = np.maximum(0.0, 1.0 - margins_of(examples, *_coefficients(W, joint))).sum()
+        best = min(best, (0.5 * sqnorm + C * float(hinge), W.copy()), key=lambda pair: pair[0])
         dual = max(dual, float(alpha.sum()) - 0.5 * sqnorm)
         if best[0] - dual <= tolerance * best[0] or worst == 0.0 or clock.out_of_time():
             break
-    weights = best[1]
-    b = weights[:, d] if joint else float(weights[d])
-    return Solution(weights[..., :d], b, alpha, iteration)
+    return Solution(*_coefficients(best[1], joint), alpha if joint else alpha[:, 0], iteration)
+
+
+def _coefficients(W: npt.NDArray[np.float64], joint: bool) -> tuple[npt.NDArray[np.float64], Any]:
+    """Return ``(w, b)``: a row and a number for each class, or one of each for two classes."""
+    return (W[:, 1:], W[:, 0]) if joint else (W[0, 1:], float(W[0, 0]))
 
 
 def hinge_bound(
@@ -144,9 +152,9 @@ def hinge_bound(
     -------
     MistakeBound with ``bound`` and the ``w, b`` that attain it; ``mistake_bound(X, y, w, b)`` recomputes it.
 
-    Guarantee
-    ---------
-    Every hyperplane gives a valid bound, so stopping early can only make it larger, never wrong.
+    Notes
+    -----
+    **Guarantee.** Every hyperplane gives a valid bound, so stopping early can only make it larger, never wrong.
 
     Examples
     --------

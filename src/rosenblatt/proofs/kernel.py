@@ -27,10 +27,10 @@ def kernel_separability(
     degree, coef0 : of the kernel, integers; with ``coef0 ≥ 1`` a bias is part of the space
     time_limit : seconds after which the answer may be Undecided
 
-    Guarantee
-    ---------
-    The Gram matrix is computed in integers and held without rounding, or a ValueError says that it cannot be;
-    everything after that is exact rational arithmetic (:func:`rosenblatt.separability`).
+    Notes
+    -----
+    **Guarantee.** The Gram matrix is computed in integers and held without rounding, or a ValueError says that it
+    cannot be; everything after that is exact rational arithmetic (:func:`rosenblatt.separability`).
 
     Examples
     --------

@@ -57,11 +57,11 @@ def hard_margin(
     tolerance : how far below the point of least norm a row may price, relative to its norm
     time_limit : seconds after which the best hyperplane so far is returned, with its gap
 
-    Guarantee
-    ---------
-    ``margin <= largest margin <= upper`` by weak duality, both rounded to the safe side; ``verify(X, y)`` checks them
-    in exact arithmetic (:class:`rosenblatt.proofs.HardMargin`). A ValueError names the rows that contradict each other
-    when the data are not separable.
+    Notes
+    -----
+    **Guarantee.** ``margin <= largest margin <= upper`` by weak duality, both rounded to the safe side; ``verify(X,
+    y)`` checks them in exact arithmetic (:class:`rosenblatt.proofs.HardMargin`). A ValueError names the rows that
+    contradict each other when the data are not separable.
 
     Examples
     --------

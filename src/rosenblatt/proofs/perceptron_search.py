@@ -1,14 +1,18 @@
 """The perceptron itself as a search: fast wherever the margin is wide, whatever the number of columns."""
 
-from collections.abc import Callable
-from typing import Any
+import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rosenblatt.core.ledger import ENTRY
+from rosenblatt.core.loop import learn
+from rosenblatt.core.rows import flat, laid_out, rows_of
+from rosenblatt.core.state import NOTHING, TOTALS, State, Visits, new_running
 from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.cone import Cone, Float64s
-from rosenblatt.proofs.loops import active_perceptron as loops
-from rosenblatt.proofs.loops.signs import csr_rows
+from rosenblatt.proofs.loops.normalised import Normalised
+from rosenblatt.rules import Euclidean
 
 SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
 CYCLES = 50
@@ -27,21 +31,23 @@ class ActivePerceptron:
     """
 
     def __init__(self, cone: Cone) -> None:
-        examples = cone.examples
-        dense = isinstance(cone.work, np.ndarray)
-        rows = cone.work if dense else csr_rows(cone.work)
-        least = 1e-6 * cone.size
+        rows, classes = rows_of(cone.work), cone.k if cone.joint else 1
+        # With several classes the loop measures x twice, for the class and for its rival.
+        least = 1e-6 * cone.size / (math.sqrt(2.0) if cone.joint else 1.0)
+        labels = cone.examples.codes if cone.joint else cone.examples.signs.astype(np.int8)
         self._cone = cone
-        self._state: tuple[Any, ...] = (rows, examples.signs, cone.bias, least)
-        self._sweeps: Callable[..., int] = loops.dense_sweeps if dense else loops.sparse_sweeps
-        self._w = np.zeros(cone.work.shape[1] + 1)
-        if cone.joint:
-            self._state = (rows, examples.codes, cone.bias, least)
-            self._sweeps = loops.dense_joint_sweeps if dense else loops.sparse_joint_sweeps
-            self._w = np.zeros((cone.k, cone.work.shape[1] + 1))
-        self._everything = np.arange(len(examples.codes))
-        self._mistaken = np.empty_like(self._everything)
-        self._scratch = np.empty_like(self._everything)
+        self._weights = laid_out(rows, np.zeros((classes, 1 + cone.work.shape[1])))
+        offset = laid_out(rows, np.zeros_like(self._weights))
+        self._state = State(
+            flat(rows, self._weights),
+            flat(rows, offset),
+            new_running(1),
+            np.empty(classes),
+            np.zeros(1, TOTALS),
+        )
+        self._arguments = Normalised(least), Euclidean(), rows, labels
+        self._ledger = np.empty(labels.size, ENTRY)
+        self._everything = np.arange(labels.size, dtype=np.uintp)
         self._seen = np.zeros(len(self._everything), dtype=np.bool_)
         self._active = self._everything[:0]
         self.clean = False  # whether the last sweep over all rows made no mistake (in floating point)
@@ -50,7 +56,8 @@ class ActivePerceptron:
     @property
     def w(self) -> Float64s:
         """The weights for the working copy."""
-        w = self._w[:-1] - self._w[-1] if self._cone.joint else self._w
+        w = np.roll(self._weights, -1, axis=1)  # the bias last
+        w = w[:-1] - w[-1] if self._cone.joint else w
         return w[..., : self._cone.width].reshape(-1)
 
     def run(self, clock: Clock) -> bool:
@@ -82,14 +89,14 @@ class ActivePerceptron:
 
     def _sweep(self) -> int:
         """Visit every row once; return the number of mistakes."""
-        count = self._sweeps(self._state, self._w, self._everything, 1, self._mistaken)
+        count = self._learn(self._everything, 1)
         self.clean = count == 0
         self.visited += self._values_per_row * len(self._everything)
         return count
 
     def _cycle(self, count: int, clock: Clock) -> int:
         """Add the last sweep's mistakes to the active rows and cycle on those; return the mistakes left among them."""
-        wrong = self._mistaken[:count]
+        wrong = self._ledger["row"][:count].astype(np.uintp)
         self._active = np.append(self._active, wrong[~self._seen[wrong]])
         self._seen[wrong] = True
         values = self._values_per_row * len(self._active)
@@ -97,11 +104,22 @@ class ActivePerceptron:
         left = count
         for done in range(0, CYCLES, rounds):
             cycles = min(rounds, CYCLES - done)
-            left = self._sweeps(self._state, self._w, self._active, cycles, self._scratch)
+            left = self._learn(self._active, cycles)
             self.visited += cycles * values
             if not left or clock.out_of_time():
                 break
         return left
+
+    def _learn(self, ids: NDArray[np.uintp], sweeps: int) -> int:
+        """Sweep over these rows until a sweep is clean; return the mistakes of the last, which the ledger names."""
+        count = 0
+        for _ in range(sweeps):
+            self._state.totals["written"] = 0
+            learn(*self._arguments, Visits(ids, NOTHING), self._cone.bias, self._state, self._ledger, False)
+            count = int(self._state.totals["written"][0])
+            if not count:
+                break
+        return count
 
     @property
     def _values_per_row(self) -> int:

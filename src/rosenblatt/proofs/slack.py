@@ -20,9 +20,9 @@ def add_slack(X: Any, delta: float = 1.0) -> Any:
     X : (n, d) dense or sparse
     delta : the size of the new coordinates, positive
 
-    Guarantee
-    ---------
-    :func:`slack_bound` bounds the mistakes for the best ``Δ``.
+    Notes
+    -----
+    **Guarantee.** :func:`slack_bound` bounds the mistakes for the best ``Δ``.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from rosenblatt.proofs.claims import MOST_ROWS, Planes
 from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.exact import ceil_sqrt, floor_sqrt, mantissas, over_common_denominator
+from rosenblatt.proofs.exact import ceil_sqrt, exact_sqnorm, floor_sqrt, over_common_denominator
 from rosenblatt.proofs.examples import Examples, product
 from rosenblatt.proofs.signs import ExactVector, Scores, U, weighted_sum
 
@@ -16,19 +16,22 @@ ON_MARGIN = 1 + Fraction(1, 2**20)
 FEW = 2000  # rows looked at exactly in one go
 
 
-def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any]:
-    """Return least, margin, radius, bound and rows of a hyperplane known to separate the examples."""
+def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any] | None:
+    """Return what :class:`Separable` states of a hyperplane, or None where it does not separate the examples."""
     parts = scored(examples, planes)
     least = min(_least(part, sides) for _, sides, part in parts)
+    if least <= 0:
+        return None
     rows: set[int] = set()
     for ids, sides, part in parts:
         close = part.near(sides, least * ON_MARGIN)
         sided = sides if isinstance(sides, float) else sides[close]
         rows.update(ids[close[part.subset(close).compared(sided, least * ON_MARGIN) <= 0]].tolist())
-    sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
-    margin = floor_sqrt(least**2 / sqnorm)
+    whole = parts[0][2].w if len(planes) == 1 else ExactVector([v for plane in planes for v in plane], False)
+    margin = floor_sqrt(least**2 / whole.sqnorm)
     radius = _radius(examples, [(ids, part) for ids, _, part in parts])
     return {
+        "hyperplanes": planes,
         "least": least,
         "margin": margin,
         "radius": radius,
@@ -49,13 +52,14 @@ def _least(part: Scores, sides: Any) -> Fraction:
     """Return the smallest ``side·score``, exactly."""
     values = part.values * sides
     with np.errstate(invalid="ignore"):
-        near = np.flatnonzero(~(values - part.errors > (values + part.errors).min()))  # all, on overflow
+        errors = 1.25 * part.errors  # the rounding of the two sums below included
+        near = np.flatnonzero(~(values - errors > (values + errors).min()))  # all, on overflow
+    complete = len(near) <= FEW  # the smallest is one of them
     near = near[np.argsort(values[near], kind="stable")][:FEW]
     while True:
         sided = np.broadcast_to(sides, values.shape)[near].tolist()
-        exact = [int(side) * value for side, value in zip(sided, part.exactly(near), strict=True)]
-        least = min(exact)
-        lower = np.flatnonzero(part.compared(sides, least) < 0)
+        least = min(int(side) * value for side, value in zip(sided, part.exactly(near), strict=True))
+        lower = near[:0] if complete else np.flatnonzero(part.compared(sides, least) < 0)
         if not len(lower):
             return least
         near = lower[:FEW]
@@ -76,9 +80,7 @@ def _radius(examples: Examples, parts: list[tuple[Ids, Scores]]) -> float:
     largest = Fraction(0)
     for i in near.tolist():
         row = examples.X[[i]]
-        m, e = mantissas(np.asarray(row).ravel() if isinstance(row, np.ndarray) else row.data)
-        squares = (Fraction(a * a) * Fraction(4) ** b for a, b in zip(m.tolist(), e.tolist(), strict=True))
-        largest = max(largest, sum(squares, Fraction(0)))
+        largest = max(largest, exact_sqnorm(row.ravel() if isinstance(row, np.ndarray) else row.data))
     return ceil_sqrt((largest + bias) * joint)
 
 

@@ -27,11 +27,11 @@ class ALMA(NamedTuple):
         Which norm measures the examples, ``2 ≤ p < ∞``. A large one (about ``2 ln d``) suits many features of which
         few matter: the margin is then measured against hyperplanes with a small sum of ``|wᵢ|``.
 
-    Guarantee
-    ---------
-    If a vector with ``‖u‖_q = 1`` separates the examples, each divided by its p-norm, with margin ``γ``, at most
-    ``(2(p−1)/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and a pass without one leaves weights whose margin on
-    those examples, divided by ``‖w‖_q``, is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
+    Notes
+    -----
+    **Guarantee.** If a vector with ``‖u‖_q = 1`` separates the examples, each divided by its p-norm, with margin
+    ``γ``, at most ``(2(p−1)/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and a pass without one leaves weights
+    whose margin on those examples, divided by ``‖w‖_q``, is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
 
     Examples
     --------

@@ -21,12 +21,12 @@ class AROW(NamedTuple):
     r : float
         ``r > 0``: the larger, the less one example changes anything.
 
-    Guarantee
-    ---------
-    Every step is the exact minimiser of ``(v − w)·Σ⁻¹(v − w) + max(0, 1 − y v·x)²/r`` over ``v``, and no variance ever
-    grows. The mistake bound of the paper, ``√(r‖u‖² + u·X u) √(Σ ln(1 + λᵢ/r)) + Σ hinge(u)`` with ``X = Σ x xᵀ``
-    over the updates and its eigenvalues ``λᵢ``, is proved for a full ``Σ``; it holds here where that stays diagonal
-    (rows with one feature each, no bias) and is not claimed elsewhere.
+    Notes
+    -----
+    **Guarantee.** Every step is the exact minimiser of ``(v − w)·Σ⁻¹(v − w) + max(0, 1 − y v·x)²/r`` over ``v``, and
+    no variance ever grows. The mistake bound of the paper, ``√(r‖u‖² + u·X u) √(Σ ln(1 + λᵢ/r)) + Σ hinge(u)`` with
+    ``X = Σ x xᵀ`` over the updates and its eigenvalues ``λᵢ``, is proved for a full ``Σ``; it holds here where that
+    stays diagonal (rows with one feature each, no bias) and is not claimed elsewhere.
 
     Examples
     --------

@@ -19,11 +19,11 @@ class Logistic(NamedTuple):
     lam : float
         ``λ ≥ 0``, the weight of the regulariser, ``ηλ < 1``. The shrink touches no coordinate.
 
-    Guarantee
-    ---------
-    With ``λ = 0``, ``‖x‖ ≤ R`` and ``ηR² < 2``, on every sequence and for every ``u``, from zero weights:
-    ``Σ ℓ_t(w_t) ≤ (Σ ℓ_t(u) + ‖u‖²/(2η)) / (1 − ηR²/2)`` where ``ℓ`` is the log-loss (:meth:`loss_at_most`); a
-    mistake costs at least ``ln 2``, so this bounds the mistakes too.
+    Notes
+    -----
+    **Guarantee.** With ``λ = 0``, ``‖x‖ ≤ R`` and ``ηR² < 2``, on every sequence and for every ``u``, from zero
+    weights: ``Σ ℓ_t(w_t) ≤ (Σ ℓ_t(u) + ‖u‖²/(2η)) / (1 − ηR²/2)`` where ``ℓ`` is the log-loss (:meth:`loss_at_most`);
+    a mistake costs at least ``ln 2``, so this bounds the mistakes too.
 
     Examples
     --------

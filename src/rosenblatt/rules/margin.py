@@ -19,9 +19,9 @@ class Margin(NamedTuple):
     beta : float
         The functional margin asked for, ``β ≥ 0``; zero gives Rosenblatt's rule.
 
-    Guarantee
-    ---------
-    If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
+    Notes
+    -----
+    **Guarantee.** If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
     ``(R² + 2β/η)/γ² + 2‖w₀‖/(ηγ)`` updates are made, mistakes among them (:meth:`mistakes_at_most`), and
     after a clean pass every example has ``y (w·x) > β``.
 

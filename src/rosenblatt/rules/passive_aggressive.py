@@ -17,9 +17,9 @@ class PassiveAggressive(NamedTuple):
     C : float
         The longest step, ``C > 0``. Small values keep noise from moving the weights far.
 
-    Guarantee
-    ---------
-    On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most
+    Notes
+    -----
+    **Guarantee.** On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most
     ``max(R², 1/C)/γ²`` mistakes (:meth:`mistakes_at_most`).
 
     Examples

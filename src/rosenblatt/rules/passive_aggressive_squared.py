@@ -17,9 +17,9 @@ class PassiveAggressiveSquared(NamedTuple):
     C : float
         How much the loss weighs against the step, ``C > 0``; ``C=inf`` is the hard variant.
 
-    Guarantee
-    ---------
-    On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most
+    Notes
+    -----
+    **Guarantee.** On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most
     ``(R² + 1/(2C))/γ²`` mistakes (:meth:`mistakes_at_most`).
 
     Examples

@@ -20,9 +20,9 @@ class PAUM(NamedTuple):
     tau_plus, tau_minus : float
         The functional margins asked for; a rare positive class wants ``τ₊`` well above ``τ₋``.
 
-    Guarantee
-    ---------
-    If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
+    Notes
+    -----
+    **Guarantee.** If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
     ``(R² + 2 max(τ₊, τ₋)/η)/γ² + 2‖w₀‖/(ηγ)`` updates are made, mistakes among them (:meth:`mistakes_at_most`), and
     after a clean pass the boundary is at least ``τ₊/‖w‖`` from the positives and ``τ₋/‖w‖`` from the negatives.
 

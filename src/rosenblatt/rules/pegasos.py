@@ -17,10 +17,10 @@ class Pegasos(NamedTuple):
     lam : float
         ``λ > 0``, the weight of the regulariser. The bias is a coordinate and is regularised too.
 
-    Guarantee
-    ---------
-    With ``f_t(w) = λ/2 ‖w‖² + max(0, 1 − y_t w·x_t)`` and ``‖x‖ ≤ R``, on every sequence and for every ``u``:
-    ``Σ f_t(w_t) ≤ Σ f_t(u) + (√λ + R)² (1 + ln T)/(2λ)`` (:meth:`regret_at_most`).
+    Notes
+    -----
+    **Guarantee.** With ``f_t(w) = λ/2 ‖w‖² + max(0, 1 − y_t w·x_t)`` and ``‖x‖ ≤ R``, on every sequence and for every
+    ``u``: ``Σ f_t(w_t) ≤ Σ f_t(u) + (√λ + R)² (1 + ln T)/(2λ)`` (:meth:`regret_at_most`).
 
     Examples
     --------

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
-LONGEST = 1e200  # squared norm of weights beyond which the margin they claim is below any float's reach
+LONGEST = 1e60  # squared norm of weights that claim a margin below 1e-30; they still fit into a float32
 NARROWEST = 1e-12  # squared sine of the angle below which x and −w are one direction
 
 
@@ -20,10 +20,10 @@ class ROMMA(NamedTuple):
     margin : float
         0 corrects mistakes only (ROMMA); up to 1 also what is right by no more than it (aggressive ROMMA).
 
-    Guarantee
-    ---------
-    On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most ``R²/γ²`` mistakes
-    (:meth:`mistakes_at_most`); while they are separable ``‖w‖`` never falls, and never exceeds ``1/γ``.
+    Notes
+    -----
+    **Guarantee.** On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most ``R²/γ²``
+    mistakes (:meth:`mistakes_at_most`); while they are separable ``‖w‖`` never falls, and never exceeds ``1/γ``.
 
     Examples
     --------

@@ -16,9 +16,9 @@ class Rosenblatt(NamedTuple):
     eta : float
         The learning rate, ``0 < η ≤ 1``. Starting from zero it only scales the weights.
 
-    Guarantee
-    ---------
-    If some unit vector separates the examples with margin ``γ`` and ``‖x‖ ≤ R``, at most
+    Notes
+    -----
+    **Guarantee.** If some unit vector separates the examples with margin ``γ`` and ``‖x‖ ≤ R``, at most
     ``R²/γ² + 2‖w₀‖/(ηγ)`` mistakes are made, in any order, for ever (:meth:`mistakes_at_most`).
 
     Examples

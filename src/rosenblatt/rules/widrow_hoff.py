@@ -16,9 +16,9 @@ class WidrowHoff(NamedTuple):
     eta : float
         The learning rate, ``η > 0``. Stable while ``ηR² < 2``; above that the weights grow without end.
 
-    Guarantee
-    ---------
-    With ``‖x‖ ≤ R`` and ``ηR² < 1``, on every sequence and for every ``u``, from zero weights:
+    Notes
+    -----
+    **Guarantee.** With ``‖x‖ ≤ R`` and ``ηR² < 1``, on every sequence and for every ``u``, from zero weights:
     ``Σ (y − w_t·x)² ≤ (Σ (y − u·x)² + ‖u‖²/η) / (1 − ηR²)`` (:meth:`loss_at_most`).
 
     Examples

@@ -16,7 +16,7 @@ The core knows no network and no event loop; the service puts one before it, and
   ``app.state.service`` after start-up. Pages mount onto it: ``nicegui.ui.run_with(app, …)``; host, origin and token are
   checked before any of them is reached.
 - :mod:`~rosenblatt.service.messages`: the types of requests and answers (``Example``, ``Prediction``, ``Change`` …).
-- :mod:`~rosenblatt.service.refusals`: what may be refused, each with its status and a sentence for people.
+- :mod:`~rosenblatt.web.refusals`: what may be refused, each with its status and a sentence for people.
 """
 
 from importlib.util import find_spec

@@ -28,11 +28,11 @@ from rosenblatt.service.messages import (
     Prediction,
     Predictions,
 )
-from rosenblatt.service.refusals import Left, TimedOut, TooLarge
 from rosenblatt.service.service import Service
-from rosenblatt.service.settings import Settings
 from rosenblatt.service.snapshots import model_from_file
 from rosenblatt.service.wire import encode, read_settings
+from rosenblatt.web.refusals import Left, TimedOut, TooLarge
+from rosenblatt.web.settings import Settings
 
 Name = Annotated[str, Path(pattern=MODEL_NAME, description="Name of a model.")]
 MOST_LINES = 1000

@@ -20,11 +20,11 @@ from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Problem
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.models import Models, open_models
-from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.rehearsal import rehearse
 from rosenblatt.service.service import Service
-from rosenblatt.service.settings import Settings
 from rosenblatt.service.wire import encode
+from rosenblatt.web.refusals import Refusal
+from rosenblatt.web.settings import Settings
 
 log = logging.getLogger("rosenblatt.service")
 WORDS = {404: "not_found", 405: "method_not_allowed"}

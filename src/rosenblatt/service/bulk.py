@@ -11,10 +11,10 @@ from starlette.requests import ClientDisconnect
 
 from rosenblatt.service.messages import Change, Learned
 from rosenblatt.service.models import add_to
-from rosenblatt.service.refusals import Left, Refusal, TimedOut, TooLarge
-from rosenblatt.service.settings import Settings
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.wire import read_feedback
+from rosenblatt.web.refusals import Left, Refusal, TimedOut, TooLarge
+from rosenblatt.web.settings import Settings
 
 if TYPE_CHECKING:
     from rosenblatt.service.service import Service

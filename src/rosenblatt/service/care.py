@@ -10,11 +10,11 @@ from rosenblatt.service.mail.box import Mailbox, there_is_mail
 from rosenblatt.service.mail.marks import MODEL
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Unknown
 from rosenblatt.service.snapshots import digest_of, load_base, restore, write_base
 from rosenblatt.service.store import Damaged, Entry, Orphan, Store, StoreBroken
 from rosenblatt.service.tables import settings_from
 from rosenblatt.storage import BadModel
+from rosenblatt.web.refusals import Unknown
 
 
 class Verdict(NamedTuple):

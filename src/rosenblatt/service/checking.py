@@ -5,7 +5,7 @@ from typing import Any
 
 from rosenblatt.service.models import open_models
 from rosenblatt.service.serving import address, check, listening
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 
 def checked(settings: Settings) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import msgspec
 from fastapi import Depends, Request
 
 from rosenblatt.service.messages import Problem
-from rosenblatt.service.security import LEVELS, Forbidden, need
+from rosenblatt.web.guard import LEVELS, Forbidden, need
 
 REF = "#/components/schemas/{name}"
 FAILURES = {

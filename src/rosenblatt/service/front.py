@@ -15,23 +15,17 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from rosenblatt.service.connections import Connection
 from rosenblatt.service.learner import Named
 from rosenblatt.service.logs import request_id
 from rosenblatt.service.messages import Predict, Prediction, Predictions, Problem
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.model import Model
-from rosenblatt.service.refusals import (
-    BadMessage,
-    Busy,
-    Left,
-    NotAllowed,
-    Refusal,
-    TimedOut,
-    TooLarge,
-    WrongType,
-)
-from rosenblatt.service.security import (
+from rosenblatt.service.service import Service, one
+from rosenblatt.service.sign_in import PATH as SIGN_IN
+from rosenblatt.service.sign_in import SIGN_OUT, sign_in_page, signed_in, signed_out
+from rosenblatt.service.wire import encode, read_feedback, read_large_predict, read_predict
+from rosenblatt.web.connections import Connection
+from rosenblatt.web.guard import (
     ANYBODY,
     API_HEADERS,
     PAGE_HEADERS,
@@ -41,11 +35,17 @@ from rosenblatt.service.security import (
     header_fields,
     need,
 )
-from rosenblatt.service.service import Service, one
-from rosenblatt.service.settings import Settings
-from rosenblatt.service.sign_in import PATH as SIGN_IN
-from rosenblatt.service.sign_in import SIGN_OUT, sign_in_page, signed_in, signed_out
-from rosenblatt.service.wire import encode, read_feedback, read_large_predict, read_predict
+from rosenblatt.web.refusals import (
+    BadMessage,
+    Busy,
+    Left,
+    NotAllowed,
+    Refusal,
+    TimedOut,
+    TooLarge,
+    WrongType,
+)
+from rosenblatt.web.settings import Settings
 
 log = logging.getLogger("rosenblatt.requests")
 API, MODELS = "/v1/", "/v1/models/"

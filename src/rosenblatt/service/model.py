@@ -23,7 +23,7 @@ from rosenblatt.service.messages import (
     Reason,
 )
 from rosenblatt.service.model_file import TEXT, Counts, read_model, rule_of, words_of, write_model
-from rosenblatt.service.refusals import BadMessage
+from rosenblatt.web.refusals import BadMessage
 
 MOST_MOVED = 8
 LARGEST_SQNORM = (

@@ -10,9 +10,9 @@ from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.words import Words
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings
-from rosenblatt.service.refusals import BadMessage
 from rosenblatt.storage import BadModel
 from rosenblatt.streams.model_file import load_stream, save_stream
+from rosenblatt.web.refusals import BadMessage
 
 TEXT = "text"  # the field of an example that is prose, and what its words are called by
 

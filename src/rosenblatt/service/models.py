@@ -27,11 +27,11 @@ from rosenblatt.service.messages import (
 )
 from rosenblatt.service.model import Model
 from rosenblatt.service.recent import ROOM, Recent
-from rosenblatt.service.refusals import BadMessage, Conflict, Offline, Refusal, TooLarge, Unknown
-from rosenblatt.service.settings import MEMORY_BYTES, MODEL_BYTES, Settings
 from rosenblatt.service.snapshots import Frozen, Tried, freeze, restore, write_base, write_snapshot
 from rosenblatt.service.store import DELETED, Fresh, Kept, Store, StoreBroken, journal_row
 from rosenblatt.service.tables import settings_from
+from rosenblatt.web.refusals import BadMessage, Conflict, Offline, Refusal, TooLarge, Unknown
+from rosenblatt.web.settings import MEMORY_BYTES, MODEL_BYTES, Settings
 
 MOST_NAMES = 4_000_000  # features of one model
 MOST_CLASSES = 1_000

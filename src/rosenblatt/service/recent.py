@@ -10,7 +10,7 @@ from pathlib import Path
 from struct import Struct
 from struct import error as StructError
 
-from rosenblatt.service.refusals import BadMessage, Gone
+from rosenblatt.web.refusals import BadMessage, Gone
 
 HEAD = Struct("<QQ")  # of the file: where the next record goes, and the salt of this store
 RECORD = Struct("<QII")  # of a record: its position, its length, its check

@@ -19,10 +19,10 @@ from rosenblatt.service.group_commit import GroupCommit, Waiting
 from rosenblatt.service.messages import Change, Example, Explained, Learned, ModelSettings, Portraits
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models
-from rosenblatt.service.refusals import Busy, Closing, Conflict, Refusal, StoreDown
 from rosenblatt.service.rehearsal import is_ready, prepare
 from rosenblatt.service.snapshots import content_of, freeze
 from rosenblatt.service.store import Fresh, Kept
+from rosenblatt.web.refusals import Busy, Closing, Conflict, Refusal, StoreDown
 
 T = TypeVar("T")
 log = logging.getLogger("rosenblatt.service")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rosenblatt.service.logs import set_up
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.settings import Settings
 
 log = logging.getLogger("rosenblatt.service")
 DRAIN_SECONDS = 10
@@ -120,7 +120,7 @@ def server(settings: Settings, models: Any = None) -> Any:
     """Return a server that is ready to run on a socket."""
     import uvicorn
 
-    from rosenblatt.service.connections import limited_protocol
+    from rosenblatt.web.connections import limited_protocol
 
     config = uvicorn.Config(
         application(settings, models),

@@ -3,7 +3,7 @@
 from html import escape
 from urllib.parse import parse_qs
 
-from rosenblatt.service.security import Guard, cookie_with
+from rosenblatt.web.guard import Guard, cookie_with
 
 PATH = "/sign-in"
 SIGN_OUT = "/sign-out"

@@ -12,9 +12,9 @@ from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
 from rosenblatt.service.model_file import Counts, settings_of
-from rosenblatt.service.refusals import BadMessage, Conflict, Unknown
 from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel
+from rosenblatt.web.refusals import BadMessage, Conflict, Unknown
 
 KEPT = 2  # snapshots of each model
 

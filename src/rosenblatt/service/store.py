@@ -25,8 +25,8 @@ import msgspec
 from rosenblatt.service.learner import Named
 from rosenblatt.service.lock import FolderLock
 from rosenblatt.service.messages import LARGEST, LONGEST_NAME, Label, LedgerLine, Name, Number
-from rosenblatt.service.refusals import BadMessage
 from rosenblatt.service.tables import OWNED, SCHEMA, Tables
+from rosenblatt.web.refusals import BadMessage
 
 VERSION = 1
 PARTS = 6  # columns of the journal

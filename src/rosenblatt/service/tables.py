@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rosenblatt.service.messages import LedgerLine, ModelSettings
-from rosenblatt.service.refusals import Conflict
+from rosenblatt.web.refusals import Conflict
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (

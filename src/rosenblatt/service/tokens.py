@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from rosenblatt.service.security import SCOPES
+from rosenblatt.web.guard import SCOPES
 
 SHORTEST = 16
 TOKEN = re.compile(r"[!-~]+").fullmatch  # visible ASCII

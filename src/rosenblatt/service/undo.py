@@ -11,10 +11,10 @@ from typing import NamedTuple
 from rosenblatt.service.messages import LedgerLine
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Gone, Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.snapshots import restore
 from rosenblatt.service.store import Store
+from rosenblatt.web.refusals import Gone, Unknown
 
 
 class Rebuilt(NamedTuple):

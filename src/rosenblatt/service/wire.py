@@ -16,7 +16,7 @@ from rosenblatt.service.messages import (
     Predict,
     Reasons,
 )
-from rosenblatt.service.refusals import BadMessage
+from rosenblatt.web.refusals import BadMessage
 
 T = TypeVar("T")
 encode = msgspec.json.Encoder().encode

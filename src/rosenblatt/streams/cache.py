@@ -11,9 +11,8 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +23,7 @@ from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.gathering import BYTES, ROWS, gathered
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
+from rosenblatt.storage import replacing
 
 
 class NoCache(Exception):
@@ -90,23 +90,16 @@ def _locked(folder: Path) -> Iterator[None]:
 @contextmanager
 def _becoming(kept: Path) -> Iterator[BinaryIO]:
     """Open a file beside the path to write to, locked; it takes the path's place when it is whole, or never."""
-    try:
-        with _locked(kept.parent):
-            handle, name = tempfile.mkstemp(dir=kept.parent, prefix=f".{kept.name}.")
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise
-        raise NoCache(str(error)) from error  # a file system without locks
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            Path(name).replace(kept)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with ExitStack() as stack:
+        try:
+            with _locked(kept.parent):
+                file = stack.enter_context(replacing(kept, private=True))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise
+            raise NoCache(str(error)) from error  # a file system without locks
+        yield file
 
 
 def can_be_read_again(source: Source) -> bool:

@@ -7,7 +7,8 @@ import numpy as np
 
 from rosenblatt.core.hypotheses import FROM_THE_LEDGER
 from rosenblatt.data import Schema, schema_from_dict
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.storage import BadModel
 from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import RowsLearner
 
@@ -25,34 +26,23 @@ def save_stream(
     learner = stream.learner
     if not np.isfinite(learner.running["sqnorm"]).all():
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
-    width = 1 + max(schema.n_features, 0)
-    W, A, S = learner.W, learner.average_offset, learner.S
-    learner.W, learner.average_offset = W[:, :width], A[:, :width]
-    learner.S = None if S is None else S[:, :width]
-    try:
-        save_learner(
-            learner,
-            path,
-            about={
-                "learner": "perceptron",
-                "estimator": "Perceptron",
-                "hypothesis": stream.hypothesis,
-                "parameters": {"max_iter": 1, "shuffle": False, "warm_start": True, "keep_ledger": False},
-                "n_iter": 1,
-                "schema": schema.to_dict(),
-                "feature_names": schema.feature_names,
-                **({"hashed_names": sketch.heaviest(learner.W)} if sketch is not None else {}),
-                "stream": {
-                    "rows": stream.rows,
-                    "forget": stream.forget,
-                    "since": stream._since,
-                    **(about or {}),
-                },
-            },
-            ledger=learner.ledger is not None,
-        )
-    finally:
-        learner.W, learner.average_offset, learner.S = W, A, S
+    save_learner(
+        learner,
+        path,
+        about={
+            "learner": "perceptron",
+            "estimator": "Perceptron",
+            "hypothesis": stream.hypothesis,
+            "parameters": {"max_iter": 1, "shuffle": False, "warm_start": True, "keep_ledger": False},
+            "n_iter": 1,
+            "schema": schema.to_dict(),
+            "feature_names": schema.feature_names,
+            **({"hashed_names": sketch.heaviest(learner.W)} if sketch is not None else {}),
+            "stream": {"rows": stream.rows, "forget": stream.forget, "since": stream._since, **(about or {})},
+        },
+        ledger=learner.ledger is not None,
+        n_features=max(schema.n_features, 0),
+    )
 
 
 def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, dict[str, Any]]:
@@ -72,6 +62,6 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
         raise BadModel(
             f"{path}: about.stream.since is {stream._since}, expected below {stream._forget_every()}"
         )
-    learner.standings, learner.pocket, learner.converged = {}, None, False  # of a training that is over
+    learner.evaluations, learner.pocket, learner.converged = {}, None, False  # of a training that is over
     stream.learner = learner
     return stream, schema, {**told, "names": NameSketch(stored_names(about))}

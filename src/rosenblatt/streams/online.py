@@ -78,10 +78,10 @@ class OnlineLearner(RowsLearner):
     hash_bits : hash names into ``2**hash_bits`` features instead of keeping a vocabulary
     forget : half-life of the average in examples, for streams that drift; None weighs all alike
 
-    Guarantee
-    ---------
-    ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both those of the
-    batch learner on the same rows in the same order.
+    Notes
+    -----
+    **Guarantee.** ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both
+    those of the batch learner on the same rows in the same order.
 
     Examples
     --------
@@ -328,7 +328,7 @@ class OnlineLearner(RowsLearner):
         self._resize(count)
         try:
             pack_into(f"{count}d", self._numbers_view, 0, *x.values())
-        except OverflowError:
+        except NOT_NUMBERS:  # an int beyond a float
             return False
         pack_into(f"{count}q", self._codes_view, 0, *codes)
         unknown = self._arrange(self._address, count)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import rows_of
-from rosenblatt.core.single import label_dtype, link_power, predict_then_learn
+from rosenblatt.core.single import label_dtype, predict_then_learn
 from rosenblatt.core.state import Visits
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def _swept(stream: "RowsLearner", X: Any, y: NDArray[Any], weight: NDArray[np.fl
         learner.bias_input,
         state,
         stream.hypothesis == "averaged",
-        link_power(learner.geometry),
         guesses,
         NO_LEDGER,
     )

@@ -17,10 +17,11 @@ from rosenblatt.data.gathering import batch_bytes, gathered
 from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
 from rosenblatt.data.standard_input import check_spooled
-from rosenblatt.learner import Epoch, Learner, Standing
+from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import checked_examples
+from rosenblatt.learner.training import decays, run_epochs
 from rosenblatt.streams.cache import NoCache, can_be_kept, can_be_read_again, kept_batches, room_on_the_disk
-from rosenblatt.streams.stock import ROOM, labels_of, take_stock
+from rosenblatt.streams.evaluate import ROOM, evaluate_stream, labels_of
 from rosenblatt.streams.visiting import BUFFER_BYTES, as_they_lie, shuffled
 
 FEW = 8  # classes that labels are compared with, one by one: faster than any search
@@ -46,7 +47,7 @@ class Trained(NamedTuple):
     learner: Learner
     rows: int  # of one pass
     interrupted: bool  # by the user: the learner is as the last whole pass left it
-    standings: dict[str, Standing]  # of its hypotheses on the stream, where it could be read again
+    evaluations: dict[str, Evaluation]  # of its hypotheses on the stream, where it could be read again
     schema: Schema  # of the features
     skipped: SkippedLines
 
@@ -61,7 +62,7 @@ def train_on_stream(
     shuffle: bool = False,
     keep: bool = True,
     memory: int | None = None,
-    stock: bool = False,
+    evaluate: bool = False,
     pocket: bool = False,
     tell: Tell | None = None,
 ) -> Trained:
@@ -70,7 +71,8 @@ def train_on_stream(
     One pass in the order of the file reads the file itself. More passes, or a shuffle, read it once into a file of
     batches, in the user's cache folder (``keep``) or a temporary one, and map that into memory. A shuffle visits the
     batches in an order drawn from the seed and the pass, gathers up to 65,536 rows or 32 MB (less where ``memory``
-    is short) at a time, and visits these in a drawn order. With ``stock`` the hypotheses are measured in one more read;
+    is short) at a time, and visits these in a drawn order. With ``evaluate`` the hypotheses are evaluated in one
+    more read;
     with ``pocket`` in any case, so that what can be read only once is kept in a temporary file.
 
     **Guarantee.** Without a shuffle the learner is exactly the one that ``learner.train(X, y, shuffle=False)`` on all
@@ -84,7 +86,7 @@ def train_on_stream(
             f"Python and its libraries alone take about {NEEDED >> 20} MB, more than the memory asked for "
             f"({memory >> 20} MB): allow more"
         )
-    run = _Run(learner, passes, shuffle, memory, stock or pocket, tell or (lambda _: None))
+    run = _Run(learner, passes, shuffle, memory, evaluate or pocket, tell or (lambda _: None))
     if isinstance(examples, BatchFile):
         return run.over(examples)
     again = can_be_read_again(source)
@@ -93,14 +95,14 @@ def train_on_stream(
     if keep and can_be_kept(source):
         with suppress(NoCache):  # nowhere to keep anything
             return run.over(
-                _read_whole(lambda: kept_batches(examples, source, options or {}, run.told), examples)
+                _read_whole(lambda: kept_batches(examples, source, options or {}, run.counted), examples)
             )
     with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
 
         def written() -> BatchFile:
             file.seek(0)
             file.truncate()
-            batches = run.told(examples)
+            batches = run.counted(examples)
             with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
                 write_batches(file, examples, gathered(batches if again else _as_allowed(batches)))
                 file.flush()
@@ -179,16 +181,16 @@ class _Run:
     """Passes of a learner over batches."""
 
     def __init__(
-        self, learner: Learner, passes: int, shuffle: bool, memory: int | None, stock: bool, tell: Tell
+        self, learner: Learner, passes: int, shuffle: bool, memory: int | None, evaluate: bool, tell: Tell
     ) -> None:
         self.learner, self.passes, self.shuffle = learner, passes, shuffle
-        self.memory, self.stock, self.tell = memory, stock, tell
+        self.memory, self.evaluate, self.tell = memory, evaluate, tell
 
     def anew(self, learner: Learner) -> "_Run":
-        return _Run(learner, self.passes, self.shuffle, self.memory, self.stock, self.tell)
+        return _Run(learner, self.passes, self.shuffle, self.memory, self.evaluate, self.tell)
 
-    def told(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Pass batches on, and tell how many rows there were."""
+    def counted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass batches on and report how many rows there were."""
         rows = 0
         for batch in batches:
             yield batch
@@ -196,34 +198,38 @@ class _Run:
             self.tell(Pass(0, rows, 0, False))
 
     def over(self, batches: "_Direct | BatchFile") -> Trained:
-        learner, rows, epochs = self.learner, 0, list[Epoch]()
+        learner, rows = self.learner, 0
         whole: Learner | None = None  # as the last whole pass left it
-        learner.converged = False
+        first = len(learner.epochs)
+
+        def visit_all(number: int) -> bool:
+            nonlocal rows
+            rows = self._visit(number - first + 1, batches)
+            return decays(learner)
+
+        def on_epoch(epoch: Epoch) -> None:
+            nonlocal whole
+            whole = learner  # and the copy before it is gone, when the next is made
+            number = epoch.number - first
+            if number < self.passes and not learner.converged:
+                whole = copy.deepcopy(learner)
+            self.tell(Pass(number, rows, epoch.mistakes, True, rows))
+
         try:
-            for number in range(1, self.passes + 1):
-                epoch, rows = self._pass(number, batches)
-                epochs.append(epoch)
-                learner.epochs = list(epochs)
-                clean = epoch.updates == 0 and bool((learner.running["decay"] == 1.0).all())
-                learner.converged = clean
-                whole = learner  # and the copy before it is gone, when the next is made
-                if number < self.passes and not clean:
-                    whole = copy.deepcopy(learner)
-                self.tell(Pass(number, rows, epoch.mistakes, True, rows))
-                if clean:
-                    break
+            only_these = run_epochs(learner, visit_all, self.passes, on_epoch)
         except KeyboardInterrupt:
             if whole is None:
                 raise
             return Trained(whole, rows, True, {}, *_about(batches))
         try:
-            return Trained(learner, rows, False, self._stock(batches), *_about(batches))
+            evaluations = self._evaluations(batches, only_these)
+            return Trained(learner, rows, False, evaluations, *_about(batches))
         except KeyboardInterrupt:  # what was learned is whole
             return Trained(learner, rows, True, {}, *_about(batches))
 
-    def _pass(self, number: int, batches: "_Direct | BatchFile") -> tuple[Epoch, int]:
-        learner, rows = self.learner, 0
-        mistakes, updates = learner.mistakes, learner.updates
+    def _visit(self, number: int, batches: "_Direct | BatchFile") -> int:
+        """Visit every batch once and return how many rows there were."""
+        learner, rows, mistakes = self.learner, 0, self.learner.mistakes
         for batch in self._visited(batches, number):
             self._check(batch, batches)
             classes = _classes(batches, batch)
@@ -232,18 +238,17 @@ class _Run:
             examples = checked_examples(
                 batch.X, labels_of(batch), batch.weight, classes=classes, max_sqnorm=max_sqnorm
             )
-            learner.learn_checked(examples, classes, cores())
+            learner.visit(examples, classes, cores())
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
-        return Epoch(number, learner.mistakes - mistakes, learner.updates - updates), rows
+        return rows
 
-    def _stock(self, batches: "_Direct | BatchFile") -> dict[str, Standing]:
-        if not self.stock or (isinstance(batches, _Direct) and not batches.again):
+    def _evaluations(self, batches: "_Direct | BatchFile", only_these: bool) -> dict[str, Evaluation]:
+        if not self.evaluate or (isinstance(batches, _Direct) and not batches.again):
             return {}
         room = ROOM if self.memory is None else min(ROOM, self._spare() // 4)
         in_order = as_they_lie(batches, self._tight) if isinstance(batches, BatchFile) else batches
-        self.learner.standings = take_stock(self.learner, in_order, room)
-        return self.learner.standings
+        return evaluate_stream(self.learner, in_order, only_these, room)
 
     def _visited(self, batches: "_Direct | BatchFile", number: int) -> Iterator[Batch]:
         if isinstance(batches, _Direct):

@@ -8,8 +8,8 @@ from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
 from rosenblatt.service.mail.teaching import Desk
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Unknown
 from rosenblatt.service.service import Service
+from rosenblatt.web.refusals import Unknown
 
 
 async def answer_for_ever(folder: str, seed: int) -> None:

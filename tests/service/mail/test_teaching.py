@@ -14,8 +14,8 @@ from rosenblatt.service.mail.message import read_mail
 from rosenblatt.service.mail.teaching import Desk, import_sorted, learn_waiting, settle
 from rosenblatt.service.messages import Example
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Closing, Conflict, Gone, Unknown
 from rosenblatt.service.service import Service
+from rosenblatt.web.refusals import Closing, Conflict, Gone, Unknown
 
 SMALL = {"recent_bytes": 1 << 16}
 

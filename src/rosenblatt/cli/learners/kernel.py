@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt import rules
 from rosenblatt.cli.learners import Options
 from rosenblatt.core import hypotheses
-from rosenblatt.learner.dual import DualLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.storage import BadModel
 
 NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
@@ -19,7 +19,7 @@ class KernelModel:
 
     name = "kernel"
 
-    def __init__(self, learner: DualLearner, hypothesis: str, about: dict[str, Any]) -> None:
+    def __init__(self, learner: KernelLearner, hypothesis: str, about: dict[str, Any]) -> None:
         self.learner = learner
         self.classes = learner.classes
         self.n_features = learner.n_features
@@ -49,7 +49,7 @@ class KernelModel:
     def facts(self) -> dict[str, Any]:
         """Kernel, rule, passes, mistakes, support, and how the predicting hypothesis stands."""
         learner = self.learner
-        standing = learner.standings.get(self.hypothesis)
+        evaluation = learner.evaluations.get(self.hypothesis)
         kernel, degree, gamma, coef0 = learner.kernel_parameters
         return {
             "kernel": {"name": kernel, "degree": degree, "gamma": gamma, "coef0": coef0},
@@ -63,8 +63,8 @@ class KernelModel:
             "support": learner.n_support,
             "converged": learner.converged,
             "radius": learner.radius,
-            "margin": standing.margin if standing else None,
-            "bound": standing.bound if standing else None,
+            "margin": evaluation.margin if evaluation else None,
+            "bound": evaluation.bound if evaluation else None,
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
@@ -75,7 +75,7 @@ class KernelModel:
 def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> KernelModel:
     """Train as ``KernelPerceptron(...).fit(X, y, weight)`` does."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
-    learner = DualLearner(
+    learner = KernelLearner(
         _rule(options),
         kernel=options.kernel or "poly",
         forget=options.forget or "oldest",
@@ -92,7 +92,7 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
-        stock=hypothesis in NEEDS_A_LOOK,
+        evaluate=hypothesis in NEEDS_A_LOOK,
     )
     about = {
         "estimator": "KernelPerceptron",  # so that KernelPerceptron.load reads it too

@@ -8,7 +8,8 @@ from rosenblatt.cli.learners import Options
 from rosenblatt.core import hypotheses
 from rosenblatt.data.parallel import cores
 from rosenblatt.learner import Learner
-from rosenblatt.storage import BadModel, load_learner, save_learner
+from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.storage import BadModel
 
 NAME = "perceptron"
 NEEDS_LEDGER_IN_FILE = ("voted", "survivor", "random")  # the pocket is kept as weights
@@ -50,7 +51,7 @@ class PerceptronModel:
     def facts(self) -> dict[str, Any]:
         """Rule, passes, mistakes, and how the predicting hypothesis stands on the training data."""
         learner = self.learner
-        standing = learner.standings.get(self.hypothesis)
+        evaluation = learner.evaluations.get(self.hypothesis)
         return {
             "rule": rules.to_dict(learner.rule),
             "multi_class": learner.multi_class if learner.classes.size > 2 else None,
@@ -62,8 +63,8 @@ class PerceptronModel:
             "updates": learner.updates,
             "converged": learner.converged,
             "radius": learner.radius,
-            "margin": standing.margin if standing else None,
-            "bound": standing.bound if standing else None,
+            "margin": evaluation.margin if evaluation else None,
+            "bound": evaluation.bound if evaluation else None,
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:

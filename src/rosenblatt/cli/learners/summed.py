@@ -23,8 +23,7 @@ class SummedModel(HyperplaneModel):
 
     def facts(self) -> dict[str, Any]:
         """How many examples were added, and the parameters."""
-        told, _ = self.learner.to_parts()
-        return {"clock": float(self.learner.counts.sum()), **told}
+        return {"clock": float(self.learner.counts.sum()), **self.learner.parameters()}
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
         """Write the file."""
@@ -56,8 +55,7 @@ def new_sums(options: Options) -> tuple[ClassSums, dict[str, Any]]:
         if name not in known:
             raise ValueError(f"{options.learner} has no {name}; it has {', '.join(known) or 'no parameters'}")
     learner = Centroids() if options.learner == "centroid" else BinaryBayes(**options.parameters)
-    told, _ = learner.to_parts()
-    return learner, {"estimator": ESTIMATORS[options.learner], "parameters": told}
+    return learner, {"estimator": ESTIMATORS[options.learner], "parameters": learner.parameters()}
 
 
 def load(path: str) -> SummedModel:

@@ -2,134 +2,69 @@
 
 **Problem.** ``min ½‖w̃‖² + C Σ max(0, 1 − yᵢ w̃·x̃ᵢ)`` through its dual ``max Σα − ½‖Σ αᵢ yᵢ x̃ᵢ‖², 0 ≤ α ≤ C``
 (Hsieh et al. 2008, Algorithm 1); for three or more classes ``C Σ max_c max(0, 1 − (f_y − f_c))`` (Crammer and Singer
-2001), one pair of dual variables at a time. ``x̃`` is the row with ``bias`` appended; ``w̃`` is kept beside α. Each
-function returns the largest violation of the optimality conditions that it met.
+2001), one pair of dual variables at a time. ``x̃`` is the row with a constant input for the bias; ``w̃`` is kept up
+beside α.
 """
 
 from typing import Any
 
 import numpy as np
 
-from rosenblatt.jit import compiled
+from rosenblatt.core.rows import Layout, Rows, add_row, score_row
+from rosenblatt.jit import compiled, compiled_part
 
 
 @compiled
-def dense_epoch(examples: Any, w: Any, alpha: Any, C: float, order: Any) -> float:
-    """Visit dense rows, two classes; ``examples`` is (X, ±1 labels, bias, ‖x̃‖²)."""
-    X, signs, bias, sqnorms = examples
-    d = X.shape[1]
+def epoch(
+    rows: Rows,
+    labels: Any,
+    sqnorms: Any,
+    bias_input: float,
+    C: float,
+    order: Any,
+    W: Any,
+    alpha: Any,
+    scores: Any,
+    changes: Any,
+) -> float:
+    """Visit rows in order and return the largest violation of the optimality conditions that a visit saw.
+
+    ``W`` is flat, laid out for the rows. Labels are ±1 with one row of weights, else class indices; ``alpha`` is
+    ``(n, rows of weights)``, with several zero at each row's own class. ``scores`` and ``changes`` hold one number
+    for each row of weights.
+    """
+    classes = scores.shape[0]
+    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
     worst = 0.0
-    for at in range(len(order)):
-        i = order[at]
-        x = X[i]
-        score = w[d] * bias
-        for j in range(d):
-            score += x[j] * w[j]
-        gradient = signs[i] * score - 1.0
-        step = _clipped(gradient, alpha, i, C, sqnorms[i])
-        if step != 0.0:
-            worst = max(worst, abs(gradient))
-            move = signs[i] * step
-            for j in range(d):
-                w[j] += move * x[j]
-            w[d] += move * bias
+    for at in range(order.shape[0]):
+        i = np.uint64(order[at])
+        score_row(rows, i, layout, W, scores)
+        if classes == 1:
+            violation = _single_step(scores[0], alpha[i], labels[i], C, sqnorms[i], changes)
+        else:
+            violation = _pair_step(scores, alpha[i], int(labels[i]), C, (sqnorms[i], changes))
+        worst = max(worst, violation)
+        for c in range(classes):
+            if changes[c] != 0.0:
+                add_row(rows, i, layout, c, changes[c], W)
     return worst
 
 
-@compiled
-def sparse_epoch(examples: Any, w: Any, alpha: Any, C: float, order: Any) -> float:
-    """Visit CSR rows, two classes; ``examples`` is ((values, columns, starts), ±1 labels, bias, ‖x̃‖²)."""
-    (values, columns, starts), signs, bias, sqnorms = examples
-    d = len(w) - 1
-    worst = 0.0
-    for at in range(len(order)):
-        i = order[at]
-        x = values[starts[i] : starts[i + 1]]
-        where = columns[starts[i] : starts[i + 1]]
-        score = w[d] * bias
-        for j in range(len(x)):
-            score += x[j] * w[where[j]]
-        gradient = signs[i] * score - 1.0
-        step = _clipped(gradient, alpha, i, C, sqnorms[i])
-        if step != 0.0:
-            worst = max(worst, abs(gradient))
-            move = signs[i] * step
-            for j in range(len(x)):
-                w[where[j]] += move * x[j]
-            w[d] += move * bias
-    return worst
+@compiled_part
+def _single_step(score: float, alpha: Any, sign: float, C: float, sqnorm: float, changes: Any) -> float:
+    """Take the exact step along one dual variable, within [0, C]; return the gradient where it moved."""
+    gradient = sign * score - 1.0
+    before = alpha[0]
+    alpha[0] = min(max(before - gradient / sqnorm, 0.0), C) if sqnorm > 0.0 else C
+    changes[0] = sign * (alpha[0] - before)
+    return abs(gradient) if changes[0] != 0.0 else 0.0
 
 
-@compiled
-def _clipped(gradient: float, alpha: Any, i: int, C: float, sqnorm: float) -> float:
-    """Take the exact step along one dual variable, kept within [0, C]; return how far it went."""
-    before = alpha[i]
-    after = min(max(before - gradient / sqnorm, 0.0), C) if sqnorm > 0.0 else C
-    alpha[i] = after
-    return after - before
-
-
-@compiled
-def dense_joint_epoch(examples: Any, W: Any, alpha: Any, C: float, order: Any) -> float:
-    """Visit dense rows, three or more classes; ``alpha`` is (n, k), zero at each row's own class."""
-    X, codes, bias, sqnorms = examples
-    k, d = W.shape[0], X.shape[1]
-    scores = np.empty(k)
-    changes = np.empty(k)
-    worst = 0.0
-    for at in range(len(order)):
-        i = order[at]
-        x = X[i]
-        for c in range(k):
-            score = W[c, d] * bias
-            for j in range(d):
-                score += x[j] * W[c, j]
-            scores[c] = score
-        violation = _pair_step(scores, alpha[i], codes[i], C, (sqnorms[i], changes))
-        if violation > 0.0:
-            worst = max(worst, violation)
-            for c in range(k):
-                if changes[c] != 0.0:
-                    for j in range(d):
-                        W[c, j] += changes[c] * x[j]
-                    W[c, d] += changes[c] * bias
-    return worst
-
-
-@compiled
-def sparse_joint_epoch(examples: Any, W: Any, alpha: Any, C: float, order: Any) -> float:
-    """Visit CSR rows, three or more classes."""
-    (values, columns, starts), codes, bias, sqnorms = examples
-    k = W.shape[0]
-    d = W.shape[1] - 1
-    scores = np.empty(k)
-    changes = np.empty(k)
-    worst = 0.0
-    for at in range(len(order)):
-        i = order[at]
-        x = values[starts[i] : starts[i + 1]]
-        where = columns[starts[i] : starts[i + 1]]
-        for c in range(k):
-            score = W[c, d] * bias
-            for j in range(len(x)):
-                score += x[j] * W[c, where[j]]
-            scores[c] = score
-        violation = _pair_step(scores, alpha[i], codes[i], C, (sqnorms[i], changes))
-        if violation > 0.0:
-            worst = max(worst, violation)
-            for c in range(k):
-                if changes[c] != 0.0:
-                    for j in range(len(x)):
-                        W[c, where[j]] += changes[c] * x[j]
-                    W[c, d] += changes[c] * bias
-    return worst
-
-
-@compiled
+@compiled_part
 def _pair_step(scores: Any, alpha: Any, y: int, C: float, work: Any) -> float:
     """Move weight to the worst rival from the best one that holds some (or from what is left of C).
 
-    ``alpha[c]`` is how much the row pushes class c down; its own class goes up by the sum. The gain of pushing
+    ``alpha[c]`` is how much the row pushes class c down; its own class rises by the sum. The gain of pushing
     class c is ``g_c = 1 − (f_y − f_c)``, and 0 for pushing nothing.
     """
     sqnorm, changes = work

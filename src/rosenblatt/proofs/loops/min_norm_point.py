@@ -4,7 +4,9 @@
 ``p·x ≥ 1 − Σλ = ‖r‖²`` for every row ``p``: either ``r = 0`` and the rows contradict each other, or ``x``
 separates them and ``x/Σλ`` is the point of least norm.
 
-Lawson and Hanson (1974), chapter 23, with a thin QR of the columns in use, updated.
+Lawson and Hanson (1974), chapter 23, with a thin QR of the columns in use, updated. Rows are priced a few at a time:
+one pass over all of them lists the most violated, and the next iterations choose from that list while one of it is
+still violated by half as much as the worst was (partial pricing, as in the simplex method).
 """
 
 import math
@@ -13,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.jit import compiled
+
+LISTED = 64  # most violated rows that one pass over all rows lists
+STILL = 0.5  # of the worst violation at that pass: a listed row violated by less waits for the next pass
 
 
 @compiled
@@ -38,6 +43,9 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
     used = np.zeros(k, dtype=np.bool_)
     blocked = np.zeros(k, dtype=np.bool_)
     column = np.empty(m + 1)
+    listed, violations = np.empty(LISTED, dtype=np.int64), np.empty(LISTED)
+    n_listed = 0
+    least = 0.0  # violation from which a listed row is chosen without another pass
     n = 0
     for s in range(n_support):  # rebuild the warm start, leaving out what is dependent
         column[0] = 1.0
@@ -66,13 +74,19 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
             if idle > 20:
                 return n, r, iterations, True
         chosen = -1
-        gain = limits[1] * norm
-        for i in range(k):
+        gain = max(limits[1] * norm, least)
+        for at in range(n_listed):
+            i = listed[at]
             if not used[i] and not blocked[i]:
                 value = r[0] + _dot(P[i], r[1:])
                 if value > gain:
                     gain = value
                     chosen = i
+        if chosen < 0:
+            n_listed = _list_violated(P, r, used, blocked, limits[1] * norm, listed, violations)
+            if n_listed:
+                chosen = listed[0]
+                least = STILL * violations[0]
         if chosen < 0:
             return n, r, iterations, idle > 0
         column[0] = 1.0
@@ -90,25 +104,61 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
             used[chosen] = False
             blocked[chosen] = True
             continue
+        with_chosen = n
         n = _descend((Q, R), support, weights, n, used)
-        r = _residual(Q, n)
+        if n == with_chosen:
+            _subtract_projection(r, Q[n - 1])
+        if n < with_chosen or _dot(r, r) < 0.01 * norm**2:  # what is left of r would be rounding
+            r = _residual(Q, n)
     return n, r, iterations, True
+
+
+@compiled
+def _list_violated(
+    P: Any, r: Any, used: Any, blocked: Any, least: float, listed: Any, violations: Any
+) -> int:
+    """Price all rows; list those violated by more than ``least``, the most violated first, and return their number."""
+    n = 0
+    for i in range(len(P)):
+        if used[i] or blocked[i]:
+            continue
+        value = r[0] + _dot(P[i], r[1:])
+        if value <= least or (n == len(listed) and value <= violations[n - 1]):
+            continue
+        n = min(n + 1, len(listed))
+        at = n - 1
+        while at > 0 and violations[at - 1] < value:
+            listed[at], violations[at] = listed[at - 1], violations[at - 1]
+            at -= 1
+        listed[at], violations[at] = i, value
+    return n
+
+
+@compiled
+def _subtract_projection(vector: Any, q: Any) -> float:
+    """Subtract from a vector its part along the unit vector ``q``; return the length of that part."""
+    part = _dot(q, vector)
+    for t in range(len(vector)):
+        vector[t] -= part * q[t]
+    return part
 
 
 @compiled
 def _append(Q: Any, R: Any, column: Any, n: int) -> bool:
     """Add a column to the QR; False where it depends on the others to working precision."""
     q = column.copy()
-    before = math.sqrt(_dot(q, q))
+    size = math.sqrt(_dot(q, q))
+    least = 1e-13 * size
     R[: n + 1, n] = 0.0
-    for _ in range(2):  # twice is enough
+    after = size
+    for _ in range(3):
+        before = after
         for i in range(n):
-            part = _dot(Q[i], q)
-            R[i, n] += part
-            for t in range(len(q)):
-                q[t] -= part * Q[i, t]
-    after = math.sqrt(_dot(q, q))
-    if after <= 1e-13 * before:
+            R[i, n] += _subtract_projection(q, Q[i])
+        after = math.sqrt(_dot(q, q))
+        if after > 0.5 * before or after <= least:
+            break  # hardly anything was subtracted, so what is left is orthogonal to working precision
+    if after <= least:
         return False
     Q[n] = q / after
     R[n, n] = after
@@ -120,9 +170,7 @@ def _solve(Q: Any, R: Any, n: int) -> Any:
     """Return the least-squares solution for the columns in use: ``R α = Q e₁``."""
     alpha = Q[:n, 0].copy()
     for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            alpha[i] -= R[i, j] * alpha[j]
-        alpha[i] /= R[i, i]
+        alpha[i] = (alpha[i] - _dot(R[i, i + 1 : n], alpha[i + 1 :])) / R[i, i]
     return alpha
 
 
@@ -133,9 +181,7 @@ def _residual(Q: Any, n: int) -> Any:
     r[0] = 1.0
     for _ in range(2):
         for i in range(n):
-            part = _dot(Q[i], r)
-            for t in range(len(r)):
-                r[t] -= part * Q[i, t]
+            _subtract_projection(r, Q[i])
     return r
 
 
@@ -186,3 +232,15 @@ def _remove(Q: Any, R: Any, leaving: int, n: int) -> None:
             upper, lower = Q[j, t], Q[j + 1, t]
             Q[j, t] = c * upper + s * lower
             Q[j + 1, t] = c * lower - s * upper
+
+
+@compiled
+def dense_prices(X: Any, w: Any, b: float, factors: Any, out: Any) -> None:
+    """Write ``factor·(w·x + b)`` of every dense row, in this thread."""
+    d = X.shape[1]
+    for i in range(len(out)):
+        x = X[i]
+        score = b
+        for j in range(d):
+            score += x[j] * w[j]
+        out[i] = factors[i] * score

@@ -14,10 +14,10 @@ from rosenblatt.service.mail.message import Mail
 from rosenblatt.service.messages import Change, Example
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.refusals import Busy, Closing, Refusal, Unknown
 from rosenblatt.service.service import Service
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.undo import undo, undo_served
+from rosenblatt.web.refusals import Busy, Closing, Refusal, Unknown
 
 AT_ONCE = 200
 CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written

@@ -7,11 +7,10 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from rosenblatt.lab.frame import NEXT_THEME, THEMES
-from rosenblatt.lab.theme import css
 from rosenblatt.service.mail.marks import MODEL
 from rosenblatt.service.mail.teaching import Desk
 from rosenblatt.service.sign_in import SIGN_OUT
+from rosenblatt.web.theme import NEXT_THEME, THEMES, css
 
 
 class Frame:

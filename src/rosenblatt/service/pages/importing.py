@@ -11,8 +11,8 @@ from rosenblatt.data.packed import Damaged
 from rosenblatt.service.mail.folders import new_mail
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
 from rosenblatt.service.mail.teaching import MOST_MESSAGES, Imported
-from rosenblatt.service.refusals import Refusal
-from rosenblatt.service.settings import Settings
+from rosenblatt.web.refusals import Refusal
+from rosenblatt.web.settings import Settings
 
 if TYPE_CHECKING:
     from rosenblatt.service.pages.inbox import InboxPage

@@ -16,7 +16,7 @@ from rosenblatt.service.pages import wording
 from rosenblatt.service.pages.frame import Frame
 from rosenblatt.service.pages.importing import import_button, offer
 from rosenblatt.service.pages.row import Row
-from rosenblatt.service.refusals import Refusal
+from rosenblatt.web.refusals import Refusal
 
 FOUND = 2000  # messages that a search finds, the newest
 AT_ONCE = 30  # rows that are added

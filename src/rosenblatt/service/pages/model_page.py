@@ -6,8 +6,6 @@ from html import escape
 
 from nicegui import ui
 
-from rosenblatt.lab.chart import Curve, chart
-from rosenblatt.lab.frame import card
 from rosenblatt.plots.style import BLUE, GREEN, VERMILLION
 from rosenblatt.service.mail.bound import Bounded, bound_for
 from rosenblatt.service.mail.features import in_words
@@ -18,6 +16,8 @@ from rosenblatt.service.model import Model
 from rosenblatt.service.pages.frame import Frame
 from rosenblatt.service.pages.history import LAST, History, history
 from rosenblatt.service.pages.wording import number
+from rosenblatt.web.chart import Curve, chart
+from rosenblatt.web.layout import card
 
 TOP = 15
 LOOKED_AT = 60  # features of each class from which the words are put together

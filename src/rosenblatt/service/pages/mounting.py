@@ -13,9 +13,9 @@ from starlette.routing import Match
 
 from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.mail.teaching import Desk
-from rosenblatt.service.refusals import Refusal
 from rosenblatt.service.service import Service
 from rosenblatt.service.store import StoreBroken
+from rosenblatt.web.refusals import Refusal
 
 log = logging.getLogger("rosenblatt.service")
 API = ("/v1", "/healthz", "/readyz", "/metrics", "/openapi.json")

@@ -1,0 +1,310 @@
+"""The training driver: epochs, convergence, and the evaluation of hypotheses on the training data.
+
+Linear, kernel, stream and engine training differ in how they visit the examples once (:func:`run_epochs` takes that as
+a function) and in how they score them (:class:`Evaluator` takes blocks of scored rows). The rest is here.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.core import hypotheses
+from rosenblatt.core.state import Visits
+from rosenblatt.learner.scoring import LinearScorer
+from rosenblatt.learner.state import LearnerState
+from rosenblatt.proofs.bounds import bound_of, signed_margins
+
+SCORES_AT_ONCE = 1 << 22  # held while rows are scored
+CANDIDATE = "candidate "  # for the pocket, followed by its number
+
+
+class Epoch(NamedTuple):
+    """What one pass over the examples did."""
+
+    number: int
+    mistakes: int
+    updates: int
+
+
+class Evaluation(NamedTuple):
+    """A hypothesis on the examples it was trained on."""
+
+    margin: float  # min y·score / ‖w‖, the bias counted in ‖w‖; negative where it errs
+    bound: float  # on the mistakes of all training so far; infinite where nothing is promised
+    accuracy: float
+
+
+class BoundTerms(NamedTuple):
+    """What a bound on the mistakes depends on beside the margins of a hypothesis."""
+
+    rule: Any
+    radius: float
+    epochs: int
+    start_norm: float
+    holds: bool  # the evaluated examples are all that was learned from, each visit weighing one
+    added: float = 0.0  # mistakes that a budget may have caused
+
+
+# Epochs
+
+
+def run_epochs(
+    learner: Any,
+    visit_all: Callable[[int], bool],
+    max_iter: int,
+    on_epoch: Callable[[Epoch], bool | None] | None = None,
+    fingerprint: tuple[Any, ...] | None = None,
+) -> bool:
+    """Visit all examples until an epoch changes nothing, ``max_iter`` times, or until ``on_epoch`` returns False.
+
+    Parameters
+    ----------
+    learner : whose ``epochs`` and ``converged`` are kept up
+    visit_all : visits every example once, given the number of epochs before; returns whether the rule shrinks the
+        weights, so that an epoch without an update does not leave them as they were
+    max_iter : the most epochs
+    on_epoch : called after every epoch
+    fingerprint : identifies the examples, whatever their order; None where nothing does
+
+    Returns
+    -------
+    bool
+        Whether these examples are all that the learner ever learned from.
+    """
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be 1 or more, got {max_iter!r}")
+    if fingerprint is not None:
+        fingerprint = (*fingerprint, *learner.classes.tolist())  # labels are hashed by their index
+    known = fingerprint is not None and learner.learned_from == (learner.clock, fingerprint)
+    only_these = known or not learner.clock
+    learner.learned_from, learner.converged = None, False  # also where an epoch is interrupted
+    forget_evaluations(learner)
+    for _ in range(max_iter):
+        mistakes, updates = learner.mistakes, learner.updates
+        shrinks = visit_all(len(learner.epochs))
+        epoch = Epoch(len(learner.epochs) + 1, learner.mistakes - mistakes, learner.updates - updates)
+        learner.epochs.append(epoch)
+        learner.converged = epoch.updates == 0 and not shrinks
+        stop = on_epoch is not None and on_epoch(epoch) is False
+        if stop or learner.converged:
+            break
+    if only_these and fingerprint is not None:
+        learner.learned_from = (learner.clock, fingerprint)  # whoever learns more moves the clock
+    return bool(only_these)
+
+
+def forget_evaluations(learner: Any) -> None:
+    """Forget how hypotheses did on the training data: the learner learns from more."""
+    learner.evaluations, learner.pocket, learner.converged = {}, None, False
+
+
+# Evaluation
+
+
+class Tally(NamedTuple):
+    """A hypothesis on some rows; tallies of different rows can be merged."""
+
+    worst: NDArray[np.float64]  # the least y·score of each column of margins
+    correct: int
+    rows: int
+
+    def merged(self, other: "Tally") -> "Tally":
+        """Return the tally of both sets of rows."""
+        worst = np.minimum(self.worst, other.worst)
+        return Tally(worst, self.correct + other.correct, self.rows + other.rows)
+
+    def margin(self, sqnorm: NDArray[np.float64]) -> float:
+        """Return the least margin, given the squared norm of the weights of each column."""
+        return float((self.worst / _norms(sqnorm)).min())
+
+
+class Evaluator:
+    """Margin, bound and accuracy of hypotheses, from blocks of scored rows.
+
+    Parameters
+    ----------
+    names : of the hypotheses, in the order of their columns of scores
+    joint : whether the true class competes with its best rival, in one column of margins
+    room : bytes of margins to hold; the bound of a hypothesis that errs needs those of all rows and is infinite where
+        there is no room for them
+    """
+
+    def __init__(self, names: list[str], joint: bool, room: float = math.inf) -> None:
+        self.names, self._joint, self._room = names, joint, room
+        self.tallies: dict[str, Tally] = {}
+        self._margins: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+        self._copies: list[NDArray[np.int64]] = []
+        self._full = room <= 0.0  # nothing is held any more
+
+    def add(
+        self, scores: NDArray[Any], labels: NDArray[np.int64], copies: NDArray[np.int64] | None = None
+    ) -> None:
+        """Take in ``(rows, hypotheses × rows of weights)`` scores; rows that are never visited are left out."""
+        if copies is not None and not copies.all():
+            visited = copies > 0
+            scores, labels, copies = scores[visited], labels[visited], copies[visited]
+        if not labels.size:
+            return
+        rows_of_weights = scores.shape[1] // len(self.names)
+        for k, name in enumerate(self.names):
+            own = scores[:, k * rows_of_weights : (k + 1) * rows_of_weights]
+            margins = signed_margins(own, labels, self._joint)
+            tally = Tally(margins.min(axis=0), int(is_correct(own, labels).sum()), labels.size)
+            known = self.tallies.get(name)
+            self.tallies[name] = tally if known is None else known.merged(tally)
+            if not self._full:
+                self._margins[name].append(margins)
+                self._room -= margins.nbytes
+        if not self._full:
+            self._copies.append(np.ones(labels.size, np.int64) if copies is None else copies)
+            self._room -= self._copies[-1].nbytes
+        if self._room < 0.0:
+            self._full, self._copies, self._margins = True, [], {name: [] for name in self.names}
+
+    def evaluation(self, name: str, sqnorm: NDArray[np.float64], terms: BoundTerms) -> Evaluation:
+        """Evaluate one hypothesis, given the squared norm of its weights for each column of margins."""
+        tally = self.tallies[name]
+        margin = tally.margin(sqnorm)
+        if self._full and margin <= 0.0:
+            bound = math.inf
+        else:
+            margins, copies = tally.worst[None], None
+            if not self._full:
+                margins, copies = np.concatenate(self._margins[name]), np.concatenate(self._copies)
+            bound = _bound(margins, copies, sqnorm, margin, terms) + terms.added
+        return Evaluation(margin, bound, tally.correct / tally.rows)
+
+    def best(self, names: list[str]) -> str:
+        """Return which of some hypotheses errs least, the first of equals."""
+        return max(names, key=lambda name: self.tallies[name].correct)
+
+
+def evaluate_linear(
+    learner: Any, X: Any, labels: NDArray[np.int64], visits: Visits, only_these: bool
+) -> None:
+    """Evaluate every hypothesis of a linear run that has weights on the examples in memory; choose its pocket."""
+    run = learner.run()
+    copies = None
+    if visits.weight.size:
+        copies = np.bincount(visits.order.astype(np.int64), minlength=labels.size)
+    whole = bool((visits.weight == 1.0).all())
+    if run.ledger is not None:
+        candidates = {f"{CANDIDATE}{k}": each for k, each in enumerate(hypotheses.record_setters(run))}
+        chosen = evaluator_on(candidates, X, labels, copies, learner.joint, room=0.0).best([*candidates])
+        learner.pocket = candidates[chosen]
+    weights = weights_of_hypotheses(learner)
+    terms = BoundTerms(
+        learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
+    )
+    for names in _groups([*weights], learner.running.size * labels.size):
+        group = {name: weights[name] for name in names}
+        evaluator = evaluator_on(group, X, labels, copies, learner.joint)
+        for name in names:
+            sqnorm = column_sqnorms(weights[name], learner.joint)
+            learner.evaluations[name] = evaluator.evaluation(name, sqnorm, terms)
+
+
+def margin_on(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) -> float:
+    """Return the margin of a hypothesis on rows, the number that training finds on the same rows.
+
+    Weights are scored in the groups in which training scores them: a product of other matrices rounds otherwise.
+    """
+    weights = weights_of_hypotheses(learner)
+    for names in _groups([*weights], learner.running.size * labels.size):
+        if hypothesis in names:
+            group = {name: weights[name] for name in names}
+            evaluator = evaluator_on(group, X, labels, None, learner.joint, room=0.0)
+            return evaluator.tallies[hypothesis].margin(column_sqnorms(weights[hypothesis], learner.joint))
+    raise ValueError(f"{hypothesis!r} has no weights, and so no margin")
+
+
+def weights_of_hypotheses(learner: Any) -> dict[str, NDArray[Any]]:
+    """Return the weights of every hypothesis that has some, in the order of their names."""
+    known = {"last", "averaged"}
+    if learner.ledger is not None:
+        known |= {"survivor", "random"}
+    if learner.pocket is not None:
+        known.add("pocket")
+    return {name: learner.weights(name) for name in hypotheses.NAMES if name in known}
+
+
+def evaluator_on(
+    weights: dict[str, NDArray[Any]],
+    X: Any,
+    labels: NDArray[np.int64],
+    copies: NDArray[np.int64] | None,
+    joint: bool,
+    room: float = math.inf,
+) -> Evaluator:
+    """Score rows in memory by all of some weights, block by block."""
+    evaluator = Evaluator([*weights], joint, room)
+    stacked = np.concatenate([*weights.values()])[:, : 1 + X.shape[1]]
+    scorer = LinearScorer(X, stacked)
+    for block in _blocks(labels.size, max(1, SCORES_AT_ONCE // stacked.shape[0])):
+        evaluator.add(scorer.scores(block), labels[block], None if copies is None else copies[block])
+    return evaluator
+
+
+def column_sqnorms(weights: NDArray[Any], joint: bool) -> NDArray[np.float64]:
+    """Return ``‖w‖²`` for each column of margins: of all classes together in a joint contest, else of each."""
+    sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
+    return np.array([sqnorm.sum()]) if joint else sqnorm
+
+
+def is_correct(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows get their true class."""
+    if scores.shape[1] == 1:
+        return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
+    return np.asarray(np.argmax(scores, axis=1) == labels)
+
+
+def decays(learner: LearnerState) -> bool:
+    """Return whether weights were shrunk since their last update."""
+    return bool((learner.running["decay"] != 1.0).any())
+
+
+def _bound(
+    margins: NDArray[np.float64],
+    copies: NDArray[np.int64] | None,
+    sqnorm: NDArray[np.float64],
+    margin: float,
+    terms: BoundTerms,
+) -> float:
+    """Return the rule's bound on the mistakes, infinity where it promises nothing."""
+    if not terms.holds or not hasattr(terms.rule, "bound_coefficients"):
+        return math.inf
+    if terms.start_norm > 0.0:
+        known = margin > 0.0 and sqnorm.size == 1
+        return (
+            float(terms.rule.mistakes_at_most(terms.radius, margin, terms.start_norm)) if known else math.inf
+        )
+    norm, hinge = terms.rule.bound_coefficients(terms.radius)
+    if copies is not None and (copies > 1).any():  # every visit may be a mistake
+        margins = np.repeat(margins, copies, axis=0)
+    total = 0.0
+    for h in range(sqnorm.size):
+        if math.isinf(hinge) and margins[:, h].min() <= 0.0:
+            return math.inf
+        passes = terms.epochs * hinge / 2.0 if math.isfinite(hinge) else 1.0
+        total += bound_of(margins[:, h], float(sqnorm[h]), math.sqrt(norm), passes)
+    return total
+
+
+def _norms(sqnorm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return norms to divide by; zero weights have zero scores, and are left as they are."""
+    return np.where(sqnorm > 0.0, np.sqrt(np.maximum(sqnorm, 0.0)), 1.0)
+
+
+def _blocks(rows: int, at_once: int) -> Iterator[slice]:
+    for first in range(0, rows, at_once):
+        yield slice(first, min(first + at_once, rows))
+
+
+def _groups(names: list[str], margins: int) -> Iterator[list[str]]:
+    """Cut a list of hypotheses into groups whose margins, so many each, are held together."""
+    at_once = max(1, SCORES_AT_ONCE // max(1, margins))
+    for first in range(0, len(names), at_once):
+        yield names[first : first + at_once]

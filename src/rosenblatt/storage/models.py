@@ -1,0 +1,660 @@
+"""The declaration of every kind of model file: header fields, tensors, the attributes they hold, and their relations.
+
+Compiled loops trust class indices, row numbers, clocks and scales without looking, so what a file says is compared
+with its declaration before a model is built from it. Streams, snapshots of the service and checkpoints of engines are
+learners with fields of their own in ``about``.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import rules
+from rosenblatt.core import hypotheses
+from rosenblatt.core.kernel_loop import FORGETTING_COST
+from rosenblatt.core.ledger import ENTRY
+from rosenblatt.core.state import RUNNING, TOTALS
+from rosenblatt.data.schema import schema_from_dict
+from rosenblatt.storage import schema
+from rosenblatt.storage.schema import (
+    ANY_OBJECT,
+    COUNTS,
+    NON_NEGATIVE,
+    POSITIVE,
+    Arrays,
+    Content,
+    Field,
+    Kind,
+    Maybe,
+    Object,
+    OneOf,
+    Range,
+    Symbols,
+    Tensor,
+    Whole,
+    array,
+    records,
+    refuse,
+    refuse_first,
+    rows,
+    word,
+)
+
+FLOATS, FLOAT, INT = ("float32", "float64"), ("float64",), ("int64",)
+COUNT = Whole()
+
+
+# --- Header fields ----------------------------------------------------------------------------------------------------
+
+
+def rule(value: Any, place: str) -> None:
+    """A rule of this package with its parameters in range."""
+    schema.check(value, Object({"name": OneOf(tuple(rules.BY_NAME))}, others=True), place)
+    for name, item in value.items():
+        if name != "name":
+            word(item, f"{place}.{name}")
+    try:
+        rules.from_dict(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{place} does not exist, {error}") from None
+
+
+KERNELS: dict[str, dict[str, Any]] = {
+    "poly": {"degree": Whole(1, 2**31), "gamma": POSITIVE, "coef0": Range(), "halvings": Whole(0, 1000)},
+    "rbf": {"gamma": POSITIVE},
+    "linear": {},
+    "precomputed": {},
+    "function": {"function": str},  # a caller's own, by name
+}
+
+
+def kernel(value: Any, place: str) -> None:
+    """A kernel with its parameters in range."""
+    schema.check(value, Object({"name": OneOf(tuple(KERNELS))}, others=True), place)
+    schema.check(value, Object({"name": str, **KERNELS[value["name"]]}), place)
+    if value["name"] == "poly" and value["halvings"] * value["degree"] > 1000:
+        refuse(f"{place}.halvings", value["halvings"], "a unit of at most 2^1000")
+
+
+def standings(value: Any, place: str) -> None:
+    """The margin, bound and accuracy of hypotheses on their training data."""
+    each = (word, word, Range(0.0, 1.0))
+    schema.check(value, Object({}, dict.fromkeys(hypotheses.NAMES, each)), place)
+    for name, (_, bound, _) in value.items():
+        if float(bound) < 0.0:
+            refuse(f"{place}.{name}[1]", bound, "a bound of 0 or more")
+
+
+def _maybe_int(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+LEARNER_FIELDS = {
+    "rule": Field(rule, setting=True, to_json=rules.to_dict, from_json=rules.from_dict),
+    "multi_class": Field(OneOf(("joint", "ovr")), setting=True),
+    "fit_intercept": Field(bool, "bias_input", setting=True, to_json=bool),
+    "seed": Field(Whole(-schema.INTEGERS, schema.INTEGERS), setting=True),
+    "rows_seen": Field(COUNT),
+    "start_norm": Field(Range(0.0, 1e154), from_json=float),
+    "converged": Field(bool),
+    "epochs": Field(
+        [(COUNT, COUNT)],
+        to_json=lambda epochs: [[epoch.mistakes, epoch.updates] for epoch in epochs],
+        from_json=lambda counts: [(number, *pair) for number, pair in enumerate(counts, 1)],
+    ),
+    "standings": Field(
+        standings,
+        "evaluations",
+        to_json=lambda each: {name: [schema.json_number(x) for x in values] for name, values in each.items()},
+        from_json=lambda each: {name: tuple(map(float, values)) for name, values in each.items()},
+    ),
+}
+KERNEL_FIELDS = {name: field for name, field in LEARNER_FIELDS.items() if name != "start_norm"} | {
+    "kernel": Field(kernel, setting=True),
+    "dtype": Field(OneOf(FLOATS), setting=True),
+    "delta": Field(NON_NEGATIVE, setting=True),
+    "budget": Field(Maybe(Whole(1, 2**31)), setting=True, to_json=_maybe_int),
+    "forget": Field(OneOf(("oldest", "random", "project")), setting=True),
+    "tolerance": Field(Range(0.0, 1.0 - 2**-53), setting=True),
+    "keep_ledger": Field(bool, "ledger", setting=True, to_json=lambda ledger: ledger is not None),
+    "seed": Field(Whole(0, 2**63 - 1), setting=True, to_json=int),
+    "block_size": Field(Maybe(Whole(1, 2**31)), setting=True, to_json=_maybe_int),
+    "n_features": Field(Whole(0, 2**48), "_n_features"),
+}
+REAL_FIELDS = {name: LEARNER_FIELDS[name] for name in ("rule", "fit_intercept", "seed", "rows_seen")} | {
+    "passes": Field(COUNT)
+}
+BAYES_FIELDS = {
+    "smoothing": Field(NON_NEGATIVE, setting=True),
+    "binarize": Field(Maybe(Range()), setting=True),
+}
+
+# What is written about a model beside its numbers: other keys belong to the caller who saved it.
+SHARD_PASS = (COUNT, COUNT, COUNT, COUNT, NON_NEGATIVE, COUNT)
+MIXED_EPOCH = (COUNT, COUNT, COUNT, NON_NEGATIVE, NON_NEGATIVE, COUNT, COUNT, [SHARD_PASS])
+SERVICE = Object(
+    {"settings": ANY_OBJECT, "counts": Object({}, {"mistakes": COUNT, "seq": COUNT, "failed": COUNT})}
+)
+ABOUT = Object(
+    {},
+    {
+        "learner": str,
+        "estimator": str,
+        "hypothesis": OneOf(tuple(hypotheses.NAMES)),
+        "n_iter": COUNT,
+        "normalise": bool,
+        "feature_names": Maybe([str]),
+        "schema": Maybe(ANY_OBJECT),
+        "hashed_names": ANY_OBJECT,
+        "parameters": Object(
+            {},
+            {"max_iter": Maybe(COUNT), "shuffle": bool, "warm_start": bool, "keep_ledger": bool},
+            others=True,
+        ),
+        "stream": Object(
+            {"rows": COUNT, "forget": Maybe(Range(1.0)), "since": COUNT},
+            {"online": bool, "right": COUNT, "service": SERVICE},
+        ),
+        "mixing_run": ANY_OBJECT,
+        "mixed_epochs": [MIXED_EPOCH],
+    },
+    others=True,
+)
+
+
+# --- Tensors ----------------------------------------------------------------------------------------------------------
+
+# Fields of structured arrays that format version 1 calls by another name.
+VERSION_1 = {"scale_sum": "shadow", "max_sqnorm": "reach", "target": "up", "rival": "down"}
+
+RUN = (  # the numbers of a training run: see rosenblatt.core.state
+    records(
+        "running",
+        RUNNING,
+        "hypotheses",
+        {"scale": POSITIVE, "scale_sum": NON_NEGATIVE, "decay": NON_NEGATIVE, "updates": COUNTS},
+        renamed=VERSION_1,
+    ),
+    records(
+        "totals",
+        TOTALS,
+        1,
+        {
+            "clock": Range(0.0, binds="clock"),
+            "mistakes": COUNTS,
+            "updates": COUNTS._replace(binds="updates"),
+            "max_sqnorm": Range(0.0, binds="max_sqnorm"),
+            "written": Range(0, 0),
+        },
+        renamed=VERSION_1,
+    ),
+)
+LEDGER = records(
+    "ledger",
+    ENTRY,
+    "lines",
+    {
+        "row": Range(0, "last_row"),
+        "target": Range("first_target", "last_target"),
+        "rival": Range("first_rival", "last_rival"),
+        "decay": NON_NEGATIVE,
+        "clock": Range(0.0, "clock", order="ascending"),
+    },
+    renamed=VERSION_1,
+    part="ledger",
+    attribute="ledger.entries",
+)
+WEIGHTS = (
+    array("W", Tensor(FLOATS, ("rows", "width"))),
+    array("A", Tensor(FLOAT, ("rows", "width")), "average_offset"),
+    *RUN,
+)
+LEARNER_ITEMS = (
+    *WEIGHTS,
+    array("S", Tensor(FLOAT, ("rows", "width"), part="S")),
+    array("pocket", Tensor(FLOATS, ("rows", "width"), part="pocket")),
+    array(
+        "ledger.support_rows",
+        Tensor(INT, ("support",), Range(0, "last_row", order="strictly ascending"), "ledger"),
+    ),
+    array("ledger.start", Tensor(FLOATS, ("rows", "width"), part="ledger")),
+    LEDGER,
+    rows("ledger.support", FLOATS, "support", "features"),
+)
+KERNEL_ITEMS = (
+    array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
+    array("W", Tensor(FLOAT, ("rows", "support"))),
+    array("A", Tensor(FLOAT, ("rows", "support")), "average_offset"),
+    *RUN,
+    LEDGER,
+    array("pocket", Tensor(INT, ("hypotheses",), Range(0, "lines"), "pocket")),
+    rows("support", FLOATS, "support", "features"),
+    array("budget.since", Tensor(INT, ("budget",), COUNTS, "budget"), "budget_slots.last_correction"),
+    array("budget.counts", Tensor(INT, (3,), COUNTS, "budget"), "budget_slots.counts"),
+    records(
+        "toll",
+        FORGETTING_COST,
+        1,
+        dict.fromkeys(("mistakes", "lengths", "shrunk", "short"), NON_NEGATIVE),
+        renamed={},
+        part="budget",
+        attribute="budget_slots.cost",
+    ),
+)
+# The support rows of a precomputed kernel are columns of the caller's Gram matrix.
+GRAM_COLUMNS = array("support", Tensor(INT, ("support",), Range(0, "last_feature"), "dense"))
+GRAM_ITEMS = tuple(GRAM_COLUMNS if item.name == "support" else item for item in KERNEL_ITEMS)
+PLANES = (array("weights", Tensor(FLOATS, ("rows", "width")), "_weights"),)
+SUMS = (
+    array("sums", Tensor(FLOAT, ("classes", "features"))),
+    array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
+)
+
+
+# --- Relations between tensors ----------------------------------------------------------------------------------------
+
+DRIFT = {"float32": 1e-2, "float64": 1e-7}  # of ‖w‖² updated by differences, for each update
+ROUNDING = 1e-3  # how far sums in float32 may be from their value
+
+
+def bias_is_zero_without_intercept(content: Content) -> None:
+    """``fit_intercept=False``: the weight of the always-one coordinate never moves."""
+    if not content.fields["fit_intercept"]:
+        for name in ("W", "A", "pocket", "ledger.start"):
+            if name in content.arrays:
+                bias = content.arrays[name][:, 0]
+                refuse_first(f"{name}[:, 0]", bias, bias != 0.0, "0 where no intercept is learned")
+
+
+def classes_before_updates(content: Content) -> None:
+    """A learner that knows no class has learned nothing; a kernel learner is saved only after it has."""
+    if content.classes is not None and not content.classes.size:
+        symbols, lines = content.symbols, content.arrays.get("ledger.row", ())
+        learned = symbols["clock"] or symbols["updates"] or content.arrays["W"].any() or len(lines)
+        if learned or content.name == "dual":
+            refuse("classes.values", [], "the classes that the weights were learned from")
+
+
+def updates_add_up(content: Content) -> None:
+    """Two classes that became several count the updates they shared once in all, and once for each."""
+    each, total = content.arrays["running.updates"], int(content.symbols["updates"])
+    if not int(each.max()) <= total <= int(each.sum()):
+        expected = f"a number from {each.max()} to {each.sum()}, as running.updates counts"
+        refuse("totals.updates", total, expected)
+    for place, name in enumerate(("totals.mistakes", "totals.updates")):
+        of_epochs = sum(epoch[place] for epoch in content.fields.get("epochs", ()))
+        if of_epochs > int(content.arrays[name][0]):
+            refuse(name, int(content.arrays[name][0]), f"the {of_epochs} of all epochs")
+
+
+def _per_hypothesis(sums: NDArray[np.float64], content: Content) -> NDArray[np.float64]:
+    """Return sums per row of weights as sums per hypothesis: one in all where classes are learned jointly."""
+    return np.array([sums.sum()]) if content.arrays["running.scale"].size == 1 else sums
+
+
+def _drift(content: Content) -> float:
+    """Return how far the rounding of all updates may have taken ``‖w‖²``, for the largest step of the rule."""
+    parameters = {name: float(value) for name, value in content.fields["rule"].items() if name != "name"}
+    steps = [1.0 / value if name == "lam" and value else value for name, value in parameters.items()]
+    step = max([1.0, *(value for value in steps if value < math.inf)])
+    start = float(content.fields.get("start_norm", 0.0))
+    moved = (1.0 + content.symbols["updates"]) * content.symbols["max_sqnorm"] * step * step
+    return DRIFT[content.fields.get("dtype", content.arrays["W"].dtype.name)] * (moved + start * start) + 1e-9
+
+
+def sqnorm_is_of_weights(content: Content) -> None:
+    """``running.sqnorm`` is ``‖w‖²`` updated by differences, so it may be off by the rounding of every update.
+
+    How far follows from the norms that the weights went through: those that steps of this rule can reach, and those in
+    the accumulator ``A``. ROMMA lengthens weights by a quotient of differences, whose error has no bound.
+    """
+    if content.fields["rule"]["name"] == "romma":
+        return
+    W, A, sqnorm = content.arrays["W"], content.arrays["A"], content.arrays["running.sqnorm"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = _per_hypothesis(np.einsum("ij,ij->i", W, W, dtype=np.float64), content)
+        past = _per_hypothesis(np.einsum("ij,ij->i", A, A), content)
+        square = square * content.arrays["running.scale"] ** 2
+        wrong = ~(np.abs(sqnorm - square) <= 1e-2 * square + 1e-9 * past + _drift(content))
+    if wrong.any():
+        place = int(wrong.argmax())
+        refuse(f"running.sqnorm[{place}]", sqnorm[place].item(), f"‖w‖² = {square[place]:.6g}")
+
+
+def sqnorm_is_within_reach(content: Content) -> None:
+    """``‖Σ αᵢ φ(xᵢ)‖ ≤ Σ |αᵢ| R``: what can be said of the norm of a kernel learner without its Gram matrix."""
+    if content.fields["rule"]["name"] == "romma":
+        return
+    sqnorm, sqradius = content.arrays["running.sqnorm"], content.symbols["max_sqnorm"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        now = _per_hypothesis(np.abs(content.arrays["W"]).sum(axis=1), content)
+        past = _per_hypothesis(np.abs(content.arrays["A"]).sum(axis=1), content)
+        now = now * content.arrays["running.scale"]
+        room = _drift(content) + 1e-9 * past * past * sqradius
+        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + room) & (sqnorm >= -room))
+    refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · reach")
+
+
+def beside_the_weights(content: Content) -> None:
+    """``S``: a variance in (0, 1] for every weight (second order), or the power of every weight (p-norm)."""
+    if "S" not in content.arrays:
+        sqnorm_is_of_weights(content)
+        return
+    S, geometry = content.arrays["S"], rules.geometry_of(content["rule"])
+    if isinstance(geometry, rules.SecondOrder):
+        refuse_first("S", S, ~((S > 0.0) & (S <= 1.0 + 1e-9)), "a variance above 0 and at most 1")
+        sqnorm_is_of_weights(content)
+        return
+    assert isinstance(geometry, rules.PNorm)
+    with np.errstate(over="ignore", under="ignore"):
+        W = content.arrays["W"].astype(np.float64)
+        power = np.sign(W) * np.abs(W) ** (geometry.p - 1.0)
+        wrong = ~(np.abs(S - power) <= 1e-6 * np.abs(power) + 1e-12)
+        refuse_first("S", S, wrong, f"the weight's power {geometry.p - 1.0:g}")
+        total = _per_hypothesis(np.einsum("ij,ij->i", W, S), content)
+    sqnorm = content.arrays["running.sqnorm"]
+    refuse_first("running.sqnorm", sqnorm, ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6), "Σ|w|^p")
+
+
+def _check_support(name: str, content: Content, present: bool) -> None:
+    """A CSR matrix has one offset more than rows and ends with its last value; columns of a row ascend."""
+    dense, sparse = name in content.arrays, f"{name}.data" in content.arrays
+    if dense + sparse != present:
+        raise ValueError(f"tensor {name} {'is missing' if present and not dense else 'must not be there'}")
+    if not sparse:
+        return
+    indptr, indices = content.arrays[f"{name}.indptr"], content.arrays[f"{name}.indices"]
+    if indptr.size != content.symbols["support"] + 1 or indptr[0] != 0 or indptr[-1] != indices.size:
+        refuse(
+            f"{name}.indptr",
+            f"{indptr.size} offsets from {indptr[:1].tolist()} to {indptr[-1:].tolist()}",
+            f"{content.symbols['support'] + 1} from 0 to {indices.size}",
+        )
+    fallen = np.zeros(indices.size, np.bool_)
+    fallen[1:] = indices[1:] <= indices[:-1]
+    starts = indptr[:-1]
+    fallen[starts[starts < indices.size]] = False
+    refuse_first(f"{name}.indices", indices, fallen, "ascending columns within a row")
+
+
+def _support_values(name: str, content: Content) -> NDArray[Any]:
+    return content.arrays[name if name in content.arrays else f"{name}.data"]
+
+
+def _support_sqnorms(name: str, content: Content) -> NDArray[np.float64]:
+    """Return ``‖x‖²`` of every support row."""
+    values = _support_values(name, content)
+    with np.errstate(over="ignore"):
+        if values.ndim == 2:
+            return np.asarray(np.einsum("ij,ij->i", values, values, dtype=np.float64))
+        sums = np.concatenate([[0.0], np.cumsum(values.astype(np.float64) ** 2)])
+        indptr = content.arrays[f"{name}.indptr"]
+        return np.asarray(sums[indptr[1:]] - sums[indptr[:-1]])
+
+
+def ledger_names_its_support(content: Content) -> None:
+    """Every line names a stored row, every stored row has a line, and each hypothesis as many lines as updates."""
+    if "ledger.row" not in content.arrays:
+        return
+    name = "support_rows" if "support_rows" in content.arrays else "ledger.support_rows"
+    lines, ascending = content.arrays["ledger.row"], np.sort(content.arrays[name])
+    place = np.searchsorted(ascending, lines)
+    known = place < ascending.size
+    known[known] = ascending[place[known]] == lines[known]
+    refuse_first("ledger.row", lines, ~known, f"a row of {name}")
+    named = np.zeros(ascending.size, np.bool_)
+    named[place] = True
+    refuse_first(name, ascending, ~named, "a row that a line of the ledger names")
+    target, rival = content.arrays["ledger.up"], content.arrays["ledger.down"]
+    refuse_first("ledger.down", rival, target == rival, "another class than ledger.up")
+    updates = content.arrays["running.updates"]
+    counted = np.bincount(target, minlength=updates.size) if updates.size > 1 else np.array([lines.size])
+    refuse_first("running.updates", updates, updates != counted, "as many as the ledger has lines")
+
+
+def learner_support(content: Content) -> None:
+    """The examples that the ledger names are in the file, and none is longer than the longest that was seen."""
+    present = "ledger.row" in content.arrays and content.symbols["support"] > 0
+    _check_support("ledger.support", content, present)
+    if present:
+        values, start = _support_values("ledger.support", content), content.arrays["ledger.start"]
+        if start.dtype.itemsize < values.dtype.itemsize:
+            raise ValueError(f"ledger.start is {start.dtype}, but ledger.support {values.dtype}")
+        sqnorm = _support_sqnorms("ledger.support", content)
+        most = content.symbols["max_sqnorm"] * (1.0 + ROUNDING) + ROUNDING
+        refuse_first("ledger.support, squared norms of rows", sqnorm, ~(sqnorm <= most), f"at most {most:g}")
+
+
+def kernel_support(content: Content) -> None:
+    """Support rows are named once and stored, and none has a kernel with itself beyond the largest that was seen."""
+    rows, of = content.arrays["support_rows"], content.fields["kernel"]
+    if np.unique(rows).size < rows.size:
+        refuse("support_rows", rows.tolist(), "every row once")
+    if of["name"] == "precomputed":
+        if ("support" in content.arrays) != (rows.size > 0):
+            raise ValueError(f"tensor support is {'missing' if rows.size else 'there without support rows'}")
+        if rows.size:
+            columns = content.arrays["support"]
+            refuse_first("support", columns, columns != rows, "the column of the row in support_rows")
+        return
+    _check_support("support", content, rows.size > 0)
+    if not rows.size:
+        return
+    values = _support_values("support", content)
+    if values.dtype.name != content.fields["dtype"]:
+        raise ValueError(f"support is {values.dtype}, but dual.dtype says {content.fields['dtype']}")
+    sqnorm = _support_sqnorms("support", content)
+    if of["name"] == "poly":
+        with np.errstate(over="ignore"):
+            sqnorm = (of["gamma"] * sqnorm + of["coef0"]) ** of["degree"]
+    if of["name"] in ("poly", "linear"):
+        most = content.symbols["max_sqnorm"] * (1.0 + 10 * ROUNDING) + ROUNDING
+        name = "support, kernels of rows with themselves"
+        refuse_first(name, sqnorm, ~(sqnorm <= most), f"at most {most:g}")
+    else:
+        refuse_first("support, squared norms of rows", sqnorm, ~np.isfinite(sqnorm), "a finite number")
+
+
+def pocket_is_of_the_run(content: Content) -> None:
+    """The pocket of each hypothesis is one that its updates went through."""
+    if "pocket" in content.arrays:
+        updates, pocket = content.arrays["running.updates"], content.arrays["pocket"]
+        refuse_first("pocket", pocket, pocket > updates, "at most as many updates as the hypothesis has")
+
+
+def budget_slots(content: Content) -> None:
+    """Slots are filled from the first on, and emptied only when all are full."""
+    if "budget.since" not in content.arrays:
+        return
+    since, (used, emptied, visits) = content.arrays["budget.since"], content.arrays["budget.counts"].tolist()
+    support, slots = int(content.symbols["support"]), since.size
+    if used != support or used > slots:
+        refuse("budget.counts[0]", used, f"the {support} support rows, in {slots} slots")
+    if emptied and used < slots:
+        refuse("budget.counts[1]", emptied, "0 while slots are free")
+    refuse_first("budget.since", since, since > visits, f"at most the {visits} of budget.counts[2]")
+    refuse_first(f"budget.since[{used}:]", since[used:], since[used:] != 0, "0 in a free slot")
+
+
+def sums_are_of_counts(content: Content) -> None:
+    """A class without examples has no sum."""
+    sums, counts = content.arrays["sums"], content.arrays["counts"]
+    refuse_first("sums", sums, (sums != 0.0) & (counts == 0.0)[:, None], "0 in a class without examples")
+
+
+def sums_are_within_counts(content: Content) -> None:
+    """No sum of binary features is beyond the count of its class."""
+    sums, most = content.arrays["sums"], content.arrays["counts"][:, None] * (1.0 + 1e-9)
+    refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
+
+
+def about_fits(content: Content) -> None:
+    """Feature names, schema and hashed names in ``about`` are of the features that the model has."""
+    about, features = content.about, int(content.symbols["features"])
+    names = about.get("feature_names")
+    if names is not None and len(names) != features:
+        raise ValueError(f"about.feature_names has {len(names)} names for {features} features")
+    if about.get("schema") is not None:
+        try:
+            read_as = schema_from_dict(about["schema"])
+        except ValueError as error:
+            raise ValueError(f"about.schema is {error}") from None
+        if read_as.n_features != features:
+            raise ValueError(f"about.schema has {read_as.n_features} features, the model {features}")
+        if names is not None and read_as.feature_names is not None and list(read_as.feature_names) != names:
+            raise ValueError("about.feature_names are not those of about.schema")
+    for place, name in about.get("hashed_names", {}).items():
+        if re.fullmatch(r"0|[1-9][0-9]{0,9}", place) is None or int(place) >= features:
+            refuse("about.hashed_names", place, f"features below {features}")
+        schema.check(name, str, f"about.hashed_names.{place}")
+    stream = about.get("stream", {})
+    if stream.get("right", 0) > stream.get("rows", 0):
+        refuse("about.stream.right", stream["right"], f"at most the {stream['rows']} rows")
+    if "stream" in about and stream["forget"] is None and stream["since"] != 0:
+        refuse("about.stream.since", stream["since"], "0 where nothing is forgotten")
+
+
+def kernel_fields_agree(value: Any, place: str) -> None:
+    """What the settings of a kernel learner demand of each other."""
+    if not isinstance(rules.geometry_of(rules.from_dict(value["rule"])), rules.Euclidean):
+        refuse(f"{place}.rule", value["rule"], "a rule with a dual form")
+    if value["tolerance"] and (value["budget"] is None or value["forget"] != "project"):
+        refuse(f"{place}.tolerance", value["tolerance"], "0 without projections onto a budget")
+    if value["keep_ledger"] and value["budget"] is not None:
+        refuse(f"{place}.keep_ledger", True, "false with a budget")
+
+
+def rule_is_for_numbers(value: Any, place: str) -> None:
+    """Targets that are numbers are learned by Widrow and Hoff's rule."""
+    if value["rule"]["name"] != "widrow-hoff":
+        refuse(f"{place}.rule.name", value["rule"]["name"], "widrow-hoff, the rule for numbers")
+
+
+# --- Kinds ------------------------------------------------------------------------------------------------------------
+
+
+def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
+    """Return what sizes and limits of tensors follow from the header.
+
+    Two classes share one row of weights, and lines of the ledger name the second; joint lines name two classes.
+    """
+    rows = 1 if classes <= 2 else classes
+    joint = fields.get("multi_class") == "joint" and rows > 1
+    symbols = {
+        "classes": classes,
+        "rows": rows,
+        "hypotheses": 1 if joint else rows,
+        "last_row": fields.get("rows_seen", 0) - 1,
+        "first_target": 1 if rows == 1 else 0,
+        "last_target": 1 if rows == 1 else rows - 1,
+        "first_rival": 0 if joint else -1,
+        "last_rival": rows - 1 if joint else -1,
+        "features": fields.get("n_features"),
+        "budget": fields.get("budget"),
+    }
+    return {name: value for name, value in symbols.items() if value is not None}
+
+
+def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
+    euclidean = isinstance(rules.geometry_of(rules.from_dict(fields["rule"])), rules.Euclidean)
+    ledger = None if euclidean else False
+    return {"S": not euclidean, "pocket": None, "ledger": ledger, "dense": ledger, "sparse": ledger}
+
+
+def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
+    return {
+        "ledger": fields["keep_ledger"],
+        "pocket": None if fields["keep_ledger"] else False,
+        "budget": fields["budget"] is not None,
+        "dense": None,
+        "sparse": False if fields["kernel"]["name"] == "precomputed" else None,
+    }
+
+
+KINDS: Mapping[str, Kind] = {
+    "learner": Kind(
+        "a learner",
+        "learner",
+        LEARNER_FIELDS,
+        lambda fields: LEARNER_ITEMS,
+        (
+            classes_before_updates,
+            bias_is_zero_without_intercept,
+            updates_add_up,
+            beside_the_weights,
+            ledger_names_its_support,
+            learner_support,
+        ),
+        _learner_parts,
+    ),
+    "dual": Kind(
+        "a kernel learner",
+        "dual",
+        KERNEL_FIELDS,
+        lambda fields: GRAM_ITEMS if fields["kernel"]["name"] == "precomputed" else KERNEL_ITEMS,
+        (
+            classes_before_updates,
+            updates_add_up,
+            sqnorm_is_within_reach,
+            ledger_names_its_support,
+            kernel_support,
+            pocket_is_of_the_run,
+            budget_slots,
+        ),
+        _kernel_parts,
+        kernel_fields_agree,
+    ),
+    "real": Kind(
+        "a model of numbers",
+        "model",
+        REAL_FIELDS,
+        lambda fields: WEIGHTS,
+        (bias_is_zero_without_intercept, updates_add_up, sqnorm_is_of_weights),
+        agree=rule_is_for_numbers,
+        classes="",
+    ),
+    "centroid": Kind("a model of kind centroid", "model", {}, lambda fields: SUMS, (sums_are_of_counts,)),
+    "naive-bayes": Kind(
+        "a model of kind naive-bayes",
+        "model",
+        BAYES_FIELDS,
+        lambda fields: SUMS,
+        (sums_are_of_counts, sums_are_within_counts),
+    ),
+    "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
+}
+
+
+def kind_of(header: Mapping[str, Any]) -> str:
+    """Return the name of the kind of file that a header describes."""
+    sections = [name for name in ("learner", "dual", "model") if name in header]
+    if len(sections) != 1:
+        raise ValueError(f"the header has {' and '.join(sections) or 'none'} of learner, dual and model")
+    if sections[0] != "model":
+        return sections[0]
+    name = header.get("kind")
+    schema.check(name, OneOf(tuple(name for name, kind in KINDS.items() if kind.section == "model")), "kind")
+    return str(name)
+
+
+def check_content(header: dict[str, Any], arrays: Arrays) -> Content:
+    """Compare a header and tensors with the declaration of their kind; raise ValueError at the first difference."""
+    name = kind_of(header)
+    own = {"kind": str} if KINDS[name].section == "model" else {}
+    beside = {"format": str, "version": COUNT, "classes": Maybe(ANY_OBJECT), "about": ABOUT}
+    content = KINDS[name].check(name, header, arrays, beside | own, _symbols)
+    about_fits(content)
+    return content
+
+
+def titles_of(kinds: Iterable[str]) -> str:
+    """Return kinds of files in words.
+
+    >>> titles_of(["learner", "dual"])
+    'a learner or a kernel learner'
+    """
+    return " or ".join(KINDS[kind].title for kind in kinds)

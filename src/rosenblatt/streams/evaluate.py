@@ -1,0 +1,63 @@
+"""Evaluation of the hypotheses of a run on a stream: margin, bound and accuracy, in one more read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.core import hypotheses
+from rosenblatt.data import Batch
+from rosenblatt.learner import Evaluation, Learner
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.learner.training import (
+    CANDIDATE,
+    BoundTerms,
+    Evaluator,
+    column_sqnorms,
+    weights_of_hypotheses,
+)
+
+ROOM = 64 << 20  # bytes of margins that may be held
+
+
+def evaluate_stream(
+    learner: Learner, batches: Iterable[Batch], only_these: bool = True, room: int = ROOM
+) -> dict[str, Evaluation]:
+    """Evaluate every hypothesis of a run that has weights on a stream, read once; choose its pocket.
+
+    As training in memory does; only the bound of weights that err is infinite where the margins of all rows would
+    take more than ``room`` bytes.
+    """
+    weights = weights_of_hypotheses(learner)
+    if learner.ledger is not None:
+        candidates = hypotheses.record_setters(learner.run())
+        weights |= {f"{CANDIDATE}{k}": each for k, each in enumerate(candidates)}
+    stacked = np.concatenate([*weights.values()])
+    evaluator, whole = Evaluator([*weights], learner.joint, room), True
+    for batch in batches:
+        labels, copies = np.searchsorted(learner.classes, labels_of(batch)), None
+        if batch.weight is not None:
+            copies = np.ceil(batch.weight).astype(np.int64)
+            whole &= bool((batch.weight == copies).all())
+        evaluator.add(linear_scores(batch.X, stacked[:, : 1 + batch.X.shape[1]]), labels, copies)
+    names = {name: name for name in weights if not name.startswith(CANDIDATE)}
+    if learner.ledger is not None:
+        names["pocket"] = evaluator.best([name for name in weights if name.startswith(CANDIDATE)])
+        learner.pocket = weights[names["pocket"]]
+    terms = BoundTerms(
+        learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
+    )
+    learner.evaluations = {
+        name: evaluator.evaluation(names[name], column_sqnorms(weights[names[name]], learner.joint), terms)
+        for name in hypotheses.NAMES
+        if name in names
+    }
+    return learner.evaluations
+
+
+def labels_of(batch: Batch) -> NDArray[Any]:
+    """Return the labels of a batch; without them there is nothing to learn."""
+    if batch.y is None:
+        raise ValueError(f"{batch.where(0)}: no labels to learn from")
+    return batch.y
