@@ -64,8 +64,16 @@ class Float32Perceptron(rosenblatt.Perceptron):
         return {**super()._input(), "dtype": np.float32}
 
 
+# scikit-learn's checks have features around 100: Widrow-Hoff is stable only where the rate times R² is below 2
+STABLE = {"widrow-hoff": rules.WidrowHoff(1e-5)}
+
+
 @parametrize_with_checks(
-    [each(rule=name) for name in rules.BY_NAME for each in (rosenblatt.Perceptron, Float32Perceptron)]
+    [
+        each(rule=STABLE.get(name, name))
+        for name in rules.BY_NAME
+        for each in (rosenblatt.Perceptron, Float32Perceptron)
+    ]
 )
 def test_scikit_learn_checks_of_every_rule(estimator, check):
     check(estimator)

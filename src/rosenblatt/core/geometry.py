@@ -34,6 +34,7 @@ from rosenblatt.core.rows import (
     score_row,
     weight_index,
 )
+from rosenblatt.core.simd import fused_multiply_add
 from rosenblatt.jit import compiled_part
 from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import narrow_of
@@ -381,16 +382,21 @@ def move_along_variances(
 ) -> float:  # fmt: skip
     """Add ``step·Σx`` to the weights of class ``c`` and narrow their variances; return by how much ``‖W‖²`` grew."""
     start, stop = extent(rows, i, layout)
-    at = bias_index(rows, layout, c)
-    along = step * variances[at] * layout.bias_input
-    grown = along * (2.0 * W[at] + along)
-    W[at] += along
-    average_offset[at] += scale_sum * along
-    variances[at] = narrow(rule, variances[at], layout.bias_input)
+    grown = 0.0
     for k in range(start, stop):
         at = weight_index(rows, start, k, layout, c)
         along = step * variances[at] * rows.values[k]
         grown += along * (2.0 * W[at] + along)
+    # Apart from the norm, so that weights are rounded as in version 0.1: its journals replay to the same bits.
+    at = bias_index(rows, layout, c)
+    before = W[at]
+    W[at] = fused_multiply_add(step * layout.bias_input, variances[at], W[at])
+    grown += (W[at] - before) * (W[at] + before)
+    average_offset[at] += scale_sum * step * variances[at] * layout.bias_input
+    variances[at] = narrow(rule, variances[at], layout.bias_input)
+    for k in range(start, stop):
+        at = weight_index(rows, start, k, layout, c)
+        along = step * variances[at] * rows.values[k]
         W[at] += along
         average_offset[at] += scale_sum * along
         variances[at] = narrow(rule, variances[at], float(rows.values[k]))

@@ -126,6 +126,23 @@ def sparse_products(
 
 
 @intrinsic
+def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return ``a·b + c``, rounded once."""
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        number = context.get_value_type(types.float64)
+        values = [
+            context.cast(builder, x, kind, types.float64) for x, kind in zip(arguments, sig.args, strict=True)
+        ]
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(number, [number] * 3), "llvm.fma.f64"
+        )
+        return builder.call(function, values)
+
+    return types.float64(a, b, c), emit
+
+
+@intrinsic
 def lanes_in(typingctx: Any, W: Any) -> Any:
     """Return how many of the numbers in ``W`` a vector holds."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.geometry import initial_beside
 from rosenblatt.core.state import RUNNING
 from rosenblatt.data.named import hashed
-from rosenblatt.rules import PNorm
+from rosenblatt.rules import PNorm, SecondOrder
 from rosenblatt.streams.online import OnlineLearner
 
 Named = dict[str, float]
@@ -264,7 +264,12 @@ class ServedLearner(OnlineLearner):
         digest.update("\0".join(self.names).encode("utf-8", "surrogatepass"))
         for weights in (own.W, own.average_offset):
             digest.update(_digestible(weights, 1 + len(self._vocabulary), 0.0))
-        for record in (own.running, own.totals):
+        running = own.running
+        if isinstance(own.geometry, SecondOrder):  # version 0.1 computed the norm anew instead of updating it
+            running = running.copy()
+            sqnorm = (np.asfortranarray(own.W[:, : 1 + len(self._vocabulary)]) ** 2).sum(axis=1)
+            running["sqnorm"] = sqnorm.sum() if own.joint else sqnorm
+        for record in (running, own.totals):
             digest.update(record.tobytes())
         if own.S is not None:
             digest.update(_digestible(own.S, 1 + len(self._vocabulary), initial_beside(own.geometry) or 0.0))
