@@ -45,6 +45,8 @@ finally:
 def main() -> None:
     one_by_one(100_000)
     one_by_one(20_000)  # where the first batch, which meets names and classes, is a tenth of all
+    every_rule(5_000)
+    word_counts(2_000)
     with tempfile.TemporaryDirectory() as folder:
         whole_command(Path(folder))
     memory()
@@ -104,6 +106,84 @@ def one_by_one(examples: int) -> None:
     table.add(f"predict_one + learn_one, {size}", each(ours), each(river), river / ours, 2)
     table.add(f"learn_many, data frames of 1,000, {size}", each(batches), each(river), river / batches, 50)
     table.add(f"learn_many, lists of 1,000 dicts, {size}", each(lists), each(river), river / lists, 2)
+    table.show()
+
+
+def every_rule(examples: int) -> None:
+    """``predict_one`` and ``learn_one`` of every rule, against those of the perceptron; 20 named features."""
+    from rosenblatt import OnlineLearner, rules
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(examples, 20))
+    scores = X @ rng.normal(size=(20, 5))
+    labels = {"two classes": (scores[:, 0] > 0).tolist(), "five classes": scores.argmax(axis=1).tolist()}
+    rows = [{f"feature{k}": value for k, value in enumerate(x)} for x in X.tolist()]
+    table = Ratios(f"predict_one + learn_one of {examples:,} examples: every rule against the perceptron")
+
+    def loop(rule: Any, multi_class: str, y: list[Any]) -> Callable[[], None]:
+        def run() -> None:
+            model = OnlineLearner(rule=rule, multi_class=multi_class)
+            for x, label in zip(rows, y, strict=True):
+                model.predict_one(x)
+                model.learn_one(x, label)
+
+        return run
+
+    for rule in (*(name for name in rules.BY_NAME if name != "rosenblatt"), rules.ALMA(p=4.0)):
+        for kind, multi_class in (
+            ("two classes", "joint"),
+            ("five classes", "joint"),
+            ("five classes", "ovr"),
+        ):
+            ours, plain = best_of(
+                3, loop(rule, multi_class, labels[kind]), loop("rosenblatt", multi_class, labels[kind])
+            )
+            what = f"{rule}, {kind}, {multi_class}"
+            table.add(what, milliseconds(ours), milliseconds(plain), plain / ours, 1 / 3)
+    table.show()
+
+
+def word_counts(examples: int) -> None:
+    """``predict_one`` and ``learn_one`` of texts as dicts of word counts; the vocabulary grows all the time."""
+    from rosenblatt import OnlineLearner
+
+    table = Ratios(f"{examples:,} texts as dicts of word counts, predict_one + learn_one, against river")
+    if not installed("river"):
+        table.left_out("dicts of word counts", "river is not installed: pip install river")
+        table.show()
+        return
+    from river.linear_model import LogisticRegression, Perceptron
+
+    rng = np.random.default_rng(0)
+    zipf = np.arange(1, 30_001) ** -1.05
+    cumulated = np.cumsum(zipf / zipf.sum())
+
+    def loop(model: Any, xs: list[dict[str, int]], y: list[bool]) -> None:
+        for x, label in zip(xs, y, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, label)
+
+    for words in (100, 300, 800):
+        xs = []
+        for _ in range(examples):
+            drawn, counts = np.unique(np.searchsorted(cumulated, rng.random(words)), return_counts=True)
+            order = rng.permutation(drawn.size)
+            xs.append(
+                {f"w{k}": n for k, n in zip(drawn[order].tolist(), counts[order].tolist(), strict=True)}
+            )
+        y = (rng.random(examples) < 0.5).tolist()
+        perceptron, logistic, theirs, their_logistic = best_of(
+            3,
+            lambda xs=xs, y=y: loop(OnlineLearner(), xs, y),
+            lambda xs=xs, y=y: loop(OnlineLearner("last", rule="logistic"), xs, y),
+            lambda xs=xs, y=y: loop(Perceptron(), xs, y),
+            lambda xs=xs, y=y: loop(LogisticRegression(), xs, y),
+        )
+        size, each = f"{np.mean([len(x) for x in xs]):.0f} words", milliseconds
+        table.add(f"{size}: Perceptron", each(perceptron), each(theirs), theirs / perceptron, 2)
+        table.add(
+            f"{size}: LogisticRegression", each(logistic), each(their_logistic), their_logistic / logistic, 2
+        )
     table.show()
 
 

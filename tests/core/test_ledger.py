@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from tests.strategies import integer_data
 
 from rosenblatt.learner import Learner
+from rosenblatt.rules import ROMMA, Pegasos
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
@@ -58,3 +59,28 @@ def test_survivals_add_up_to_the_clock():
         survival = learner.ledger.survivals(lines, learner.clock)
         assert survival.sum() == learner.clock
         assert survival.size == lines.size + 1
+
+
+@pytest.mark.parametrize("as_stored", [np.asarray, csr_array])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+@pytest.mark.parametrize("rule", [Pegasos(1e-8), Pegasos(0.5), ROMMA()])
+def test_a_replay_with_decays_is_the_replay_done_weight_by_weight(rule, multi_class, as_stored):
+    rng = np.random.default_rng(3)
+    X, labels = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
+    learner = Learner(rule, multi_class=multi_class)
+    learner.train(as_stored(X), labels, max_iter=2)
+    ledger, homogeneous = learner.ledger, np.column_stack([np.ones(60), X])
+    W, after = ledger.start.copy(), [ledger.start.copy()]
+    for line in ledger.entries:
+        own = slice(None) if multi_class == "joint" else line["target"]
+        W[own] *= line["decay"]
+        W[line["target"]] += line["tau"] * homogeneous[line["row"]]
+        if line["rival"] >= 0:
+            W[line["rival"]] -= line["tau"] * homogeneous[line["row"]]
+        after.append(W.copy())
+    numbers = np.unique(rng.integers(0, len(after), 30))
+    expected = np.array(after)[numbers]
+    np.testing.assert_allclose(ledger.weights_after(numbers, 1.0), expected, rtol=1e-9, atol=1e-9)
+    classes = rng.integers(0, 3, numbers.size)
+    of_one = ledger.weights_after(numbers, 1.0, classes)
+    np.testing.assert_allclose(of_one, expected[np.arange(numbers.size), classes], rtol=1e-9, atol=1e-9)

@@ -123,15 +123,22 @@ def test_columns_in_another_order_and_columns_that_share_a_hash():
             assert many.predict_many(extra).tolist() == many.predict_many(FRAMES["pandas"](X)).tolist()
 
 
-@pytest.mark.parametrize("name", rules.BY_NAME)
-def test_every_rule_learns_as_the_batch_learner_does(name):
-    X, y = examples(classes=("no", "yes"), integers=False)
-    online = one_by_one(OnlineLearner("last", rule=name), X, y)
-    batch = Learner(name, keep_ledger=False)
+@pytest.mark.parametrize(
+    ("classes", "multi_class"), [(2, "joint"), (3, "joint"), (3, "ovr")], ids=["two", "joint", "ovr"]
+)
+@pytest.mark.parametrize("rule", [*rules.BY_NAME, rules.ALMA(p=4.0)], ids=str)
+def test_every_rule_learns_as_the_batch_learner_does(rule, classes, multi_class):
+    X, y = examples(classes=("no", "yes", "maybe")[:classes], integers=False)
+    online = one_by_one(OnlineLearner("last", rule=rule, multi_class=multi_class), X, y)
+    many = OnlineLearner("last", rule=rule, multi_class=multi_class)
+    for start, stop in ((0, 1), (1, 40), (40, 150)):
+        many.learn_many(FRAMES["dicts"](X[start:stop]), y[start:stop])
+    batch = Learner(rule, multi_class=multi_class, keep_ledger=False)
     for k in range(y.size):
         batch.learn(csr_array(X[k : k + 1]), y[k : k + 1])
-    assert online.learner.mistakes == batch.mistakes
+    assert online.learner.mistakes == many.learner.mistakes == batch.mistakes
     for hypothesis in ("last", "averaged"):
+        assert np.array_equal(weights(online, hypothesis), weights(many, hypothesis))
         np.testing.assert_allclose(
             weights(online, hypothesis), batch.weights(hypothesis), rtol=1e-9, atol=1e-12
         )
@@ -295,6 +302,40 @@ def test_progress_with_weights_is_predict_then_learn(hypothesis, options, weight
         assert np.array_equal(loop.learner.weights(name)[:, :5], batches.learner.weights(name)[:, :5])
     assert loop.learner.mistakes == batches.learner.mistakes
     assert loop.learner.rows_seen == batches.learner.rows_seen
+
+
+@pytest.mark.parametrize("bits", [0, 6])
+def test_words_that_come_up_as_a_stream_goes_on(bits):
+    rng = np.random.default_rng(6)
+    xs = [{f"w{k}": 1 + k % 3 for k in rng.permutation(9 * n + 5)[:60].tolist()} for n in range(60)]
+    y = rng.choice(["p", "q", "r"], 60).tolist()
+    loop, learned, many = (OnlineLearner(hash_bits=bits) for _ in range(3))
+    for x, label in zip(xs, y, strict=True):
+        loop.predict_one(x)
+        loop.learn_one(x, label)
+        learned.learn_one(x, label)
+    many.learn_many(xs, y)
+    assert loop.names == learned.names == many.names
+    n = 1 + (loop.learner.n_features if bits else len(loop.names))
+    for hypothesis in ("last", "averaged"):
+        expected = many.learner.weights(hypothesis)[:, :n]
+        assert np.array_equal(loop.learner.weights(hypothesis)[:, :n], expected)
+        assert np.array_equal(learned.learner.weights(hypothesis)[:, :n], expected)
+    assert many.predict_many(xs).tolist() == [loop.predict_one(x) for x in xs]
+
+
+def test_predicting_adds_no_name_and_refuses_what_learning_refuses():
+    learner = one_by_one(OnlineLearner(), *examples(20, ("no", "yes")))
+    learner.predict_one({"a": 1.0, "new": 2.0, 3: 1.0})
+    learner.learn_one({"a": 1.0, "off": False, "flag": True, 3: 1.0}, "no")
+    assert list(learner.names) == [*NAMES, "flag", "3"]
+    assert learner.predict_one({3: 1.0}) == learner.predict_one({"3": 1.0})
+    for bad in ({"new": float("inf")}, {"a\0": 1.0}, {"a": 1.0, "ne\ud800w": 1}):
+        with pytest.raises(ValueError, match=r"'a|'new'|ne"):
+            learner.predict_one(bad)
+        with pytest.raises(ValueError, match=r"'a|'new'|ne"):
+            learner.learn_one(bad, "no")
+    assert list(learner.names) == [*NAMES, "flag", "3"]
 
 
 def test_hashed_names_take_no_more_room():

@@ -15,20 +15,22 @@ A rule names its geometry (:func:`rosenblatt.rules.geometry_of`); the arrays tha
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import (
+    ONE,
     OUT_OF_LINE,
     Layout,
     Rows,
     add_to_both,
     bias_index,
-    class_index,
+    class_extent,
     extent,
+    is_dense,
     score_row,
     weight_index,
 )
@@ -44,6 +46,7 @@ MIN_SCALE, MAX_SCALE = 1e-3, 1e3
 # the sum is updated by differences, and loses as many digits as it has moved.
 MIN_POWER, MAX_POWER = 2.0**-8, 2.0**8
 ABOVE_ROUNDING = 1.0 + 1e-6  # of ‖x‖₂² in float32
+FEW_VISITED = np.uint64(4)  # rows are few while this many times their values are fewer than the features
 
 
 def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any) -> Any:
@@ -208,8 +211,25 @@ def variance_along(rows: Any, i: Any, layout: Any, c: Any, variances: Any) -> fl
 # Updates
 
 
+class VisitedRows(NamedTuple):
+    """The rows visited by this call of the loop, and whether all weights were zero when it began."""
+
+    order: Any  # of all visits
+    count: Any  # of the visits made so far
+    marks: Any  # uint8 zeros, one per feature, or empty
+    from_zero: bool
+
+
 def shrink_weights(
-    geometry: Any, rows: Rows, layout: Layout, c: int, shrink: float, own: Any, W: Any, average_offset: Any
+    geometry: Any,
+    rows: Rows,
+    layout: Layout,
+    c: int,
+    shrink: float,
+    own: Any,
+    W: Any,
+    average_offset: Any,
+    visited: VisitedRows,
 ) -> None:
     """Multiply the weights of a hypothesis: class ``c``, or all classes when negative."""
     raise RuntimeError("shrink_weights runs inside compiled loops only")
@@ -217,21 +237,24 @@ def shrink_weights(
 
 @overload(shrink_weights, inline="always")
 def _shrink_weights(
-    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
-) -> Callable[..., Any]:
+    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+    visited: Any
+) -> Callable[..., Any]:  # fmt: skip
     def by_scale(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
-    ) -> None:
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+        visited: Any,
+    ) -> None:  # fmt: skip
         own.sqnorm *= shrink * shrink
         own.decay *= shrink
         own.scale *= shrink
         if not MIN_SCALE < own.scale < MAX_SCALE:
-            fold(rows, layout, c, own.scale, own.scale_sum, W, average_offset)
+            fold(rows, layout, c, own.scale, own.scale_sum, W, average_offset, visited)
             own.scale, own.scale_sum = 1.0, 0.0
 
     def of_theta(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any
-    ) -> None:
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+        visited: Any,
+    ) -> None:  # fmt: skip
         own.decay *= shrink
         own.scale *= shrink
 
@@ -239,13 +262,71 @@ def _shrink_weights(
     return chosen
 
 
+def fold(
+    rows: Rows,
+    layout: Layout,
+    c: int,
+    scale: float,
+    scale_sum: float,
+    W: Any,
+    average_offset: Any,
+    visited: VisitedRows,
+) -> None:
+    """Make the scale one for class ``c`` (all, when negative): ``offset ← offset − scale_sum·W``, ``W ← scale·W``.
+
+    While few rows have been visited, only the features of those rows are looked at: a rule whose first steps are long
+    (Pegasos with a small λ) folds at every other step, and there may be a million features.
+    """
+    raise RuntimeError("fold runs inside compiled loops only")
+
+
+@overload(fold, **OUT_OF_LINE)
+def _fold(
+    rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
+) -> Callable[..., Any]:
+    def all_weights(
+        rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
+    ) -> None:
+        start, stop, stride = class_extent(rows, layout, c)
+        fold_range(start, stop, stride, scale, scale_sum, W, average_offset)
+
+    def visited_features(
+        rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
+    ) -> None:
+        start, stop, stride = class_extent(rows, layout, c)
+        order, count, marks, from_zero = visited
+        mean_length = np.uint64(rows.values.shape[0] // max(rows.starts.shape[0] - 1, 1) + 1)
+        if not from_zero or FEW_VISITED * mean_length * np.uint64(count) > np.uint64(marks.shape[0]):
+            fold_range(start, stop, stride, scale, scale_sum, W, average_offset)
+            return
+        classes = layout.classes
+        first, number = (np.uint64(0), classes) if c < 0 else (np.uint64(c), ONE)
+        fold_range(first, first + number, ONE, scale, scale_sum, W, average_offset)  # the bias
+        for t in range(count):
+            for k in range(rows.starts[order[t]], rows.starts[order[t] + ONE]):
+                feature = np.uint64(rows.indices[k])
+                if marks[feature] == 0:
+                    marks[feature] = 1
+                    at = (ONE + feature) * classes + first
+                    fold_range(at, at + number, ONE, scale, scale_sum, W, average_offset)
+        for t in range(count):
+            for k in range(rows.starts[order[t]], rows.starts[order[t] + ONE]):
+                marks[np.uint64(rows.indices[k])] = 0
+
+    return all_weights if is_dense(rows) else visited_features
+
+
 @compiled_part
-def fold(rows: Any, layout: Any, c: int, scale: float, scale_sum: float, W: Any, average_offset: Any) -> None:
-    """Make the scale one for class ``c`` (all, when negative): ``offset ← offset − scale_sum·W``, ``W ← scale·W``."""
-    for at in range(np.uint64(W.shape[0])):
-        if c < 0 or class_index(rows, at, layout) == np.uint64(c):
+def fold_range(
+    start: Any, stop: Any, stride: Any, scale: float, scale_sum: float, W: Any, average_offset: Any
+) -> None:
+    """Fold the scale into the weights from ``start`` to ``stop``."""
+    at = start
+    while at < stop:
+        if W[at] != 0.0:  # most weights of wide sparse data are, and reading is cheaper than writing
             average_offset[at] -= scale_sum * W[at]
             W[at] *= scale
+        at += stride
 
 
 def move(
@@ -383,24 +464,30 @@ def normalise(
     p: float, rows: Any, layout: Any, c: int, scale_sum: float, V: Any, average_offset: Any, powers: Any
 ) -> tuple[float, float]:
     """Divide the vector of class ``c`` (all, when negative) by its norm; return that norm, and the new ``Σ|Vᵢ|^p``."""
+    start, stop, stride = class_extent(rows, layout, c)
     most = 0.0
-    for at in range(np.uint64(V.shape[0])):
-        if c < 0 or class_index(rows, at, layout) == np.uint64(c):
-            most = max(most, abs(float(V[at])))
+    at = start
+    while at < stop:
+        most = max(most, abs(float(V[at])))
+        at += stride
     if most == 0.0:
         return 1.0, 0.0
     total = 0.0
-    for at in range(np.uint64(V.shape[0])):
-        if V[at] != 0.0 and (c < 0 or class_index(rows, at, layout) == np.uint64(c)):
+    at = start
+    while at < stop:
+        if V[at] != 0.0:
             total += (abs(float(V[at])) / most) ** p
+        at += stride
     norm = most * total ** (1.0 / p)
     power = 0.0
-    for at in range(np.uint64(V.shape[0])):
-        if V[at] != 0.0 and (c < 0 or class_index(rows, at, layout) == np.uint64(c)):
+    at = start
+    while at < stop:
+        if V[at] != 0.0:
             average_offset[at] -= scale_sum * V[at]
             V[at] /= norm
             powers[at] = math.copysign(abs(float(V[at])) ** (p - 1.0), float(V[at]))
             power += V[at] * powers[at]
+        at += stride
     return norm, power
 
 

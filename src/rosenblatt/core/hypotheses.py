@@ -107,12 +107,17 @@ def record_numbers(run: Run) -> NDArray[np.int64]:
 def rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
     """Return the weights after ``numbers[k, h]`` updates of hypothesis ``h``, for all k in one replay."""
     lines = _lines_written(run, numbers)
-    stops, place = np.unique(lines, return_inverse=True)
-    after = _ledger(run).weights_after(stops, run.bias_input)
-    place = place.reshape(lines.shape)
     if run.joint or numbers.shape[1] == 1:
-        return list(after[place[:, 0]])
-    return list(after[place, np.arange(numbers.shape[1])])  # each hypothesis has a row of weights
+        stops, place = np.unique(lines[:, 0], return_inverse=True)
+        return list(_ledger(run).weights_after(stops, run.bias_input)[place])
+    order = np.argsort(
+        lines, axis=None, kind="stable"
+    )  # each hypothesis has a row of weights, and only that is read
+    classes = np.tile(np.arange(numbers.shape[1]), numbers.shape[0])[order]
+    after = _ledger(run).weights_after(lines.reshape(-1)[order], run.bias_input, classes)
+    weights = np.empty_like(after)
+    weights[order] = after
+    return list(weights.reshape(*lines.shape, -1))
 
 
 def recorded_sqnorms(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

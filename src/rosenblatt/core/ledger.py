@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.rows import Layout, Rows, add_row, flat, rows_of, scale_class
-from rosenblatt.jit import compiled
+from rosenblatt.core.rows import Layout, Rows, add_row, class_extent, flat, rows_of, scale_class
+from rosenblatt.jit import compiled, compiled_part
 
 # One line of the ledger: this update made w ← decay·w + tau·x.
 ENTRY = np.dtype(
@@ -28,6 +28,8 @@ ENTRY = np.dtype(
 
 NO_LEDGER = np.empty(0, ENTRY)  # for a loop that records nothing
 FEWEST_LINES = 64
+# Beyond these a replay multiplies the scale into the weights: far from what a float32 can hold.
+MIN_SCALE, MAX_SCALE = 1e-12, 1e12
 
 
 class Ledger:
@@ -95,32 +97,32 @@ class Ledger:
         """Return how long each hypothesis survived on the clock: the start first, then one per line."""
         return np.diff(np.concatenate([[0.0], self.entries["clock"][lines], [until]]))
 
-    def weights_after(self, numbers: NDArray[np.int64], bias_input: float) -> NDArray[Any]:
-        """Return ``(numbers, rows, 1 + features)`` weights after each number of lines (ascending)."""
+    def weights_after(
+        self, numbers: NDArray[np.int64], bias_input: float, classes: NDArray[np.int64] | None = None
+    ) -> NDArray[Any]:
+        """Return the weights after each number of lines (ascending).
+
+        They are ``(numbers, rows, 1 + features)``; with ``classes``, ``(numbers, 1 + features)`` of one class each.
+        """
         if self.support is None:
-            return np.repeat(self.start[None], numbers.size, axis=0)
+            return (
+                np.repeat(self.start[None], numbers.size, axis=0) if classes is None else self.start[classes]
+            )
         index, split = self.support_index(), self.float32_lines
+        rows, early = rows_of(self.support), numbers < split
         if not split:
-            return replayed(rows_of(self.support), self.start, self.entries, index, bias_input, numbers)
-        narrow = rows_of(self.support.astype(np.float32))
-        start = self.start.astype(np.float32)
-        first = replayed(
-            narrow,
-            start,
+            return replayed(rows, self.start, self.entries, index, bias_input, numbers, classes)
+        of_early, of_late = (None, None) if classes is None else (classes[early], classes[~early])
+        first = (
+            rows_of(self.support.astype(np.float32)),
+            self.start.astype(np.float32),
             self.entries[:split],
-            index[:split],
-            bias_input,
-            np.append(numbers[numbers < split], split),
-        ).astype(self.start.dtype)
-        later = replayed(
-            rows_of(self.support),
-            first[-1],
-            self.entries[split:],
-            index[split:],
-            bias_input,
-            numbers[numbers >= split] - split,
         )
-        return np.concatenate([first[:-1], later])
+        before = replayed(*first, index[:split], bias_input, numbers[early], of_early)
+        at_split = replayed(*first, index[:split], bias_input, np.array([split]))[0].astype(self.start.dtype)
+        later = numbers[~early] - split
+        after = replayed(rows, at_split, self.entries[split:], index[split:], bias_input, later, of_late)
+        return np.concatenate([before.astype(self.start.dtype), after])
 
     def cast(self, dtype: Any) -> None:
         """Follow weights that go on in another dtype."""
@@ -189,42 +191,77 @@ def replayed(
     support_index: NDArray[np.int64],
     bias_input: float,
     numbers: NDArray[np.int64],
+    classes: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """Return ``(numbers, classes, 1 + features)`` weights after each number of lines, from those at the start."""
-    classes, width = start.shape
+    """Return ``(numbers, classes, 1 + features)`` weights after each number of lines, from those at the start.
+
+    With ``classes``, return the weights of one class for each number: ``(numbers, 1 + features)``.
+    """
+    n_classes, width = start.shape
     weights = flat(rows, start).copy()
+    scale = np.ones(n_classes)
+    if classes is not None:
+        out = np.empty((numbers.size, width), weights.dtype)
+        replay(rows, entries, support_index, bias_input, weights, scale, numbers, classes, out)
+        return out
+    every = np.full(numbers.size, -1)
     out = np.empty((numbers.size, weights.size), weights.dtype)
-    replay(rows, entries, support_index, bias_input, weights, classes, numbers, out)
+    replay(rows, entries, support_index, bias_input, weights, scale, numbers, every, out)
     if rows.indices is None:
-        return out.reshape(numbers.size, classes, width)
-    return out.reshape(numbers.size, width, classes).transpose(0, 2, 1)
+        return out.reshape(numbers.size, n_classes, width)
+    return out.reshape(numbers.size, width, n_classes).transpose(0, 2, 1)
 
 
 @compiled
 def replay(
-    rows: Rows, entries: Any, support: Any, bias_input: float, W: Any, classes: int, stops: Any, out: Any
+    rows: Rows,
+    entries: Any,
+    support: Any,
+    bias_input: float,
+    W: Any,
+    scale: Any,
+    stops: Any,
+    classes: Any,
+    out: Any,
 ) -> None:
-    """Apply the lines of a ledger in order to flat weights ``W``; copy them out after each number of lines.
+    """Apply the lines of a ledger in order to flat weights ``scale × W``; copy them out after each number of lines.
 
-    ``stops`` ascends; ``out[k]`` receives the weights as they are after ``stops[k]`` lines.
+    ``stops`` ascends; ``out[k]`` receives the weights of class ``classes[k]`` (of all, when negative) as they are after
+    ``stops[k]`` lines. A decay multiplies the scale of its hypothesis and touches no weight.
     """
-    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
+    n_classes = scale.shape[0]
+    layout = Layout(np.uint64(n_classes), np.uint64(W.shape[0] // n_classes - 1), bias_input)
     k = 0
     for number in range(entries.shape[0] + 1):
         while k < stops.shape[0] and stops[k] == number:
-            out[k, :] = W
+            copy_scaled(rows, layout, classes[k], scale, W, out[k])
             k += 1
         if k == stops.shape[0]:
             return
         line = entries[number]
         joint = line.rival >= 0
-        target = line.target if classes > 1 else 0
+        target = line.target if n_classes > 1 else 0
         if line.decay != 1.0:
-            scale_class(rows, layout, -1 if joint else target, line.decay, W)
+            whose = -1 if joint else target
+            scale[0 if joint else target : n_classes if joint else target + 1] *= line.decay
+            if not MIN_SCALE < scale[target] < MAX_SCALE:
+                scale_class(rows, layout, whose, scale[target], W)
+                scale[0 if joint else target : n_classes if joint else target + 1] = 1.0
         i = np.uint64(support[number])
-        add_row(rows, i, layout, target, line.tau, W)
+        add_row(rows, i, layout, target, line.tau / scale[target], W)
         if joint:
-            add_row(rows, i, layout, line.rival, -line.tau, W)
+            add_row(rows, i, layout, line.rival, -line.tau / scale[line.rival], W)
+
+
+@compiled_part
+def copy_scaled(rows: Any, layout: Any, c: int, scale: Any, W: Any, out: Any) -> None:
+    """Copy ``scale[c]·W[c]`` of one class, or of all in their layout when ``c`` is negative."""
+    for own in range(0 if c < 0 else c, scale.shape[0] if c < 0 else c + 1):
+        at, stop, stride = class_extent(rows, layout, own)
+        put, step = (at, stride) if c < 0 else (np.uint64(0), np.uint64(1))
+        while at < stop:
+            out[put] = scale[own] * W[at]
+            at, put = at + stride, put + step
 
 
 @compiled

@@ -14,6 +14,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import (
+    VisitedRows,
     bound_is_loose,
     move,
     scaled_score,
@@ -142,6 +143,15 @@ def decide(
 
 
 @compiled_part
+def all_zero(total: Any, running: Any) -> bool:
+    """Return whether every weight is zero: nothing has been moved, and the run did not start from other weights."""
+    zero = total.updates == 0
+    for c in range(running.shape[0]):
+        zero = zero and running[c].sqnorm == 0.0
+    return zero
+
+
+@compiled_part
 def record(
     line: Any,
     row: Any,
@@ -179,7 +189,7 @@ def learn(
     caller knows the largest norm.
     """
     order, weights = visits
-    W, average_offset, running, scores, totals, beside = state
+    W, average_offset, running, scores, totals, beside, marks = state
     total = totals[0]
     one = single_output(labels)
     classes, hypotheses = (1, 1) if one else (scores.shape[0], running.shape[0])
@@ -188,6 +198,7 @@ def learn(
     keep, weighted = ledger.shape[0] > 0, weights.shape[0] > 0
     last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max  # from which all lines fit
     clock, mistakes, updates, written = total.clock, total.mistakes, total.updates, total.written
+    from_zero = marks.shape[0] > 0 and all_zero(total, running)
     distance = prefetch_distance(rows, labels.shape[0])
     weight, visited = 1.0, order.shape[0]
     for t in range(np.uint64(order.shape[0])):
@@ -213,9 +224,8 @@ def learn(
                 break
             mistakes += decision.mistake
             if decision.shrink != 1.0:
-                shrink_weights(
-                    geometry, rows, layout, -1 if joint else c, decision.shrink, own, W, average_offset
-                )
+                whose, before = -1 if joint else c, VisitedRows(order, t, marks, from_zero)
+                shrink_weights(geometry, rows, layout, whose, decision.shrink, own, W, average_offset, before)
                 score *= decision.shrink
             if decision.tau != 0.0:
                 step_size = weight * decision.tau * (1.0 if real else pair.y)

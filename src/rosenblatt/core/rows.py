@@ -263,16 +263,23 @@ def _bias_index(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
     return lambda rows, layout, c: c
 
 
-def class_index(rows: Rows, at: Any, layout: Layout) -> Any:
-    """Return the class whose weight stands at this place of the flat weights."""
-    raise RuntimeError("class_index runs inside compiled loops only")
+def class_extent(rows: Rows, layout: Layout, c: int) -> Any:
+    """Return where the flat weights of class ``c`` (of all classes, when negative) begin and end, and the stride."""
+    raise RuntimeError("class_extent runs inside compiled loops only")
 
 
-@overload(class_index, strict=False, inline="always")
-def _class_index(rows: Any, at: Any, layout: Any) -> Callable[..., Any]:
-    if is_dense(rows):
-        return lambda rows, at, layout: at // (layout.features + ONE)
-    return lambda rows, at, layout: at % layout.classes
+@overload(class_extent, strict=False, inline="always")
+def _class_extent(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
+    def dense(rows: Any, layout: Any, c: Any) -> Any:
+        row = layout.features + ONE
+        first, count = (np.uint64(0), layout.classes) if c < 0 else (np.uint64(c), ONE)
+        return first * row, (first + count) * row, ONE
+
+    def sparse(rows: Any, layout: Any, c: Any) -> Any:
+        size = layout.classes * (layout.features + ONE)
+        return (np.uint64(0), size, ONE) if c < 0 else (np.uint64(c), size, layout.classes)
+
+    return dense if is_dense(rows) else sparse
 
 
 def extent(rows: Rows, i: Any, layout: Layout) -> Any:
@@ -290,9 +297,10 @@ def _extent(rows: Any, i: Any, layout: Any) -> Callable[..., Any]:
 @compiled_part
 def scale_class(rows: Any, layout: Any, c: int, scale: float, V: Any) -> None:
     """Multiply the weights of class ``c`` (of all classes, when negative)."""
-    for at in range(np.uint64(V.shape[0])):
-        if c < 0 or class_index(rows, at, layout) == np.uint64(c):
-            V[at] *= scale
+    at, stop, stride = class_extent(rows, layout, c)
+    while at < stop:
+        V[at] *= scale
+        at += stride
 
 
 # Prefetching: a shuffled pass knows which row comes next, the hardware does not

@@ -1,7 +1,7 @@
-"""One example at a time, at the price of one call: predict or learn from rows that lie on a desk.
+"""One example at a time, at the price of one call: predict or learn from a row whose arrays are at known addresses.
 
-Numba looks at every argument of every call, which for one row takes longer than the row. So all that rows and their
-learner need lies at fixed places (a desk), and a call is handed the place of the desk alone.
+Numba inspects every argument of every call, which for one row takes longer than the row. So a :class:`RowBuffer` holds
+the arrays of one row and of its learner, a table lists their addresses, and a call passes the address of the table.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.ledger import ENTRY
@@ -19,74 +19,87 @@ from rosenblatt.core.loop import learn
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.state import RUNNING, TOTALS, State, Visits
 from rosenblatt.jit import compiled, compiled_around_rules
+from rosenblatt.rules import PNorm
 
-# Where things lie on a desk: addresses, then numbers.
-VALUES, INDICES, STARTS, TRUTH, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, BESIDE = range(12)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_UNIT, BY_AVERAGE, N_ROWS, N_VISITS, N_WEIGHED, N_BESIDE = range(
-    12, 21
-)
-PLACES = 21
+# The address table: addresses of arrays, then sizes and flags.
+VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, BESIDE = range(12)
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_WEIGHED, N_BESIDE = range(12, 21)
+CODES, NUMBERS, KEYS = range(21, 24)
+ENTRIES = 24
 LARGEST = float(np.finfo(np.float64).max)
-NOT_FINITE = -(1 << 62)  # the answer where a number on the desk is none
+NOT_FINITE = -(1 << 62)  # returned where a value of the row is not finite
 
 
-class Desk(NamedTuple):
-    """The arrays of one row and its learner; ``places`` tells the compiled code where they lie."""
+class RowBuffer(NamedTuple):
+    """The arrays of one sparse row and its learner; ``addresses`` is the table that compiled code reads."""
 
-    places: NDArray[np.int64]
+    addresses: NDArray[np.int64]
     values: NDArray[np.float64]
     indices: NDArray[np.uint32]
-    starts: NDArray[np.uint64]  # 0 and the number of features
-    truth: NDArray[Any]
+    starts: NDArray[np.uint64]  # 0 and the number of values
+    labels: NDArray[Any]
     order: NDArray[np.uintp]
     state: State
+    codes: NDArray[np.int64]  # features in the order of an example, negative for an unknown one
+    numbers: NDArray[np.float64]  # their values
+    keys: NDArray[np.uint64]  # scratch for sorting, then the positions of unknown codes
+
+    def row_arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays that describe the row in the buffer."""
+        return self.values, self.indices, self.starts, self.numbers, self.keys
 
 
-def kind_of_truth(hypotheses: int) -> Any:
-    """Return in what labels are told: the signs of two classes in a byte, as passes like them best, else numbers."""
-    return np.int8 if hypotheses == 1 else np.int64
+def label_dtype(classes: int) -> Any:
+    """Return the type of labels in compiled loops: signs in a byte where there is one row of weights, else indices."""
+    return np.int8 if classes == 1 else np.int64
 
 
-def new_desk(room: int, state: State, bias_input: float, averaged: bool) -> Desk:
-    """Set a desk for rows of up to ``room`` features over weights laid out for sparse rows."""
-    desk = Desk(
-        np.zeros(PLACES, np.int64),
-        np.zeros(room),
-        np.zeros(room, np.uint32),
+def new_row_buffer(size: int, state: State, bias_input: float, averaged: bool) -> RowBuffer:
+    """Return a buffer for rows of up to ``size`` values over weights laid out for sparse rows."""
+    buffer = RowBuffer(
+        np.zeros(ENTRIES, np.int64),
+        np.zeros(size),
+        np.zeros(size, np.uint32),
         np.zeros(2, np.uint64),
-        np.zeros(1, kind_of_truth(state.scores.size)),
+        np.zeros(1, label_dtype(state.scores.size)),
         np.zeros(1, np.uintp),
         state,
+        np.zeros(size, np.int64),
+        np.zeros(size),
+        np.zeros(size, np.uint64),
     )
-    row: list[NDArray[Any]] = [*desk[1:6]]
-    desk.places[: len(row)] = [array.ctypes.data for array in row]
-    desk.places[W : BESIDE + 1] = [array.ctypes.data for array in state]
-    desk.places[N_BESIDE] = state.beside.size
-    desk.places[N_WEIGHTS], desk.places[N_CLASSES] = state.W.size, state.scores.size
-    desk.places[N_HYPOTHESES], desk.places[HAS_UNIT] = state.running.size, bias_input != 0.0
-    desk.places[BY_AVERAGE], desk.places[N_ROWS], desk.places[N_VISITS] = averaged, 1, 1
-    return desk
+    table = buffer.addresses
+    row: tuple[NDArray[Any], ...] = buffer[1:6]
+    table[: len(row)] = [array.ctypes.data for array in row]
+    arrays: tuple[NDArray[Any], ...] = state[:6]
+    table[W : BESIDE + 1] = [array.ctypes.data for array in arrays]
+    table[CODES:ENTRIES] = [array.ctypes.data for array in (buffer.codes, buffer.numbers, buffer.keys)]
+    table[N_BESIDE] = state.beside.size
+    table[N_WEIGHTS], table[N_CLASSES] = state.W.size, state.scores.size
+    table[N_HYPOTHESES], table[HAS_BIAS] = state.running.size, bias_input != 0.0
+    table[AVERAGED], table[N_ROWS], table[N_VISITS] = averaged, 1, 1
+    return buffer
 
 
-def many_rows(desk: Desk, rows: Rows, truth: NDArray[Any], visits: Visits) -> NDArray[np.int64]:
-    """Return the places of the same learner over other rows; the caller keeps the arrays alive."""
-    places = desk.places.copy()
-    _lay_out(places, *rows, truth, *visits)
-    return places
+def addresses_of(buffer: RowBuffer, rows: Rows, labels: NDArray[Any], visits: Visits) -> NDArray[np.int64]:
+    """Return the address table of the same learner over other rows; the caller keeps the arrays alive."""
+    table = buffer.addresses.copy()
+    _fill_addresses(table, *rows, labels, *visits)
+    return table
 
 
 @compiled
-def _lay_out(
-    places: Any, values: Any, indices: Any, starts: Any, truth: Any, order: Any, weight: Any
+def _fill_addresses(
+    table: Any, values: Any, indices: Any, starts: Any, labels: Any, order: Any, weight: Any
 ) -> None:
-    """Write down where arrays lie, which takes numpy a microsecond for each."""
-    places[VALUES], places[INDICES], places[STARTS] = (
+    """Write the addresses of arrays into the table; numpy takes a microsecond for each."""
+    table[VALUES], table[INDICES], table[STARTS] = (
         values.ctypes.data,
         indices.ctypes.data,
         starts.ctypes.data,
     )
-    places[TRUTH], places[ORDER], places[WEIGHT] = truth.ctypes.data, order.ctypes.data, weight.ctypes.data
-    places[N_ROWS], places[N_VISITS], places[N_WEIGHED] = truth.size, order.size, weight.size
+    table[LABELS], table[ORDER], table[WEIGHT] = labels.ctypes.data, order.ctypes.data, weight.ctypes.data
+    table[N_ROWS], table[N_VISITS], table[N_WEIGHED] = labels.size, order.size, weight.size
 
 
 @intrinsic
@@ -100,6 +113,75 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 
 @compiled
+def all_finite(values: Any) -> bool:
+    """Return whether every number is finite."""
+    wrong = 0
+    for k in range(values.shape[0]):
+        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
+    return wrong == 0
+
+
+@compiled
+def arrange_row(address: int, count: int) -> int:
+    """Turn the codes and numbers of an example into a row with ascending indices; return how many codes are unknown.
+
+    Equal codes (names that share a hash) are added, in the order of the example. The positions of unknown codes are
+    left in the buffer's keys. Nothing is written where a number is not finite.
+    """
+    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    codes = numba.carray(_pointer(table[CODES]), count, np.int64)
+    numbers = numba.carray(_pointer(table[NUMBERS]), count, np.float64)
+    if not all_finite(numbers):
+        return NOT_FINITE
+    keys = numba.carray(_pointer(table[KEYS]), count, np.uint64)
+    values = numba.carray(_pointer(table[VALUES]), count, np.float64)
+    indices = numba.carray(_pointer(table[INDICES]), count, np.uint32)
+    known, ascending, before = 0, True, np.int64(-1)
+    for k in range(count):
+        code = codes[k]
+        if code >= 0:
+            ascending = ascending and code > before
+            before = code
+            keys[known] = (np.uint64(code) << np.uint64(32)) | np.uint64(k)
+            known += 1
+    if not ascending:
+        keys[:known].sort()
+    n, last = 0, np.int64(-1)
+    for k in range(known):
+        code, value = np.int64(keys[k] >> np.uint64(32)), numbers[keys[k] & np.uint64(0xFFFFFFFF)]
+        if code == last:
+            values[n - 1] += value
+        else:
+            values[n], indices[n] = value, code
+            n += 1
+        last = code
+    numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1] = n
+    unknown = 0
+    if known < count:
+        for k in range(count):
+            if codes[k] < 0:
+                keys[unknown] = k
+                unknown += 1
+    return unknown
+
+
+@compiled
+def append_unknown(address: int, count: int, first: int) -> int:
+    """Append the unknown values of an arranged row as features from ``first`` on, which is above those it has."""
+    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    starts = numba.carray(_pointer(table[STARTS]), 2, np.uint64)
+    n = np.int64(starts[1])
+    positions = numba.carray(_pointer(table[KEYS]), count, np.uint64)
+    numbers = numba.carray(_pointer(table[NUMBERS]), n + count, np.float64)
+    values = numba.carray(_pointer(table[VALUES]), n + count, np.float64)
+    indices = numba.carray(_pointer(table[INDICES]), n + count, np.uint32)
+    for k in range(count):
+        values[n + k], indices[n + k] = numbers[positions[k]], first + k
+    starts[1] = n + count
+    return 0
+
+
+@compiled
 def best_class(
     values: Any,
     indices: Any,
@@ -109,16 +191,27 @@ def best_class(
     W: Any,
     average_offset: Any,
     running: Any,
+    beside: Any,
     averaged: bool,
+    p: float,
     scores: Any,
 ) -> int:
     """Fill the scores of a sparse row and return the best class, the first of equals; -1-class for a tie.
 
-    Averaged scores are ``scale_sum·w·x − a·x``: the mean's, times the clock.
+    Averaged scores are ``scale_sum·w·x − a·x``: the mean's, times the clock. With ``p`` above zero the weights are seen
+    through the p-norm link; the averaged scores of one hypothesis then lack its positive factor ``‖θ‖_p^(2−p)``, which
+    decides nothing and takes a look at every weight.
     """
     classes, hypotheses = scores.shape[0], running.shape[0]
     for c in range(classes):
         own = running[min(c, hypotheses - 1)]
+        if p > 0.0:
+            scores[c] = _linked_score(
+                values, indices, lo, hi, bias_input, W, average_offset, own, beside, averaged, p, classes, c
+            )
+            if averaged and hypotheses > 1:
+                scores[c] *= _link_factor(W, average_offset, own, p, classes, c)
+            continue
         last = bias_input * W[c]
         for k in range(lo, hi):
             last += values[k] * W[(1 + np.int64(indices[k])) * classes + c]
@@ -140,12 +233,45 @@ def best_class(
 
 
 @compiled
-def all_finite(values: Any) -> bool:
-    """Whether every number is one."""
-    wrong = 0
-    for k in range(values.shape[0]):
-        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
-    return wrong == 0
+def _linked_score(
+    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, own: Any, beside: Any,
+    averaged: bool, p: float, classes: int, c: int,
+) -> float:  # fmt: skip
+    """Return the score of class ``c`` through the p-norm link, of the last or (without its factor) the mean vector."""
+    total = 0.0
+    if not averaged:
+        total += bias_input * beside[c]
+        for k in range(lo, hi):
+            total += values[k] * beside[(1 + np.int64(indices[k])) * classes + c]
+        return total * own.scale * own.sqnorm ** ((2.0 - p) / p) if own.sqnorm > 0.0 else total
+    if bias_input != 0.0:
+        total += bias_input * _power(own.scale_sum * W[c] - average_offset[c], p)
+    for k in range(lo, hi):
+        at = (1 + np.int64(indices[k])) * classes + c
+        total += values[k] * _power(own.scale_sum * W[at] - average_offset[at], p)
+    return total
+
+
+@compiled
+def _power(theta: float, p: float) -> float:
+    """Return ``sign(θ)|θ|^(p−1)``."""
+    return np.copysign(abs(theta) ** (p - 1.0), theta)
+
+
+@compiled
+def _link_factor(W: Any, average_offset: Any, own: Any, p: float, classes: int, c: int) -> float:
+    """Return ``‖θ‖_p^(2−p)`` of the summed vector of class ``c``."""
+    most = 0.0
+    for at in range(c, W.shape[0], classes):
+        most = max(most, abs(own.scale_sum * W[at] - average_offset[at]))
+    if most == 0.0:
+        return 1.0
+    total = 0.0
+    for at in range(c, W.shape[0], classes):
+        theta = own.scale_sum * W[at] - average_offset[at]
+        if theta != 0.0:
+            total += (abs(theta) / most) ** p
+    return (most * total ** (1.0 / p)) ** (2.0 - p)
 
 
 @compiled
@@ -161,22 +287,33 @@ def largest_visited(values: Any, starts: Any, order: Any) -> float:
 
 
 @compiled
-def predict_row(address: int) -> int:
-    """Predict the class of the row on the desk as :func:`best_class` does."""
-    places = numba.carray(_pointer(address), PLACES, np.int64)
-    n = int(numba.carray(_pointer(places[STARTS]), 2, np.uint64)[1])
-    values = numba.carray(_pointer(places[VALUES]), n, np.float64)
+def predict_row(address: int, p: float) -> int:
+    """Predict the class of the row in the buffer as :func:`best_class` does."""
+    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    n = int(numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1])
+    values = numba.carray(_pointer(table[VALUES]), n, np.float64)
     if not all_finite(values):
         return NOT_FINITE
-    indices = numba.carray(_pointer(places[INDICES]), n, np.uint32)
-    classes, hypotheses = places[N_CLASSES], places[N_HYPOTHESES]
-    weights = numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64)
-    sums = numba.carray(_pointer(places[OFFSET]), places[N_WEIGHTS], np.float64)
-    running = numba.carray(_pointer(places[RUN]), hypotheses, RUNNING)
-    scores = numba.carray(_pointer(places[SCORES]), classes, np.float64)
-    bias_input = float(places[HAS_UNIT])
-    averaged = places[BY_AVERAGE] != 0
-    return best_class(values, indices, 0, n, bias_input, weights, sums, running, averaged, scores)
+    indices = numba.carray(_pointer(table[INDICES]), n, np.uint32)
+    classes, hypotheses = table[N_CLASSES], table[N_HYPOTHESES]
+    weights = numba.carray(_pointer(table[W]), table[N_WEIGHTS], np.float64)
+    sums = numba.carray(_pointer(table[OFFSET]), table[N_WEIGHTS], np.float64)
+    running = numba.carray(_pointer(table[RUN]), hypotheses, RUNNING)
+    beside = numba.carray(_pointer(table[BESIDE]), table[N_BESIDE], np.float64)
+    scores = numba.carray(_pointer(table[SCORES]), classes, np.float64)
+    bias_input = float(table[HAS_BIAS])
+    averaged = table[AVERAGED] != 0
+    return best_class(values, indices, 0, n, bias_input, weights, sums, running, beside, averaged, p, scores)
+
+
+def link_power(geometry: Any) -> float:
+    """Return the ``p`` of a p-norm geometry as the predictors take it, zero for any other."""
+    return geometry.p if isinstance(geometry, PNorm) else 0.0
+
+
+@overload(link_power, strict=False, inline="always")
+def _link_power(geometry: Any) -> Callable[..., float]:
+    return (lambda geometry: geometry.p) if geometry.instance_class is PNorm else (lambda geometry: 0.0)
 
 
 _learn = learn.compiled  # type: ignore[attr-defined]
@@ -184,50 +321,60 @@ _learn = learn.compiled  # type: ignore[attr-defined]
 
 @compiled_around_rules
 def learn_rows(rule: Any, geometry: Any, address: int) -> int:
-    """Learn from the rows on the desk, as a pass over them does; from none where a number is not finite."""
-    places = numba.carray(_pointer(address), PLACES, np.int64)
-    n_rows, classes = places[N_ROWS], places[N_CLASSES]
-    starts = numba.carray(_pointer(places[STARTS]), n_rows + 1, np.uint64)
+    """Learn from the rows in the buffer, as a pass over them does; from none where a number is not finite."""
+    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    n_rows, classes = table[N_ROWS], table[N_CLASSES]
+    starts = numba.carray(_pointer(table[STARTS]), n_rows + 1, np.uint64)
     n = int(starts[n_rows])
     rows = Rows(
-        numba.carray(_pointer(places[VALUES]), n, np.float64),
-        numba.carray(_pointer(places[INDICES]), n, np.uint32),
+        numba.carray(_pointer(table[VALUES]), n, np.float64),
+        numba.carray(_pointer(table[INDICES]), n, np.uint32),
         starts,
     )
     if not all_finite(rows.values):
         return NOT_FINITE
     state = State(
-        numba.carray(_pointer(places[W]), places[N_WEIGHTS], np.float64),
-        numba.carray(_pointer(places[OFFSET]), places[N_WEIGHTS], np.float64),
-        numba.carray(_pointer(places[RUN]), places[N_HYPOTHESES], RUNNING),
-        numba.carray(_pointer(places[SCORES]), classes, np.float64),
-        numba.carray(_pointer(places[TOTAL]), 1, TOTALS),
-        numba.carray(_pointer(places[BESIDE]), places[N_BESIDE], np.float64),
+        numba.carray(_pointer(table[W]), table[N_WEIGHTS], np.float64),
+        numba.carray(_pointer(table[OFFSET]), table[N_WEIGHTS], np.float64),
+        numba.carray(_pointer(table[RUN]), table[N_HYPOTHESES], RUNNING),
+        numba.carray(_pointer(table[SCORES]), classes, np.float64),
+        numba.carray(_pointer(table[TOTAL]), 1, TOTALS),
+        numba.carray(_pointer(table[BESIDE]), table[N_BESIDE], np.float64),
+        numba.carray(_pointer(table[TOTAL]), 0, np.uint8),
     )
     visits = Visits(
-        numba.carray(_pointer(places[ORDER]), places[N_VISITS], np.uintp),
-        numba.carray(_pointer(places[WEIGHT]), places[N_WEIGHED], np.float64),
+        numba.carray(_pointer(table[ORDER]), table[N_VISITS], np.uintp),
+        numba.carray(_pointer(table[WEIGHT]), table[N_WEIGHED], np.float64),
     )
-    ledger = numba.carray(_pointer(places[TOTAL]), 0, ENTRY)
-    bias_input = float(places[HAS_UNIT])
+    ledger = numba.carray(_pointer(table[TOTAL]), 0, ENTRY)
+    bias_input = float(table[HAS_BIAS])
     max_sqnorm = largest_visited(rows.values, starts, visits.order) + bias_input * bias_input
     state.totals[0].max_sqnorm = max(state.totals[0].max_sqnorm, max_sqnorm)
     if classes == 1:
-        signs = numba.carray(_pointer(places[TRUTH]), n_rows, np.int8)
+        signs = numba.carray(_pointer(table[LABELS]), n_rows, np.int8)
         return _learn(rule, geometry, rows, signs, visits, bias_input, state, ledger, False)
-    truth = numba.carray(_pointer(places[TRUTH]), n_rows, np.int64)
-    return _learn(rule, geometry, rows, truth, visits, bias_input, state, ledger, False)
+    labels = numba.carray(_pointer(table[LABELS]), n_rows, np.int64)
+    return _learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, False)
+
+
+class RowFunctions(NamedTuple):
+    """The compiled functions of a row buffer, without numba's inspection of their arguments."""
+
+    predict: Callable[[int, float], int]
+    arrange: Callable[[int, int], int]
+    append: Callable[[int, int, int], int]
 
 
 @cache
-def row_predictor() -> Callable[[int], int]:
-    """Return :func:`predict_row` without numba's look at the type of its argument."""
-    found: Callable[[int], int] = predict_row.compile((types.int64,))  # type: ignore[attr-defined]
-    return found
+def row_functions() -> RowFunctions:
+    """Return :func:`predict_row`, :func:`arrange_row` and :func:`append_unknown`, compiled."""
+    i, d = types.int64, types.float64
+    signatures: Any = ((predict_row, (i, d)), (arrange_row, (i, i)), (append_unknown, (i, i, i)))
+    return RowFunctions(*(function.compile(signature) for function, signature in signatures))
 
 
 def rows_learner(rule: Any, geometry: Any) -> Callable[[Any, Any, int], int]:
-    """Return :func:`learn_rows` for rules of this type, without numba's look at types where the rule is ours."""
+    """Return :func:`learn_rows` for rules of this type, without numba's inspection where the rule is ours."""
     if not type(rule).__module__.startswith("rosenblatt.rules."):
         return learn_rows
     kind = (type(geometry), type(rule), *map(type, rule))
@@ -257,8 +404,9 @@ def predict_then_learn(
 ) -> None:
     """Visit by visit: predict the class of the row into ``guesses``, then learn from it."""
     order, weight = visits
+    p = link_power(geometry)
     values, indices, starts = rows
-    W, average_offset, running, scores, totals, _ = state
+    W, average_offset, running, scores, totals, beside, _ = state
     totals[0].max_sqnorm = max(
         totals[0].max_sqnorm, largest_visited(values, starts, order) + bias_input * bias_input
     )
@@ -266,7 +414,7 @@ def predict_then_learn(
         i = order[t]
         lo, hi = int(starts[i]), int(starts[i + 1])
         guesses[t] = best_class(
-            values, indices, lo, hi, bias_input, W, average_offset, running, averaged, scores
+            values, indices, lo, hi, bias_input, W, average_offset, running, beside, averaged, p, scores
         )
         one = Visits(order[t : t + 1], weight[t : t + 1])
         _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)

@@ -28,6 +28,7 @@ TOTALS = np.dtype(
 )
 
 NOTHING = np.empty(0)
+NO_MARKS = np.empty(0, np.uint8)
 
 
 class Visits(NamedTuple):
@@ -49,6 +50,9 @@ class State(NamedTuple):
     totals: NDArray[Any]  # TOTALS, one
     beside: NDArray[np.float64] = (
         NOTHING  # the array that the geometry needs beside the weights, in their layout
+    )
+    marks: NDArray[np.uint8] = (
+        NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
     )
 
 

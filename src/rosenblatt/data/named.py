@@ -1,7 +1,8 @@
 """Features known by name: an open vocabulary that grows in order of appearance, a fixed one, or hashes."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -46,6 +47,23 @@ class Vocabulary:
     def names(self) -> tuple[str, ...]:
         """Names in order of appearance."""
         return tuple(self.index)
+
+    def codes(self, names: Iterable[Any]) -> list[int]:
+        """Return the feature of every name without adding any, -1 for an unknown name.
+
+        >>> Vocabulary(NamedSchema(("free", "offer"))).codes(["offer", "lunch"])
+        [1, -1]
+        """
+        if self.bits:
+            crc32, mask = zlib.crc32, (1 << self.bits) - 1  # as :func:`hashed`, without a call for each name
+            return [crc32(name.encode("utf-8", "surrogatepass")) & mask for name in names]
+        return list(map(self.index.get, names, repeat(-1)))
+
+    def extend(self, names: Sequence[str]) -> int:
+        """Add unknown, valid and distinct names to a vocabulary that is not hashed; return the feature of the first."""
+        first = len(self.index)
+        self.index.update(zip(names, range(first, first + len(names)), strict=True))
+        return first
 
     def place(self, name: str) -> int:
         """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""

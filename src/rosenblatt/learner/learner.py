@@ -247,6 +247,8 @@ class Learner(LearnerState):
         if self.S is not None:
             self.S = laid_out(rows, self.S)
             state = state._replace(beside=flat(rows, self.S))
+        if rows.indices is not None and not self.updates:
+            state = state._replace(marks=np.zeros(self.n_features, np.uint8))
         visited = 0
         while visited < visits.order.size:
             left = Visits(visits.order[visited:], visits.weight[visited:])

@@ -143,12 +143,12 @@ class ServedLearner(OnlineLearner):
 
     def guess(self, x: Named) -> tuple[Any, float, bool]:
         """Return the label of an example, its score, and whether it is ahead at all; quicker than with reasons."""
-        if not self.simple:
+        if not self.compiled or isinstance(self.learner.geometry, PNorm):  # whose scores need a factor beside
             scored = self.score(x)
             return self.labels[scored.best], scored.score, scored.margin > 0.0
         label = self.predict_one(x)
-        desk: Any = self._desk
-        scores = desk.state.scores.tolist()
+        buffer: Any = self._row_buffer
+        scores = buffer.state.scores.tolist()
         score = scores[0] if len(scores) == 1 else max(scores)
         ahead = score != 0.0 if len(scores) == 1 else scores.count(score) == 1
         clock = self.learner.totals.item(0)[0]
@@ -221,7 +221,7 @@ class ServedLearner(OnlineLearner):
         """Make room for so many features and an eighth more, so that growing stays cheap and memory near the need."""
         if n_features > self.learner.n_features:
             self.learner.add_features(
-                room_for(n_features) if self.simple and not self.hash_bits else n_features
+                room_for(n_features) if self.compiled and not self.hash_bits else n_features
             )
             self._clear()
 
@@ -232,7 +232,7 @@ class ServedLearner(OnlineLearner):
             columns, names = 1 + (1 << self.hash_bits), 0
         else:
             names = len(self._vocabulary) + new_names
-            columns = 1 + (room_for(names) if self.simple else names)
+            columns = 1 + (room_for(names) if self.compiled else names)
         arrays = 2 if self.learner.S is None else 3
         return (1 if classes <= 2 else classes) * columns * 8 * arrays + names * NAME_BYTES + OWN_BYTES
 

@@ -240,7 +240,7 @@ class Model:
                 learner.hypothesis == "averaged",
                 learner.weights_for(x, learner.labels.index(label)),
             )
-            change.label = learner.predict_one(x) if learner.simple else learner.guess(x)[0]
+            change.label = learner.predict_one(x) if learner.compiled else learner.guess(x)[0]
             change.changed = _moved({} if before is None else before.read(averaged), after.read(averaged))
         if right and not moved:
             return change, None

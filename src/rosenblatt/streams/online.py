@@ -2,23 +2,69 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from struct import pack_into
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.single import NOT_FINITE
+from rosenblatt.core.rows import Rows
+from rosenblatt.core.single import NOT_FINITE, RowBuffer, link_power, row_functions
+from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.json_lines import flattened
-from rosenblatt.data.labels import exact_labels
+from rosenblatt.data.labels import checked_label, exact_labels
+from rosenblatt.data.named import Vocabulary
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.learner.explain import Explanation, explain_row
-from rosenblatt.streams.laying import Example
 from rosenblatt.streams.model_file import load_stream, save_stream
-from rosenblatt.streams.named_learner import NamedLearner
+from rosenblatt.streams.named_rows import (
+    NOT_NUMBERS,
+    BlockMemory,
+    ColumnNames,
+    Example,
+    NameOrder,
+    TableColumns,
+    all_numbers,
+    check_columns,
+    columns_of,
+    flattened_row,
+    name_order,
+    rows_of_dicts,
+    table_columns,
+    valid_names,
+)
 from rosenblatt.streams.names import NameSketch
+from rosenblatt.streams.rows_learner import RowsLearner
+
+# What belongs to the row buffer of one object and is set anew in a copy of it.
+ROW_STATE = frozenset(
+    {
+        "_address",
+        "_answers",
+        "_append",
+        "_arrange",
+        "_buffer",
+        "_codes_view",
+        "_column_names",
+        "_columns",
+        "_geometry",
+    }
+    | {
+        "_known_row",
+        "_label_codes",
+        "_label_view",
+        "_memory",
+        "_numbers_view",
+        "_order",
+        "_p",
+        "_predict",
+        "_row",
+    }
+    | {"_rule", "_size", "_values_view"}
+)
 
 
-class OnlineLearner(NamedLearner):
+class OnlineLearner(RowsLearner):
     """Learns from one example at a time; an example is a dict of named features.
 
     A number counts as it is; text becomes ``name=value``; true is 1, false and None are nothing. Features and classes
@@ -46,6 +92,17 @@ class OnlineLearner(NamedLearner):
     ('spam', 'ham')
     """
 
+    _of_this_object = RowsLearner._of_this_object | ROW_STATE
+    _row: Example | None  # the example in the row buffer; names without weights are left out there
+    _known_row: Example | None  # the same where all its names have weights: it can be learned from
+    _new_names: list[str]  # its names without weights, where all its values are numbers
+    _order: NameOrder | None  # of the names of two examples in a row
+    _label_codes: dict[Any, int]  # of labels met, as the compiled loop takes them
+    _values_view: Any  # memory of the row buffer
+    _label_view: Any
+    _codes_view: Any
+    _numbers_view: Any
+
     def __init__(
         self,
         hypothesis: str = "averaged",
@@ -69,7 +126,7 @@ class OnlineLearner(NamedLearner):
         self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
         if hash_bits:
             self.add_features(1 << hash_bits)
-        self._forget_desk()
+        self._reset_row()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,25 +137,25 @@ class OnlineLearner(NamedLearner):
 
     def predict_one(self, x: Example) -> Any:
         """Return the class of an example; the first class where none is ahead, None before any is known."""
-        if x != self._held:
-            if not self.simple or not self.labels:
+        if x != self._row:
+            if not self.compiled or not self.labels:
                 return self._scored(x)[0] if self.labels else None
-            self._lay(x, False)
-        code = self._predict(self._address)
+            self._set_row(x, False)
+        code = self._predict(self._address, self._p)
         return self._answers[code] if code != NOT_FINITE else self._refuse([x])
 
     def learn_one(self, x: Example, y: Any, weight: float = 1.0) -> None:
-        """Learn from an example: predict, compare, move as the rule says."""
-        truth = self._truth_of.get(y)
-        if truth is None:
+        """Learn from an example: predict, compare, update as the rule says."""
+        label = self._label_codes.get(y)
+        if label is None:
             flattened({str(key): value for key, value in x.items()})  # a bad example brings no class
-            truth = self._meet_one(y)
-        if weight != 1.0 or not self.simple:
-            self._learn_slowly(x, y, weight)
+            label = self._add_label(y)
+        if weight != 1.0 or not self.compiled:
+            self.learn_many([x], [y], None if weight == 1.0 else [weight])
             return
-        if x != self._whole:
-            self._lay(x, True)
-        self._truth_there[0] = truth
+        if x != self._known_row:
+            self._set_row(x, True)
+        self._label_view[0] = label
         if self._learn(self._rule, self._geometry, self._address) == NOT_FINITE:
             self._refuse([x])
         if self.forget is None:
@@ -144,12 +201,12 @@ class OnlineLearner(NamedLearner):
         size = np.abs(weights[:, 1:]).max(axis=0)
         order = np.argsort(-size, kind="stable")[:most]
         names = self.names
-        told: dict[str, float | dict[Any, float]] = {}
+        features: dict[str, float | dict[Any, float]] = {}
         for at in order[size[order] > 0].tolist():
             name = self._sketch.name(at) if self.hash_bits else names[at]
             each = weights[:, 1 + at].tolist()
-            told[name] = each[0] if len(each) == 1 else dict(zip(self.labels, each, strict=True))
-        return told
+            features[name] = each[0] if len(each) == 1 else dict(zip(self.labels, each, strict=True))
+        return features
 
     # Many examples
 
@@ -161,9 +218,9 @@ class OnlineLearner(NamedLearner):
         X = X if hasattr(X, "__len__") else list(X)
         rows = self._rows(X, grow=True)
         labels = exact_labels(y if hasattr(y, "__len__") else list(y))
-        self._truth_of = {}
+        self._label_codes = {}
         self._sketch.prune(self.learner.W)
-        if not self.simple:
+        if not self.compiled:
             if not np.isfinite(rows.values).all():
                 self._refuse(X)
             self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
@@ -191,17 +248,14 @@ class OnlineLearner(NamedLearner):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote, or the command ``stream``."""
-        found, schema, told = load_stream(path, cls)
+        learner, schema, about = load_stream(path, cls)
         if not isinstance(schema, NamedSchema):
             raise ValueError(f"{path}: the features of this model have no names")  # noqa: TRY004 (a file, not a type)
-        found.hash_bits = schema.bits
-        found._set_vocabulary(schema, told["names"])
-        return found
+        learner.hash_bits = schema.bits
+        learner._set_vocabulary(schema, about["names"])
+        return learner
 
     # Inside
-
-    def _learn_slowly(self, x: Example, y: Any, weight: float) -> None:
-        self.learn_many([x], [y], None if weight == 1.0 else [weight])
 
     def _scored(self, x: Example) -> tuple[Any, NDArray[np.float64]]:
         row = self._matrix(self._rows([x], grow=False), self.learner.n_features)
@@ -209,3 +263,178 @@ class OnlineLearner(NamedLearner):
             return self.labels[0], np.zeros(len(self.labels))
         scores = np.atleast_1d(self.learner.scores(row, self.hypothesis)[0])
         return self.learner.predict(row, self.hypothesis).tolist()[0], scores
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._reset_row()
+
+    def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
+        self._vocabulary, self._sketch = Vocabulary(schema), sketch
+        if schema.bits:
+            self._vocabulary.heard = sketch.hear
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._row = self._known_row = self._order = None
+        self._size, self._new_names, self._label_codes = -1, [], {}
+
+    # The row buffer: the example before, and what was computed from its names
+
+    def _reset_row(self) -> None:
+        self._label_codes = {}
+        self._answers: list[Any] = []  # the label of every answer of the predictor, ties counted from the end
+        self._row: Example | None = (
+            None  # the example in the buffer; names without weights are left out there
+        )
+        self._known_row: Example | None = (
+            None  # the same where all its names have weights: it can be learned from
+        )
+        self._new_names = []
+        self._size = -1  # how many names that order is for
+        self._buffer: Any = None  # the row buffer whose address this is
+        self._address = 0
+        self._memory = BlockMemory()
+        self._column_names = ColumnNames()
+        self._columns: TableColumns | None = None  # of the table before
+
+    def _set_row(self, x: Example, grow: bool) -> None:
+        """Write an example into the row buffer: its values alone where it has the names of the one before."""
+        if len(x) == self._size:
+            order: Any = self._order
+            try:
+                order.pack(self._values_view, 0, *order.pick(x))
+            except NOT_NUMBERS:
+                self._size = -1
+            else:
+                self._row = self._known_row = dict(x)
+                return
+        before, self._size = self._row, -1
+        if grow and self._new_names and x == before:  # predicted, and now learned from
+            self._add_names(x)
+            return
+        if not self._set_numbers(x, grow):
+            self._set_values(x, grow)
+        if before is not None and len(before) == len(x) and self._known_row and tuple(before) == tuple(x):
+            self._order = name_order(x, self._vocabulary)  # a stream that repeats its names
+            self._size = -1 if self._order is None else len(x)
+
+    def _set_numbers(self, x: Example, grow: bool) -> bool:
+        """Write an example of numbers into the row buffer; False where a value or a name needs more than that."""
+        self._row, self._new_names = None, []
+        vocabulary, count = self._vocabulary, len(x)
+        if not all_numbers(x) or (vocabulary.bits and not valid_names(tuple(x))):
+            return False
+        codes = vocabulary.codes(x)
+        self._resize(count)
+        try:
+            pack_into(f"{count}d", self._numbers_view, 0, *x.values())
+        except NOT_NUMBERS:  # an int beyond a float
+            return False
+        pack_into(f"{count}q", self._codes_view, 0, *codes)
+        unknown = self._arrange(self._address, count)
+        if unknown == NOT_FINITE:
+            return False
+        if unknown:
+            names = list(x)
+            new = [names[at] for at in self._buffer.keys[:unknown].tolist()]
+            if not valid_names(new):
+                return False
+            self._row, self._known_row, self._new_names = dict(x), None, new
+            if grow:
+                self._add_names(x)
+            return True
+        self._row = self._known_row = dict(x)
+        if vocabulary.bits:
+            self._sketch.prune(self.learner.W)
+            for code, name in zip(codes, x, strict=True):
+                self._sketch.hear(code, name)
+        return True
+
+    def _add_names(self, x: Example) -> None:
+        """Give every new name of the example in the buffer a feature."""
+        new, row, old = self._new_names, self._row, self._buffer
+        first = self._vocabulary.extend(new)
+        self.add_features(first + len(new))
+        self._resize(len(x))
+        if self._buffer is not old:  # the learner grew
+            for own, other in zip(self._buffer.row_arrays(), old.row_arrays(), strict=True):
+                own[: len(x) + 2] = other[: len(x) + 2]
+        self._append(self._address, len(new), first)
+        self._row = self._known_row = row
+        self._new_names = []
+
+    def _set_values(self, x: Example, grow: bool) -> None:
+        """Write any example into the row buffer: text becomes part of a name, false and None are left out."""
+        self._sketch.prune(self.learner.W)
+        self._vocabulary.grow = grow
+        try:
+            indices, numbers, all_known = flattened_row(x, self._vocabulary)
+        finally:
+            self._vocabulary.grow = True
+        self.add_features(len(self._vocabulary))
+        n = len(indices)
+        self._resize(n)
+        self._buffer.values[:n], self._buffer.indices[:n], self._buffer.starts[1] = numbers, indices, n
+        self._row, self._new_names = dict(x), []
+        self._known_row = self._row if all_known else None
+
+    def _resize(self, features: int) -> None:
+        """Make the row buffer hold so many features, and look up its addresses where it is a new one."""
+        buffer: RowBuffer = self.row_buffer(features)
+        if buffer is self._buffer:
+            return
+        self._buffer, self._address = buffer, buffer.addresses.ctypes.data
+        self._rule, self._geometry = self.learner.rule, self.learner.geometry
+        self._predict, self._arrange, self._append = row_functions()
+        self._p = link_power(self._geometry)
+        arrays: tuple[Any, ...] = (buffer.values, buffer.labels, buffer.codes, buffer.numbers)
+        self._values_view, self._label_view, self._codes_view, self._numbers_view = (
+            memoryview(each) for each in arrays
+        )
+        labels = self.labels if len(self.labels) > 1 else self.labels * 2
+        self._answers = [*labels, *reversed(labels)]
+
+    def _add_label(self, y: Any) -> int:
+        if y is None or (isinstance(y, float) and not np.isfinite(y)):
+            raise ValueError(f"y is {y!r}: a label must be a number or text")
+        y = checked_label(y)
+        self.add_class_if_new(y)
+        many = len(self.labels) > 2
+        self._label_codes = {label: code if many else 2 * code - 1 for code, label in enumerate(self.labels)}
+        return self._label_codes[y]
+
+    # Many rows
+
+    def _refuse(self, X: Any) -> None:
+        """Raise the error of the first value that is not a finite number."""
+        columns = columns_of(X, ColumnNames())
+        if columns is not None:
+            check_columns(*columns)
+        for x in X:
+            flattened({str(key): value for key, value in x.items()})
+        raise ValueError("a number is not finite")
+
+    def _rows(self, X: Any, grow: bool) -> Rows:
+        """Return examples as rows over the vocabulary, with ascending indices."""
+        self._vocabulary.grow = grow
+        try:
+            columns = columns_of(X, self._column_names)
+            if columns is not None:
+                return self._table(*columns, self._memory if grow else BlockMemory())
+            order = name_order(X[0], self._vocabulary) if len(X) > 1 else None
+            rows = None if order is None else order.rows(X)
+            return rows_of_dicts(X, self._vocabulary) if rows is None else rows
+        finally:
+            self._vocabulary.grow = True
+
+    def _table(self, names: list[str], block: NDArray[np.float64], memory: BlockMemory) -> Rows:
+        columns = self._columns
+        if columns is None or names != columns.names:
+            columns = table_columns(names, self._vocabulary)
+            self._columns = columns if columns.permanent else None
+        return columns.rows(block, memory)
+
+    def _matrix(self, rows: Rows, width: int) -> Any:
+        """Return rows as a matrix; features beyond its width have no weights yet."""
+        values, indices, starts = rows
+        return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import rows_of
-from rosenblatt.core.single import kind_of_truth, predict_then_learn
+from rosenblatt.core.single import label_dtype, predict_then_learn
 from rosenblatt.core.state import Visits
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def guesses_of(
     stream: "RowsLearner", X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> NDArray[np.int64]:
     """Return the class (its number) that each row was given before it was learned from; all classes have been met."""
-    if not stream.simple or X.dtype != np.float64 or isinstance(X, np.ndarray):
+    if not stream.compiled or X.dtype != np.float64 or isinstance(X, np.ndarray):
         return _one_by_one(stream, X, y, weight)
     if weight is None:
         return _swept(stream, X, y, np.ones(y.size))
@@ -40,13 +40,14 @@ def guesses_of(
 def _swept(stream: "RowsLearner", X: Any, y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.int64]:
     learner, state = stream.learner, stream.state()
     labels = np.searchsorted(learner.classes, y)
-    truth = labels if state.scores.size > 1 else (2 * labels - 1).astype(kind_of_truth(1))
+    if state.scores.size == 1:
+        labels = (2 * labels - 1).astype(label_dtype(1))
     guesses = np.empty(y.size, np.int64)
     predict_then_learn(
         learner.rule,
         learner.geometry,
         rows_of(X),
-        truth,
+        labels,
         Visits(np.arange(y.size, dtype=np.uintp), weight),
         learner.bias_input,
         state,

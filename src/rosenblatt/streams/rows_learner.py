@@ -13,26 +13,25 @@ from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.single import (
     NOT_FINITE,
-    Desk,
-    kind_of_truth,
-    many_rows,
-    new_desk,
+    RowBuffer,
+    addresses_of,
+    label_dtype,
+    new_row_buffer,
     rows_learner,
 )
 from rosenblatt.core.state import RUNNING, State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.rules import PNorm
 from rosenblatt.streams.progress import as_wide, guesses_of
 
-ROOM = 256  # features of a row, to begin with
+ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
 SQNORM = (RUNNING.names or ()).index("sqnorm")
 
 
 class RowsLearner:
-    """Rows of numbered features, in order: predict, be told the truth, learn.
+    """Rows of numbered features, in order: predict, be told the labels, learn.
 
     Classes and features join as they appear. With ``forget``, a hypothesis counts half as much in the average after
     so many examples, and half of that after as many again; how much it counts is set anew 32 times in a half-life.
@@ -72,7 +71,7 @@ class RowsLearner:
             )
         self.rows = 0  # learned from
         self._since = 0  # rows since the average was last weighed down
-        self._desk: Desk | None = None
+        self._row_buffer: RowBuffer | None = None
 
     @property
     def learner(self) -> Learner:
@@ -82,31 +81,28 @@ class RowsLearner:
     @learner.setter
     def learner(self, learner: Learner) -> None:
         self._learner = learner
-        linked = isinstance(
-            learner.geometry, PNorm
-        )  # predicts by weights that are computed from all it stores
-        self.simple = learner.ledger is None and not linked  # the compiled loop of rows serves
+        self.compiled = learner.ledger is None  # single rows are predicted and learned by compiled code
         self.labels: list[Any] = learner.classes.tolist()  # classes in order, as Python values
         self._learn: Any = None  # the compiled loop of rows, once it is needed
-        self._desk = None
+        self._row_buffer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: not the desk, which lies at its own place in memory."""
+        """Return what a copy needs: not the row buffer, whose address is its own."""
         return {name: value for name, value in vars(self).items() if name not in self._of_this_object}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._learn = self._desk = None
+        self._learn = self._row_buffer = None
 
-    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_desk"))
+    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_row_buffer"))
 
     # Growing
 
     def add_classes(self, labels: Any) -> None:
         """Take in classes not met before."""
-        self._meet_classes(encoded(labels)[0])
+        self._add_new_classes(encoded(labels)[0])
 
-    def _meet_classes(self, classes: NDArray[Any]) -> None:
+    def _add_new_classes(self, classes: NDArray[Any]) -> None:
         self.learner.add_classes(classes)
         self.labels = self.learner.classes.tolist()
         self._clear()
@@ -114,13 +110,13 @@ class RowsLearner:
     def add_features(self, n_features: int) -> None:
         """Make room for so many features, and as many again, so that growing stays cheap."""
         if n_features > self.learner.n_features:
-            room = max(n_features, 2 * self.learner.n_features, 64) if self.simple else n_features
+            room = max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features
             self.learner.add_features(room)
             self._clear()
 
     def _fitted(self, X: Any) -> Any:
         """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
-        if self.simple and not isinstance(X, np.ndarray):
+        if self.compiled and not isinstance(X, np.ndarray):
             self.add_features(X.shape[1])
             return X
         self.learner.add_features(X.shape[1])
@@ -131,7 +127,7 @@ class RowsLearner:
     def learn_rows(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Learn from the rows in order, exactly as from one after the other."""
         y = np.asarray(y)
-        if self.simple and X.dtype == np.float64 and not isinstance(X, np.ndarray):
+        if self.compiled and X.dtype == np.float64 and not isinstance(X, np.ndarray):
             self.add_features(X.shape[1])
             rows = rows_of(X)
             rows = rows._replace(indices=rows.indices.astype(np.uint32, copy=False))  # type: ignore[union-attr]
@@ -140,7 +136,7 @@ class RowsLearner:
             return
         for start, stop in self._stretches(y):
             weight = None if sample_weight is None else np.asarray(sample_weight)[start:stop]
-            self.meet_if_new(y[start])
+            self.add_class_if_new(y[start])
             part = self._fitted(X if start == 0 and stop == X.shape[0] else X[start:stop])
             if weight is None or weight.any():
                 self.learner.learn(part, y[start:stop], weight)
@@ -156,28 +152,30 @@ class RowsLearner:
             raise ValueError(f"y must hold one label for each of the {n} rows, got {y.size}")
         weight = _weights(sample_weight, n)
         everything = np.arange(n, dtype=np.uintp)
-        truth = self._truth(y) if self.forget is None else None
-        if truth is not None and weight is None:  # nothing new, nothing to forget: all at once
-            if not self._learn_visits(rows, truth, Visits(everything, _NO_WEIGHTS)):
+        labels = self._known_labels(y) if self.forget is None else None
+        if labels is not None and weight is None:  # nothing new, nothing to forget: all at once
+            if not self._learn_visits(rows, labels, Visits(everything, _NO_WEIGHTS)):
                 return False
             self._passed(n)
             return self._check_growth()
         if not np.isfinite(rows.values).all():
             return False  # and no class joins
         for start, stop in self._stretches(y):
-            self.meet_if_new(y[start])
-            truth = self._codes_so_far(y)
+            self.add_class_if_new(y[start])
+            labels = self._codes_so_far(y)
             visits = Visits(everything[start:stop], _NO_WEIGHTS)
             if weight is not None:
                 own = in_given_order(stop - start, weight[start:stop])
                 visits = Visits(own.order + np.uintp(start), own.weight)
-            self._learn_visits(rows, truth, visits)
+            self._learn_visits(rows, labels, visits)
             self._passed(stop - start)
         return self._check_growth()
 
-    def _learn_visits(self, rows: Rows, truth: NDArray[Any], visits: Visits) -> bool:
-        places = many_rows(self.desk(), rows, truth, visits)
-        return bool(self._learn(self.learner.rule, self.learner.geometry, places.ctypes.data) != NOT_FINITE)
+    def _learn_visits(self, rows: Rows, labels: NDArray[Any], visits: Visits) -> bool:
+        addresses = addresses_of(self.row_buffer(), rows, labels, visits)
+        return bool(
+            self._learn(self.learner.rule, self.learner.geometry, addresses.ctypes.data) != NOT_FINITE
+        )
 
     def _check_growth(self) -> bool:
         if not all(isfinite(each[SQNORM]) for each in self.learner.running.tolist()):
@@ -186,7 +184,7 @@ class RowsLearner:
             )
         return True
 
-    def _truth(self, y: NDArray[Any]) -> NDArray[Any] | None:
+    def _known_labels(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """Return labels as the compiled loop takes them, None where one has not been met."""
         known = self.learner.classes
         if known.size == 2:  # two comparisons beat a search
@@ -198,7 +196,7 @@ class RowsLearner:
         """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
         known = self.learner.classes
         codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
-        return codes if known.size > 2 else (2 * codes - 1).astype(kind_of_truth(1))
+        return codes if known.size > 2 else (2 * codes - 1).astype(label_dtype(1))
 
     def progress(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
@@ -209,24 +207,24 @@ class RowsLearner:
         right = np.zeros(y.size, np.bool_)
         weight = _weights(sample_weight, y.size)
         for start, stop in self._stretches(y):
-            new = self.meet_if_new(y[start])
+            new = self.add_class_if_new(y[start])
             own = None if weight is None else weight[start:stop]
             guesses = guesses_of(self, self._fitted(X[start:stop]), y[start:stop], own)
-            truth = np.searchsorted(self.learner.classes, y[start:stop])
-            right[start:stop] = guesses == truth
+            labels = np.searchsorted(self.learner.classes, y[start:stop])
+            right[start:stop] = guesses == labels
             if new:
                 right[start] = False
             self._passed(stop - start)
         self._clear()
         return right
 
-    def meet_if_new(self, label: Any) -> bool:
+    def add_class_if_new(self, label: Any) -> bool:
         """Take in the class of a label; return whether it had not been met."""
         known = self.learner.classes
         at = int(np.searchsorted(known, label)) if known.size else 0
         if at < known.size and known[at] == label:
             return False
-        self._meet_classes(np.asarray([checked_label(label)]))
+        self._add_new_classes(np.asarray([checked_label(label)]))
         return True
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -294,17 +292,18 @@ class RowsLearner:
         return state._replace(beside=learner.S.T.reshape(-1))
 
     def _clear(self) -> None:
-        """Leave the desk: the learner grew, or laid its weights out anew."""
-        self._desk = None
+        """Drop the row buffer: the learner grew, or its weights are laid out anew."""
+        self._row_buffer = None
 
-    def desk(self, features: int = 0) -> Desk:
-        """Return the desk on which single rows are laid, set anew when the learner grew."""
-        if self._desk is None or self._desk.values.size < features:
-            room = max(ROOM, 2 * features)
+    def row_buffer(self, features: int = 0) -> RowBuffer:
+        """Return the buffer for single rows of up to so many features; a new one when the learner grew."""
+        if self._row_buffer is None or self._row_buffer.values.size < features:
             if self._learn is None:
                 self._learn = rows_learner(self.learner.rule, self.learner.geometry)
-            self._desk = new_desk(room, self.state(), self.learner.bias_input, self.hypothesis == "averaged")
-        return self._desk
+            averaged = self.hypothesis == "averaged"
+            size = max(ROW_SIZE, 2 * features)
+            self._row_buffer = new_row_buffer(size, self.state(), self.learner.bias_input, averaged)
+        return self._row_buffer
 
 
 def _weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:

@@ -85,8 +85,13 @@ class KernelLedger(Ledger):
         place = np.searchsorted(self.support_rows, self.entries["row"], sorter=ascending)
         return ascending[place] if ascending.size else place
 
-    def weights_after(self, numbers: NDArray[np.int64], bias_input: float = 0.0) -> NDArray[Any]:
-        """Return ``(numbers, rows, slots)`` coefficients after each number of lines (ascending).
+    def weights_after(
+        self,
+        numbers: NDArray[np.int64],
+        bias_input: float = 0.0,
+        classes: NDArray[np.int64] | None = None,
+    ) -> NDArray[Any]:
+        """Return ``(numbers, rows, slots)`` coefficients after each number of lines (ascending), or of one class each.
 
         A coefficient is the weight of a feature that only its own support row has: the rows are an identity matrix.
         """
@@ -95,7 +100,8 @@ class KernelLedger(Ledger):
             np.ones(slots), np.arange(slots, dtype=np.uint64), np.arange(slots + 1, dtype=np.uint64)
         )
         start = np.zeros((self.start.shape[0], 1 + slots), order="F")
-        return replayed(identity, start, self.entries, self.support_index(), bias_input, numbers)[:, :, 1:]
+        index = self.support_index()
+        return replayed(identity, start, self.entries, index, bias_input, numbers, classes)[..., 1:]
 
     def normalised_average(self, hypotheses: int, clock: float) -> NDArray[np.float64]:
         """Return ``Σ (m_k/m) v_k/‖v_k‖`` (Freund and Schapire 1999, section 5)."""
