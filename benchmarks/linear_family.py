@@ -123,7 +123,7 @@ def word_data(
 def pegasos(ratios: Ratios) -> None:
     """Compare one epoch of Pegasos on 20 classes of text with one of SGDClassifier, which keeps no average.
 
-    ``fit`` with a ledger also measures every hypothesis on the texts, whatever the rule: the perceptron stands beside it.
+    ``fit`` with a ledger also measures every hypothesis on the texts: the perceptron stands beside it.
     """
     from sklearn.linear_model import SGDClassifier
 
