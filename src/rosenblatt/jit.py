@@ -119,6 +119,12 @@ def compiled_part(function: F) -> F:
     return part
 
 
+def exactly_compiled_part(function: F) -> F:
+    """Compile such a part whose floating-point operations run in the order they are written."""
+    part: F = numba.njit(nogil=True, _nrt=False)(function)
+    return part
+
+
 def exactly_compiled(function: F) -> F:
     """Compile a hot loop whose floating-point operations run in the order they are written (IEEE 754)."""
     return CODE.compiled(function)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.rows import (
     ONE,
-    OUT_OF_LINE,
+    PART,
     Layout,
     Rows,
     add_to_both,
@@ -35,7 +35,7 @@ from rosenblatt.core.rows import (
     weight_index,
 )
 from rosenblatt.core.simd import fused_multiply_add
-from rosenblatt.jit import compiled_part
+from rosenblatt.jit import compiled_part, exactly_compiled_part
 from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import narrow_of
 
@@ -64,7 +64,7 @@ def score_example(
     raise RuntimeError("score_example runs inside compiled loops only")
 
 
-@overload(score_example, inline="always")
+@overload(score_example, **PART)
 def _score_example(
     geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any
 ) -> Callable[..., Any]:
@@ -83,7 +83,7 @@ def scaled_score(geometry: Any, own: Any, score: float) -> float:
     raise RuntimeError("scaled_score runs inside compiled loops only")
 
 
-@overload(scaled_score, inline="always")
+@overload(scaled_score, **PART)
 def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
     def linear(geometry: Any, own: Any, score: Any) -> Any:
         return own.scale * score
@@ -105,7 +105,7 @@ def w_sqnorm(geometry: Any, own: Any) -> float:
     raise RuntimeError("w_sqnorm runs inside compiled loops only")
 
 
-@overload(w_sqnorm, inline="always")
+@overload(w_sqnorm, **PART)
 def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
     def stored(geometry: Any, own: Any) -> Any:
         return own.sqnorm
@@ -124,7 +124,7 @@ def x_sqnorm_bound(
     raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
 
 
-@overload(x_sqnorm_bound, inline="always")
+@overload(x_sqnorm_bound, **PART)
 def _x_sqnorm_bound(
     geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
 ) -> Callable[..., Any]:
@@ -152,7 +152,7 @@ def bound_is_loose(geometry: Any) -> bool:
     raise RuntimeError("bound_is_loose runs inside compiled loops only")
 
 
-@overload(bound_is_loose, strict=False, inline="always")
+@overload(bound_is_loose, strict=False, **PART)
 def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
     chosen: Callable[..., Any] = _choose(
         geometry, lambda geometry: False, lambda geometry: False, lambda geometry: True
@@ -184,7 +184,7 @@ def x_sqnorm_exact(geometry: Any, rows: Rows, i: Any, layout: Layout, pair: Any,
     raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
 
 
-@overload(x_sqnorm_exact, inline="always")
+@overload(x_sqnorm_exact, **PART)
 def _x_sqnorm_exact(
     geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any
 ) -> Callable[..., Any]:
@@ -235,7 +235,7 @@ def shrink_weights(
     raise RuntimeError("shrink_weights runs inside compiled loops only")
 
 
-@overload(shrink_weights, inline="always")
+@overload(shrink_weights, **PART)
 def _shrink_weights(
     geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
     visited: Any
@@ -280,7 +280,7 @@ def fold(
     raise RuntimeError("fold runs inside compiled loops only")
 
 
-@overload(fold, **OUT_OF_LINE)
+@overload(fold, **PART)
 def _fold(
     rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
 ) -> Callable[..., Any]:
@@ -340,7 +340,7 @@ def move(
     raise RuntimeError("move runs inside compiled loops only")
 
 
-@overload(move, **OUT_OF_LINE)
+@overload(move, **PART)
 def _move(
     geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
     W: Any, average_offset: Any, beside: Any,
@@ -403,7 +403,7 @@ def move_along_variances(
     return grown
 
 
-@overload(narrow, strict=False, inline="always")
+@overload(narrow, strict=False, **PART)
 def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
     """Compile the rule's own Python method as it stands."""
     return narrow_of(rule.instance_class)
@@ -459,7 +459,7 @@ def add_through_link(
     return grown
 
 
-@compiled_part
+@exactly_compiled_part  # else the order of the sums would depend on how many weights there is room for
 def normalise(
     p: float, rows: Any, layout: Any, c: int, scale_sum: float, V: Any, average_offset: Any, powers: Any
 ) -> tuple[float, float]:

@@ -242,11 +242,13 @@ def replay(
         joint = line.rival >= 0
         target = line.target if n_classes > 1 else 0
         if line.decay != 1.0:
-            whose = -1 if joint else target
-            scale[0 if joint else target : n_classes if joint else target + 1] *= line.decay
+            first, last = (0, n_classes) if joint else (target, target + 1)
+            for c in range(first, last):
+                scale[c] *= line.decay
             if not MIN_SCALE < scale[target] < MAX_SCALE:
-                scale_class(rows, layout, whose, scale[target], W)
-                scale[0 if joint else target : n_classes if joint else target + 1] = 1.0
+                scale_class(rows, layout, -1 if joint else target, scale[target], W)
+                for c in range(first, last):
+                    scale[c] = 1.0
         i = np.uint64(support[number])
         add_row(rows, i, layout, target, line.tau / scale[target], W)
         if joint:

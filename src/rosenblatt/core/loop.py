@@ -24,7 +24,7 @@ from rosenblatt.core.geometry import (
     x_sqnorm_bound,
     x_sqnorm_exact,
 )
-from rosenblatt.core.rows import Layout, Rows, prefetch_ahead, prefetch_distance
+from rosenblatt.core.rows import PART, Layout, Rows, prefetch_ahead, prefetch_distance
 from rosenblatt.core.state import State, Visits
 from rosenblatt.jit import compiled_for_rules, compiled_part
 from rosenblatt.rules import Seen, step, step_of
@@ -55,7 +55,7 @@ def real_targets(labels: Any) -> bool:
     return bool(labels.dtype.kind == "f")
 
 
-@overload(real_targets, strict=False, inline="always")
+@overload(real_targets, strict=False, **PART)
 def _real_targets(labels: Any) -> Callable[..., bool]:
     return (lambda labels: True) if isinstance(labels.dtype, numba.types.Float) else (lambda labels: False)
 
@@ -68,7 +68,7 @@ def single_output(labels: Any) -> bool:
     return real_targets(labels) or labels.dtype == np.int8
 
 
-@overload(single_output, strict=False, inline="always")
+@overload(single_output, strict=False, **PART)
 def _single_output(labels: Any) -> Callable[..., bool]:
     return (lambda labels: True) if _has_single_output(labels) else (lambda labels: False)
 
@@ -78,7 +78,7 @@ def _has_single_output(labels: Any) -> bool:
     return isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
 
 
-@overload(step, strict=False, inline="always")
+@overload(step, strict=False, **PART)
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
     """Compile the Python function registered for the class of the rule, unchanged."""
     return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
@@ -102,7 +102,7 @@ def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: ND
     raise RuntimeError("class_pair runs inside compiled loops only")
 
 
-@overload(class_pair, inline="always")
+@overload(class_pair, **PART)
 def _class_pair(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Callable[..., Any]:
     def of_one(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
         # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from rosenblatt.core.simd import add_scaled, lanes_in, products, sparse_products
 from rosenblatt.jit import FASTMATH, compiled, compiled_part
 
-OUT_OF_LINE = {"jit_options": {"fastmath": FASTMATH, "nogil": True}}
+PART: dict[str, Any] = {
+    "jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}
+}  # of a compiled loop
 
 # Every index is unsigned: numba tests a signed one for being negative, and a slice counts references.
 ONE, TWO, THREE, FOUR, FIVE = (np.uint64(n) for n in (1, 2, 3, 4, 5))
@@ -87,7 +89,7 @@ def score_row(rows: Rows, i: Any, layout: Layout, W: NDArray[Any], scores: NDArr
     raise RuntimeError("score_row runs inside compiled loops only")
 
 
-@overload(score_row, inline="always")
+@overload(score_row, **PART)
 def _score_row(rows: Any, i: Any, layout: Any, W: Any, scores: Any) -> Callable[..., Any]:
     return _score_dense if is_dense(rows) else _score_sparse
 
@@ -156,7 +158,7 @@ def add_row(rows: Rows, i: Any, layout: Layout, c: int, step: float, V: NDArray[
     raise RuntimeError("add_row runs inside compiled loops only")
 
 
-@overload(add_row, **OUT_OF_LINE)
+@overload(add_row, **PART)
 def _add_row(rows: Any, i: Any, layout: Any, c: Any, step: Any, V: Any) -> Callable[..., Any]:
     return _add_dense if is_dense(rows) else _add_sparse
 
@@ -195,7 +197,7 @@ def add_to_both(
     raise RuntimeError("add_to_both runs inside compiled loops only")
 
 
-@overload(add_to_both, **OUT_OF_LINE)
+@overload(add_to_both, **PART)
 def _add_to_both(
     rows: Any, i: Any, layout: Any, c: Any, step: Any, scale_sum: Any, W: Any, average_offset: Any
 ) -> Callable[..., Any]:
@@ -244,7 +246,7 @@ def weight_index(rows: Rows, start: Any, k: Any, layout: Layout, c: Any) -> Any:
     raise RuntimeError("weight_index runs inside compiled loops only")
 
 
-@overload(weight_index, strict=False, inline="always")
+@overload(weight_index, strict=False, **PART)
 def _weight_index(rows: Any, start: Any, k: Any, layout: Any, c: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, start, k, layout, c: c * (layout.features + ONE) + ONE + (k - start)
@@ -256,7 +258,7 @@ def bias_index(rows: Rows, layout: Layout, c: Any) -> Any:
     raise RuntimeError("bias_index runs inside compiled loops only")
 
 
-@overload(bias_index, strict=False, inline="always")
+@overload(bias_index, strict=False, **PART)
 def _bias_index(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, layout, c: c * (layout.features + ONE)
@@ -268,7 +270,7 @@ def class_extent(rows: Rows, layout: Layout, c: int) -> Any:
     raise RuntimeError("class_extent runs inside compiled loops only")
 
 
-@overload(class_extent, strict=False, inline="always")
+@overload(class_extent, strict=False, **PART)
 def _class_extent(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
     def dense(rows: Any, layout: Any, c: Any) -> Any:
         row = layout.features + ONE
@@ -287,7 +289,7 @@ def extent(rows: Rows, i: Any, layout: Layout) -> Any:
     raise RuntimeError("extent runs inside compiled loops only")
 
 
-@overload(extent, strict=False, inline="always")
+@overload(extent, strict=False, **PART)
 def _extent(rows: Any, i: Any, layout: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, i, layout: (i * layout.features, i * layout.features + layout.features)
@@ -369,7 +371,7 @@ def numbers_per_line(values: Any) -> Any:
     raise RuntimeError("numbers_per_line runs inside compiled loops only")
 
 
-@overload(numbers_per_line, strict=False, inline="always")
+@overload(numbers_per_line, strict=False, **PART)
 def _numbers_per_line(values: Any) -> Callable[..., Any]:
     return (lambda values: SIXTEEN) if values.dtype.bitwidth == 32 else (lambda values: EIGHT)
 

@@ -220,8 +220,9 @@ class LearnerState:
         """Compute anew what the p-norm link needs to know of the stored vectors; other geometries need nothing."""
         if isinstance(self.geometry, rules.PNorm):
             self.S = powers_of(self.W, self.geometry.p)
-            power = (self.W * self.S).sum(axis=1)
-            self.running["sqnorm"] = power.sum() if self.joint else power
+            powers = self.W * self.S
+            # Correctly rounded sums: the same however many features there is room for.
+            self.running["sqnorm"] = [math.fsum(each.flat) for each in ([powers] if self.joint else powers)]
 
 
 def _check_room(rows: int, n_features: int) -> None:
