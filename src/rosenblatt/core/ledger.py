@@ -252,7 +252,8 @@ def replay(
         i = np.uint64(support[number])
         add_row(rows, i, layout, target, line.tau / scale[target], W)
         if joint:
-            add_row(rows, i, layout, line.rival, -line.tau / scale[line.rival], W)
+            rival = np.int64(line.rival)
+            add_row(rows, i, layout, rival, -line.tau / scale[rival], W)
 
 
 @compiled_part
