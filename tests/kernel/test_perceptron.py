@@ -203,7 +203,7 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
     path = tmp_path / "model"
     KernelPerceptron(max_iter=3).fit(X, y).save(path)
     write_file(path, *damaged(*read_file(path), how))
-    with pytest.raises(BadModel, match="the model does not hold together"):
+    with pytest.raises(BadModel, match="the model file is inconsistent"):
         KernelPerceptron.load(path)
 
 

@@ -17,7 +17,7 @@ from rosenblatt.engines.record import MixedEpoch, MixingRecord, mixed_correction
 from rosenblatt.engines.scoring import evaluate_on_shards
 from rosenblatt.engines.shard import Facts, Setup, Shard, facts_of, facts_of_all
 from rosenblatt.learner import Learner
-from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.additive import ClassSums
 from rosenblatt.learner.training import Epoch, run_epochs
 
 Tell = Callable[[MixedEpoch], None]
