@@ -54,7 +54,7 @@ def look_over(engine: Engine) -> tuple[Facts, tuple[int, ...]]:
     facts = facts_of_all(every)
     if facts.classes.size < 2:
         raise ValueError(
-            f"y holds only one class, {facts.classes.tolist()[0]!r}: a boundary needs two to lie between"
+            f"y holds only one class, {facts.classes.tolist()[0]!r}: a classifier needs examples of two or more"
         )
     return facts, tuple(each.rows for each in every)
 

@@ -52,7 +52,7 @@ class ClassSums(LinearWeights):
             all_classes = joined_classes(batch_classes, encoded(classes)[0])
         if self.classes.size and (all_classes.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
-                f"y has labels like {all_classes[0]!r}, but the model's classes are like "
+                f"y has labels like {all_classes.tolist()[0]!r}, but the model's classes are like "
                 f"{self.classes[:3].tolist()}: convert the labels to the same type"
             )
         sums = self._summed(X, batch_classes.size, labels, np.empty(0) if weight is None else weight)
@@ -159,7 +159,7 @@ class Centroids(ClassSums):
     def means(self) -> NDArray[np.float64]:
         """Return the centroid of every class, in the order of ``classes``."""
         if (self.counts == 0.0).any():
-            unseen = self.classes[self.counts == 0.0][0]
+            unseen = self.classes[self.counts == 0.0].tolist()[0]
             raise ValueError(
                 f"class {unseen!r} has no examples yet, so it has no centroid: learn from some first"
             )
@@ -214,7 +214,7 @@ class BinaryBayes(ClassSums):
     def log_priors(self) -> NDArray[np.float64]:
         """Return ``log P(c)`` for every class."""
         if (self.counts == 0.0).any():
-            unseen = self.classes[self.counts == 0.0][0]
+            unseen = self.classes[self.counts == 0.0].tolist()[0]
             raise ValueError(
                 f"class {unseen!r} has no examples yet, so it has no prior: learn from some first"
             )

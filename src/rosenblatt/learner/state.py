@@ -128,8 +128,8 @@ class LearnerState:
             return
         if (classes.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
-                f"y has labels like {classes[0]!r}, but the model's classes are like {self.classes[:3].tolist()}: "
-                "convert the labels to the same type"
+                f"y has labels like {classes.tolist()[0]!r}, but the model's classes are like "
+                f"{self.classes[:3].tolist()}: convert the labels to the same type"
             )
         new = np.setdiff1d(classes, self.classes)
         if not new.size:

@@ -256,7 +256,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             )
         labels = np.minimum(np.searchsorted(self.classes_, y), self.classes_.size - 1)
         if not (self.classes_[labels] == y).all():
-            unknown = y[self.classes_[labels] != y][0]
+            unknown = y[self.classes_[labels] != y].tolist()[0]
             raise ValueError(
                 f"y has the label {unknown!r}, which is not among the classes {self.classes_[:5].tolist()} of the model"
             )
@@ -414,7 +414,7 @@ def refuse_one_class(classes: NDArray[Any]) -> None:
     """Raise ValueError unless there are two classes."""
     if classes.size < 2:
         raise ValueError(
-            f"y holds only one class, {classes[0]!r}: a classifier needs examples of two or more"
+            f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs examples of two or more"
         )
 
 
