@@ -255,7 +255,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         ({"delta": -1.0}, "delta must be zero or more"),
         ({"budget": 0}, "budget must be 1 or more rows"),
         ({"forget": "newest"}, "forget must be one of oldest, random, project"),
-        ({"budget": 3, "hypothesis": "voted"}, "with one, use 'last' or 'averaged'"),
+        ({"budget": 3, "hypothesis": "voted"}, "use 'last' or 'averaged'"),
         ({"hypothesis": "best"}, "hypothesis must be one of"),
         ({"block_size": 0}, "block_size must be 1 or more"),
         ({"max_iter": 0}, "max_iter must be 1 or more"),
