@@ -18,12 +18,11 @@ from rosenblatt.engines import fit_local
 from rosenblatt.engines import training as engine_training
 from rosenblatt.engines.checkpoint import Checkpoint
 from rosenblatt.learner import Learner
-from rosenblatt.learner.binary_bayes import BinaryBayes
-from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids
 from rosenblatt.learner.files import load_model, save_learner, save_model
 from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.linear_weights import FixedWeights
-from rosenblatt.learner.real import RealLearner
+from rosenblatt.learner.regression import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
 from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model

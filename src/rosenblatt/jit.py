@@ -1,10 +1,10 @@
-"""Compiled loops: numba's options, and the cache of machine code on disk.
+"""Compilation of loops: numba's options, and the cache of machine code on disk.
 
-Numba recognises stale code by the time stamp of the file that holds a loop. A loop is also made of what it calls in
-other files, so its code lies in a folder named after what it depends on: the content of all those files, the version
-of numba and the level of the CPU (:func:`cpu_level`). Code of another version is never loaded. Vectors have as many
-lanes as the level says, not as many as the build host could have, so that code compiled elsewhere for the same level
-gives the same bits. Compiling is logged (INFO): it is why a first call takes seconds.
+Numba recognises stale code by the time stamp of the file that defines a loop, but a loop also depends on functions in
+other files. So its machine code is stored in a folder named after everything it depends on: the content of all those
+files, the version of numba and the level of the CPU (:func:`cpu_level`). Code of another version is never loaded.
+Vectors have the number of lanes of the CPU level, not of the build host, so that code compiled elsewhere for the same
+level gives the same bits. Compilation is logged (INFO), since it makes a first call take seconds.
 """
 
 import contextlib
@@ -22,25 +22,25 @@ from llvmlite import binding
 from numba.core import event
 
 LOG = logging.getLogger(__name__)
-# NaN and infinity must stay visible, so never "nnan" or "ninf".
+# Results must not assume that values are finite, so never "nnan" or "ninf".
 FASTMATH = {"reassoc", "nsz", "contract", "arcp"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The levels of x86-64 (System V ABI): what a CPU of the level has beyond the one before, and the bytes of a vector.
+# The levels of x86-64 (System V ABI): name, bytes of a vector, and the CPU features beyond those of the level below.
 X86_LEVELS = (
     ("x86-64-v4", 64, ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
     ("x86-64-v3", 32, ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
 )
 VECTOR_BYTES = {name: size for name, size, _ in X86_LEVELS}
-NARROW_VECTOR_BYTES = 16  # of any other CPU: SSE2, NEON
+NARROW_VECTOR_BYTES = 16  # on any other CPU: SSE2, NEON
 
 
 @cache
 def cpu_level() -> str:
     """Return the level of the CPU that code is compiled for: ``x86-64-v4``, ``-v3``, or the architecture's name.
 
-    A level that numba is asked to compile for (``NUMBA_CPU_NAME``) counts instead of the CPU's own.
+    Where ``NUMBA_CPU_NAME`` names a level, it is that one.
     """
     if numba.config.CPU_NAME in VECTOR_BYTES:
         return str(numba.config.CPU_NAME)
@@ -57,13 +57,13 @@ def vector_bytes() -> int:
 
 
 class CodeCache:
-    """The compiled loops of some folders of this package, under one name in the user's cache."""
+    """Compiles loops that depend on some folders of this package, and stores the code in the user's cache."""
 
     def __init__(self, name: str, *folders: str) -> None:
         self._name, self._folders = name, folders
 
     def compiled(self, function: F, **options: Any) -> F:
-        """Compile a loop with the GIL released; its machine code is stored on disk where that is possible."""
+        """Compile a loop that releases the GIL; store its machine code on disk where that is possible."""
         loop: F
         with self._cache_folder():
             try:
@@ -83,7 +83,7 @@ class CodeCache:
             numba.config.CACHE_DIR = before
 
     def folder(self, numba_cache_dir: str) -> str:
-        """Return a writable folder named after the key, or numba's own choice where there is none."""
+        """Return a writable cache folder named after the key; numba's own setting where none can be created."""
         user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         folder = Path(numba_cache_dir or user_cache) / "rosenblatt" / f"{self._name}-{self._key}"
         try:
@@ -106,14 +106,15 @@ CODE = CodeCache("loops", "rules", "core", "proofs/loops")
 
 
 def compiled(function: F) -> F:
-    """Compile a hot loop: sums may be reordered."""
+    """Compile a hot loop in which sums may be reordered."""
     return CODE.compiled(function, fastmath=FASTMATH)
 
 
 def compiled_part(function: F) -> F:
-    """Compile a function that only compiled loops call: its code becomes part of theirs, on disk too.
+    """Compile a function that only compiled loops call; its code becomes part of theirs, in the cache too.
 
-    It has no cache of its own, so that it may take a rule: the code of a rule defined elsewhere must not be stored.
+    It is not cached separately, so that it may take a rule: code for a rule defined outside this package must not be
+    stored.
     """
     part: F = numba.njit(nogil=True, fastmath=FASTMATH, _nrt=False)(function)
     return part
@@ -131,17 +132,17 @@ def exactly_compiled(function: F) -> F:
 
 
 def compiled_for_rules(function: F) -> F:
-    """Compile a hot loop that takes a rule as its first argument and makes no array of its own.
+    """Compile a hot loop that takes a rule as its first argument and creates no array.
 
-    The code for rules of this package is stored on disk. A rule defined elsewhere is compiled once a process:
-    its source is not part of the cache's key, and a stale step would be a wrong one.
+    Code for rules of this package is stored on disk. For a rule defined elsewhere it is compiled once per process: the
+    rule's source is not part of the cache's key, so stored code could belong to an older version of the rule.
     """
-    # Without `_nrt` numba counts references for every row it looks at: ten atomic operations a visit.
+    # With reference counting (`_nrt`) every visit costs ten atomic operations.
     return _for_rules(function, {"fastmath": FASTMATH, "_nrt": False})
 
 
 def compiled_around_rules(function: F) -> F:
-    """Compile what wraps such a loop (its ``compiled`` attribute) and makes arrays for it."""
+    """Compile a function that takes a rule, creates arrays, and calls the ``compiled`` attribute of such a loop."""
     return _for_rules(function, {"fastmath": FASTMATH})
 
 
@@ -154,7 +155,7 @@ def _for_rules(function: F, options: dict[str, Any]) -> F:
         return (stored if ours else fresh)(rule, *arguments)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
-    run.compiled = stored  # type: ignore[attr-defined]  # what other compiled functions call
+    run.compiled = stored  # type: ignore[attr-defined]  # for calls from other compiled functions
     return run  # type: ignore[return-value]
 
 

@@ -145,7 +145,7 @@ def test_what_has_no_ledger_has_no_votes_and_no_kernels():
     learner = Learner(rules.ALMA(p=3.0))
     learner.train([[1.0], [-1.0]], [0, 1])
     assert learner.ledger is None
-    with pytest.raises(ValueError, match="only 'last' and 'averaged' are known"):
+    with pytest.raises(ValueError, match="only 'last' and 'averaged' can predict"):
         learner.scores([[1.0]], "voted")
     with pytest.raises(ValueError, match="no dual form"):
         KernelLearner(rules.ALMA(p=3.0))

@@ -39,5 +39,5 @@ def test_there_is_no_ledger_to_read_from():
     learner = Learner(rules.AROW())
     learner.train([[1.0], [-1.0]], [0, 1])
     assert learner.ledger is None
-    with pytest.raises(ValueError, match="only 'last' and 'averaged' are known"):
+    with pytest.raises(ValueError, match="only 'last' and 'averaged' can predict"):
         learner.scores([[1.0]], "voted")

@@ -171,7 +171,7 @@ def test_other_rules_forget_without_shrinking_and_claim_nothing():
 
 @pytest.mark.parametrize("options", [{}, {"budget": 5}, {"budget": 5, "forget": "random"}])
 def test_tolerance_is_of_projections(options):
-    with pytest.raises(ValueError, match="give budget= and forget='project'"):
+    with pytest.raises(ValueError, match="tolerance needs budget= and forget='project'"):
         KernelLearner(tolerance=0.1, **options)
     with pytest.raises(ValueError, match=r"tolerance must be in \[0, 1\)"):
         KernelLearner(budget=3, forget="project", tolerance=1.5)

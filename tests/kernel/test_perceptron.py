@@ -12,9 +12,12 @@ from scipy import sparse
 from tests.kernel.test_exact import MODES, whole_numbers
 
 from rosenblatt.core.kernel_loop import FORGETTING_COST
+from rosenblatt.data import matrix
+from rosenblatt.data.matrix import encoded
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner import Learner
 from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.linear import base
 from rosenblatt.rules import NO_SHRINK, PassiveAggressive, rule
 from rosenblatt.storage import BadModel
 
@@ -24,6 +27,22 @@ XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1
 
 def cubic(A, B):
     return (A @ B.T + 1.0) ** 3
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_labels_are_encoded_once(method, monkeypatch):
+    lengths = []
+
+    def counted(y):
+        lengths.append(len(y))
+        return encoded(y)
+
+    monkeypatch.setattr(matrix, "encoded", counted)
+    monkeypatch.setattr(base, "encoded", counted)
+    X, y = XOR
+    weight = [1.0, 2.0, 1.0, 1.0]
+    getattr(KernelPerceptron(max_iter=3), method)(X, y, sample_weight=weight)
+    assert lengths == [4]
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -203,7 +222,7 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, how):
     path = tmp_path / "model"
     KernelPerceptron(max_iter=3).fit(X, y).save(path)
     write_file(path, *damaged(*read_file(path), how))
-    with pytest.raises(BadModel, match="the model does not hold together"):
+    with pytest.raises(BadModel, match="the model file is inconsistent"):
         KernelPerceptron.load(path)
 
 
@@ -236,7 +255,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         ({"delta": -1.0}, "delta must be zero or more"),
         ({"budget": 0}, "budget must be 1 or more rows"),
         ({"forget": "newest"}, "forget must be one of oldest, random, project"),
-        ({"budget": 3, "hypothesis": "voted"}, "with one, use 'last' or 'averaged'"),
+        ({"budget": 3, "hypothesis": "voted"}, "use 'last' or 'averaged'"),
         ({"hypothesis": "best"}, "hypothesis must be one of"),
         ({"block_size": 0}, "block_size must be 1 or more"),
         ({"max_iter": 0}, "max_iter must be 1 or more"),

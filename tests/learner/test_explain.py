@@ -65,7 +65,7 @@ def test_bad_examples_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             explain_row(weights, x, [0, 1])
-    with pytest.raises(ValueError, match="is no class of the model"):
+    with pytest.raises(ValueError, match="is not a class of the model"):
         explain_row(weights, [1.0, 2.0], [0, 1], label=7)
     with pytest.raises(ValueError, match="1 feature names were given for 2"):
         names_or_numbers(["only"], 2)

@@ -42,12 +42,12 @@ def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
 def test_threads_are_as_many_as_linear_algebra_may_use(monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert threads.parts_of_work(10 * threads.LEAST) == 4
-    assert threads.parts_of_work(2 * threads.LEAST) == 2, "no more than are worth a call"
+    assert threads.parts_of_work(10 * threads.MIN_NUMBERS) == 4
+    assert threads.parts_of_work(2 * threads.MIN_NUMBERS) == 2, "no more than are worth a call"
     assert threads.parts_of_work(0) == 1
     for limit, parts in (("1", 1), ("3", 3), ("64", 4), ("0", 1), ("2,1", 4), ("many", 4)):
         monkeypatch.setenv("OMP_NUM_THREADS", limit)
-        assert threads.parts_of_work(10 * threads.LEAST) == parts, limit
+        assert threads.parts_of_work(10 * threads.MIN_NUMBERS) == parts, limit
 
 
 def test_ties_go_to_the_first_class_or_to_the_marker():

@@ -14,7 +14,7 @@ NAMES = sorted(rules.BY_NAME)
 
 @pytest.fixture(autouse=True)
 def parts_of_any_size(monkeypatch):
-    monkeypatch.setattr(speculative, "LEAST", 1)
+    monkeypatch.setattr(speculative, "MIN_NUMBERS", 1)
 
 
 def told_apart(seed, rows, features, classes, wrong):

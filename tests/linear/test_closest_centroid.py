@@ -43,7 +43,7 @@ def test_it_agrees_with_scikit_learn():
 
 def test_a_class_that_was_named_and_not_seen_has_no_centroid():
     clf = ClosestCentroid().partial_fit([[0.0], [2.0]], ["a", "b"], classes=["a", "b", "c"])
-    with pytest.raises(ValueError, match=r"class .*c.* has no example yet"):
+    with pytest.raises(ValueError, match=r"class .*c.* has no examples yet"):
         clf.predict([[1.0]])
     assert clf.partial_fit([[9.0]], ["c"]).predict([[8.0]]) == ["c"]
 

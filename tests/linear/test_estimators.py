@@ -150,6 +150,7 @@ def test_margins_count_the_bias_and_distances_do_not(each, flowers):
     hard = each.__name__ == "MaxMargin" and model.C is None
     norm = np.linalg.norm(w) if hard else np.linalg.norm([b, *w])
     assert model.margin(X, y) == pytest.approx(least * np.linalg.norm(w) / norm, rel=1e-9, abs=1e-12)
+    assert "‖(w, b)‖" in each.__doc__, "the docstring of margin_ names the norm that the code divides by"
     several = made(each).fit(flowers[1], flowers[2])
     right = several.predict(flowers[1]) == flowers[2]
     assert (several.distance(flowers[1]) >= 0).all()

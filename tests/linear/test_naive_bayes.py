@@ -75,7 +75,7 @@ def test_parameters_are_checked():
     for parameters, message in (
         ({"smoothing": -1.0}, "smoothing must be"),
         ({"binarize": np.nan}, "binarize must be"),
-        ({"smoothing": 0.0}, "give smoothing above zero"),
+        ({"smoothing": 0.0}, "choose smoothing above zero"),
     ):
         with pytest.raises(ValueError, match=message):
             NaiveBayes(**parameters).fit([[1.0], [0.0]], [0, 1]).predict([[1.0]])

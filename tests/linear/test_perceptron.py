@@ -283,11 +283,11 @@ def test_repeated_indices_are_added_up_once_for_fit_and_margin():
 def test_an_invalid_sparse_matrix_is_refused_before_any_loop_reads_it():
     X = csr_array(([1.0, 3.0, 2.0], [0, 1, 1], [0, 1, 2, 3]), shape=(3, 2))
     X.indices[1] = 1_000_000_000
-    with pytest.raises(ValueError, match="no valid CSR matrix: row 1"):
+    with pytest.raises(ValueError, match="not a valid CSR matrix: row 1"):
         Perceptron().fit(X, [0, 1, 1])
     X.indices[1] = 1
     X.indptr[1:] = [3, 2, 3]
-    with pytest.raises(ValueError, match="no valid CSR matrix: row 1"):
+    with pytest.raises(ValueError, match="not a valid CSR matrix: row 1"):
         Perceptron().fit(X, [0, 1, 1])
 
 

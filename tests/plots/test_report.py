@@ -114,7 +114,7 @@ def test_it_is_written_whole_or_not_at_all(tmp_path, full, monkeypatch):
         full.write(target)
     assert target.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(FileNotFoundError, match=r"no such folder to write r\.html into"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder, so r\.html cannot be written"):
         write_report(tmp_path / "nowhere" / "r.html")
 
 

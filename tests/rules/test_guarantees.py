@@ -13,7 +13,7 @@ from tests.strategies import separable_data
 
 from rosenblatt import Perceptron, rules
 from rosenblatt.learner import Learner
-from rosenblatt.learner.real import RealLearner
+from rosenblatt.learner.regression import RealLearner
 from rosenblatt.rules import Seen, step
 
 seeds = st.integers(0, 2**32 - 1)

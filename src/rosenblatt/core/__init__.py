@@ -1,1 +1,1 @@
-"""The compiled loop over examples, and what it stands on: rows, geometries, the ledger, orders of visits."""
+"""The compiled loop over examples, and its parts: rows, geometries, the ledger, the order of visits."""

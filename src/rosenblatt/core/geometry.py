@@ -1,16 +1,16 @@
-"""Geometries: how a row meets the weights. One loop serves all; a geometry overloads score, norms and move.
+"""Geometries: how a row is scored and how an update changes the weights. One loop serves all of them.
 
-A rule names its geometry (:func:`rosenblatt.rules.geometry_of`); the arrays that it needs beside the weights stand in
-``state.beside``, laid out as the weights are.
+A rule names its geometry (:func:`rosenblatt.rules.geometry_of`), which overloads score, norms and move. Where a
+geometry needs a second number per weight, the array ``state.beside`` holds it, laid out as the weights are.
 
-- **Euclidean**: ``w ← shrink·w + τ y x``. Nothing beside the weights.
+- **Euclidean**: ``w ← shrink·w + τ y x``. It needs no second array.
 - **SecondOrder**: every weight has a variance ``Σᵢᵢ``; ``w ← shrink·w + τ y Σx`` and the rule narrows the variances
   of the example's features. The rule reads ``x·Σx`` as ``x_sqnorm``.
 - **PNorm**: the weights are a vector ``θ`` seen through the p-norm link, ``wᵢ = sign(θᵢ)|θᵢ|^(p−1)/‖θ‖_p^(p−2)``, and
-  ``θ ← shrink·θ + τ y x``. ``θ = scale × V`` is stored where other rules have their weights. Beside it stands
-  ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are taken
-  only where an update moves ``V``. ``Σ|Vᵢ|^p = V·U`` is updated from the moved coordinates, in the running ``sqnorm``.
-  The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
+  ``θ ← shrink·θ + τ y x``. ``θ = scale × V`` is stored in place of the weights. The second array is
+  ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are
+  computed only for coordinates that an update changes. The running ``sqnorm`` holds ``Σ|Vᵢ|^p = V·U``, updated from
+  the changed coordinates. The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
 """
 
 import math
@@ -39,14 +39,16 @@ from rosenblatt.jit import compiled_part, exactly_compiled_part
 from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import narrow_of
 
-# Beyond these the scale is folded into the weights: the mean is a difference, scale_sum·W − offset, and loses as many
-# digits as the scale has moved away from one since the last fold.
+# Outside this range the scale is folded into the weights: the mean of the weights is a difference,
+# scale_sum·W − offset, and loses as many digits as the scale differs from one.
 MIN_SCALE, MAX_SCALE = 1e-3, 1e3
-# Beyond these V is brought back to norm one and its sum of powers computed anew, which happens O(log updates) times:
-# the sum is updated by differences, and loses as many digits as it has moved.
+# Outside this range V is divided by its norm and its sum of powers recomputed, which happens O(log updates) times: the
+# sum is updated by differences, and loses digits as it grows or shrinks.
 MIN_POWER, MAX_POWER = 2.0**-8, 2.0**8
-ABOVE_ROUNDING = 1.0 + 1e-6  # of ‖x‖₂² in float32
-FEW_VISITED = np.uint64(4)  # rows are few while this many times their values are fewer than the features
+ABOVE_ROUNDING = 1.0 + 1e-6  # exceeds the rounding error of ‖x‖₂² in float32
+FEW_VISITED = np.uint64(
+    4
+)  # few rows are visited while this many times their values are fewer than the features
 
 
 def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any) -> Any:
@@ -120,7 +122,7 @@ def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
 def x_sqnorm_bound(
     geometry: Any, rows: Rows, i: Any, layout: Layout, beside: Any, pair: Any, x_sqnorm: float
 ) -> float:
-    """Return the squared norm of the example as the rule reads it, or a bound above it that costs no powers."""
+    """Return the squared norm of the example as the rule reads it, or an upper bound that needs no powers."""
     raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
 
 
@@ -140,7 +142,7 @@ def _x_sqnorm_bound(
         return total
 
     def longer(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
-        sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction holds x twice
+        sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction contains x twice
         return (geometry.p - 1.0) * sides * x_sqnorm * ABOVE_ROUNDING  # ‖x‖_p ≤ ‖x‖₂
 
     chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer)
@@ -148,7 +150,7 @@ def _x_sqnorm_bound(
 
 
 def bound_is_loose(geometry: Any) -> bool:
-    """Return whether :func:`x_sqnorm_bound` may be above the norm; known when a loop is compiled."""
+    """Return whether :func:`x_sqnorm_bound` may exceed the norm; evaluated at compile time."""
     raise RuntimeError("bound_is_loose runs inside compiled loops only")
 
 
@@ -274,7 +276,7 @@ def fold(
 ) -> None:
     """Make the scale one for class ``c`` (all, when negative): ``offset ← offset − scale_sum·W``, ``W ← scale·W``.
 
-    While few rows have been visited, only the features of those rows are looked at: a rule whose first steps are long
+    While few rows have been visited, only the features of those rows are folded: a rule whose first steps are long
     (Pegasos with a small λ) folds at every other step, and there may be a million features.
     """
     raise RuntimeError("fold runs inside compiled loops only")
@@ -323,7 +325,7 @@ def fold_range(
     """Fold the scale into the weights from ``start`` to ``stop``."""
     at = start
     while at < stop:
-        if W[at] != 0.0:  # most weights of wide sparse data are, and reading is cheaper than writing
+        if W[at] != 0.0:  # with wide sparse data most weights are zero, and reading is cheaper than writing
             average_offset[at] -= scale_sum * W[at]
             W[at] *= scale
         at += stride
@@ -387,7 +389,7 @@ def move_along_variances(
         at = weight_index(rows, start, k, layout, c)
         along = step * variances[at] * rows.values[k]
         grown += along * (2.0 * W[at] + along)
-    # Apart from the norm, so that weights are rounded as in version 0.1: its journals replay to the same bits.
+    # In a loop of its own, so that weights are rounded as in version 0.1: its journals replay to the same bits.
     at = bias_index(rows, layout, c)
     before = W[at]
     W[at] = fused_multiply_add(step * layout.bias_input, variances[at], W[at])
@@ -405,7 +407,7 @@ def move_along_variances(
 
 @overload(narrow, strict=False, **PART)
 def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
-    """Compile the rule's own Python method as it stands."""
+    """Compile the rule's Python method unchanged."""
     return narrow_of(rule.instance_class)
 
 
@@ -495,7 +497,7 @@ def normalise(
 
 
 def initial_beside(geometry: Any) -> float | None:
-    """Return the initial value of the array beside the weights, None where the geometry has none."""
+    """Return the initial value of the geometry's second number per weight, None where it has none."""
     if isinstance(geometry, SecondOrder):
         return geometry.initial_variance
     return 0.0 if isinstance(geometry, PNorm) else None
@@ -521,6 +523,6 @@ def through_link(theta: NDArray[Any], p: float, joint: bool) -> NDArray[np.float
 
 
 def powers_of(V: NDArray[Any], p: float) -> NDArray[np.float64]:
-    """Return ``sign(Vᵢ)|Vᵢ|^(p−1)``, what the loop keeps beside ``V``."""
+    """Return ``sign(Vᵢ)|Vᵢ|^(p−1)``, the second array of the p-norm geometry."""
     wide = V.astype(np.float64)
     return np.copysign(np.abs(wide) ** (p - 1.0), wide)

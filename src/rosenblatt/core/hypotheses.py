@@ -1,8 +1,9 @@
-"""What predicts: six hypotheses read from one training run.
+"""Hypotheses: six ways to predict, all read from one training run.
 
-``last`` is where the run ended; ``averaged`` the mean of all it went through, by survival; ``voted`` lets each of
-them vote with its survival; ``survivor`` is the one that lived longest; ``pocket`` the one that makes the fewest
-mistakes on the training set; ``random`` one drawn with probability proportional to survival.
+Every update makes a new weight vector; its survival is the number of examples until the next update. ``last`` is the
+final vector; ``averaged`` the mean of all vectors, weighted by survival; ``voted`` a vote of all, weighted by survival;
+``survivor`` the one with the longest survival; ``pocket`` the one with the fewest mistakes on the training set, among
+candidates with long survival; ``random`` one drawn with probability proportional to survival.
 """
 
 from collections.abc import Callable
@@ -17,12 +18,16 @@ from rosenblatt.core.rows import rows_of
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 23, 8, 1024  # numbers, and examples, in a block
-SPARSE_VOTE_BLOCK = 1 << 18  # for sparse rows: so many products stay in the caches
+VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = (
+    1 << 23,
+    8,
+    1024,
+)  # products in a block, and the range of its examples
+SPARSE_VOTE_BLOCK = 1 << 18  # products in a block of sparse rows, so that they stay in the cache
 
 
 class Run(NamedTuple):
-    """A training run as its hypotheses are read from it; of a kernel learner with support rows in place of features."""
+    """What hypotheses are computed from; for a kernel learner with support rows in place of features."""
 
     W: NDArray[Any]  # (rows of weights, 1 + features or support rows), to be multiplied by the running scale
     average_offset: NDArray[np.float64]
@@ -35,14 +40,14 @@ class Run(NamedTuple):
 
 
 def check_name(name: str) -> str:
-    """Return the name of a hypothesis, or say which there are."""
+    """Return the name; raise ValueError where it is not that of a hypothesis."""
     if name not in NAMES:
         raise ValueError(f"hypothesis must be one of {', '.join(NAMES)}, got {name!r}")
     return name
 
 
 def last(run: Run) -> NDArray[Any]:
-    """Return the weights as the run left them."""
+    """Return the final weights."""
     scale = run.running["scale"][:, None]
     return run.W if (scale == 1.0).all() else run.W * scale.astype(run.W.dtype)
 
@@ -69,11 +74,11 @@ def drawn(run: Run) -> NDArray[Any]:
 
 
 def record_setters(run: Run) -> list[NDArray[Any]]:
-    """Return the candidates for the pocket: the hypotheses that lived longer than any before, and the last."""
+    """Return the candidates for the pocket: the hypotheses that survived longer than any before, and the last."""
     return [*rebuilt(run, record_numbers(run)), last(run)]
 
 
-# A hypothesis of the ledger is named by a number: how many updates it had. Under ovr every class has its own.
+# A hypothesis of the ledger is identified by its number of updates. Under ovr every class has its own numbers.
 
 
 def survivor_numbers(run: Run) -> NDArray[np.int64]:
@@ -92,7 +97,7 @@ def drawn_numbers(run: Run) -> NDArray[np.int64]:
 
 
 def record_numbers(run: Run) -> NDArray[np.int64]:
-    """Return ``(candidates, hypotheses)`` numbers of those that lived longer than any before.
+    """Return ``(candidates, hypotheses)`` numbers of those that survived longer than any before.
 
     Under ovr the classes have their own records; a class with fewer of them repeats its first.
     """
@@ -110,9 +115,7 @@ def rebuilt(run: Run, numbers: NDArray[np.int64]) -> list[NDArray[Any]]:
     if run.joint or numbers.shape[1] == 1:
         stops, place = np.unique(lines[:, 0], return_inverse=True)
         return list(_ledger(run).weights_after(stops, run.bias_input)[place])
-    order = np.argsort(
-        lines, axis=None, kind="stable"
-    )  # each hypothesis has a row of weights, and only that is read
+    order = np.argsort(lines, axis=None, kind="stable")  # each hypothesis needs only its own row of weights
     classes = np.tile(np.arange(numbers.shape[1]), numbers.shape[0])[order]
     after = _ledger(run).weights_after(lines.reshape(-1)[order], run.bias_input, classes)
     weights = np.empty_like(after)
@@ -181,7 +184,7 @@ def _dense(block: Any) -> NDArray[Any]:
 
 
 def _survivals(run: Run) -> list[NDArray[np.float64]]:
-    """Return, for each hypothesis of the run, how long it and all it was before lived."""
+    """Return, for each hypothesis of the run, the survival of each of its weight vectors."""
     ledger = _ledger(run)
     every = range(run.running.shape[0])
     return [ledger.survivals(ledger.lines_of(each, run.joint), run.clock) for each in every]
@@ -200,7 +203,7 @@ def _lines_written(run: Run, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 def _ledger(run: Run) -> Ledger:
     if run.ledger is None:
         raise ValueError(
-            f"the ledger was not kept, so only 'last' and 'averaged' are known: "
+            f"the ledger was not recorded, so only 'last' and 'averaged' can predict: "
             f"train with keep_ledger=True for {', '.join(FROM_THE_LEDGER)}"
         )
     return run.ledger

@@ -1,9 +1,9 @@
 """The loop over kernels: weights are coefficients of support rows, and an example is scored by kernel values.
 
-A block of visits is decided one by one from scores that were computed together by one matrix product; after an update
-the scores of the block's rows follow from their Gram matrix. So the updates are exactly those of a loop that looks at
-one example at a time. :func:`visit_block` remembers every support row; :func:`visit_block_on_budget` has a fixed
-number of slots for them. Both judge an example by ``class_pair`` and ``decide`` of :mod:`rosenblatt.core.loop`.
+The scores of a block of visits are computed together by one matrix product; its examples are then decided one by one,
+and after an update the scores of the block's rows are corrected by their Gram matrix. So the updates are exactly those
+of a loop that scores one example at a time. :func:`visit_block` keeps every support row; :func:`visit_block_on_budget`
+has a fixed number of slots for them. Both use ``class_pair`` and ``decide`` of :mod:`rosenblatt.core.loop`.
 """
 
 from typing import Any, NamedTuple
@@ -17,13 +17,13 @@ from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
 from rosenblatt.core.state import State
 from rosenblatt.jit import compiled, compiled_for_rules, compiled_part
 
-LOOKAHEAD = 256  # visits that are searched for Gram rows to request together
+LOOKAHEAD = 256  # visits searched for Gram rows that are requested together
 
 
 class KernelScale(NamedTuple):
     """How kernel values become products in the space in which learning happens."""
 
-    value_scale: float  # a kernel value of one stands for this product
+    value_scale: float  # the product that a kernel value of one represents
     slack: float  # Δ²: added to the product of an example with itself
 
 
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     labels: NDArray[np.int64]  # of each row: a class, or -1 and +1 where there are two
     scores: NDArray[np.float64]  # (classes, rows) before the block; follows every update
     gram: NDArray[Any]  # (Gram rows, rows)
-    gram_index: NDArray[np.int64]  # of each row: where its Gram row stands, -1 where it is not computed
+    gram_index: NDArray[np.int64]  # of each row: the index of its Gram row, -1 where it is not computed
     diagonal: NDArray[np.float64]  # (rows,) kernel of each row with itself
     once: bool  # each row is visited once, in the order of the rows: only the scores of later rows are needed
 
@@ -50,7 +50,7 @@ COUNTS = np.dtype(
         ("new", np.int64),  # of these, rows that this block added
         ("updated", np.int64),  # rows that moved the weights
         ("folds", np.int64),
-        ("requested", np.int64),  # Gram rows without which the loop cannot go on
+        ("requested", np.int64),  # Gram rows without which the loop cannot continue
     ]
 )
 
@@ -58,12 +58,12 @@ COUNTS = np.dtype(
 class Changes(NamedTuple):
     """What a block changed, for the scores of later blocks and the store of support rows."""
 
-    slots: NDArray[np.int64]  # of every example: where its coefficients stand, or -1
+    slots: NDArray[np.int64]  # of every example: the column of its coefficients, or -1
     new: NDArray[np.int64]  # rows that became support rows, in order
     updated: NDArray[np.int64]  # rows that moved the weights, in order
-    update_index: NDArray[np.int64]  # of every row: where it stands in `updated`, or -1
+    update_index: NDArray[np.int64]  # of every row: its index in `updated`, or -1
     steps: NDArray[np.float64]  # (updated, 2·classes): what the rows added to W and to average_offset
-    folds: NDArray[Any]  # FOLD, in order: copies of W and average_offset kept elsewhere must follow
+    folds: NDArray[Any]  # FOLD, in order: to be applied to copies of W and average_offset as well
     requested: NDArray[np.int64]  # (LOOKAHEAD,) rows whose Gram rows are needed
     counts: NDArray[Any]  # COUNTS, one
 
@@ -78,7 +78,7 @@ def visit_block(
     ledger: NDArray[Any],
     first: int,
 ) -> int:
-    """Make the visits from ``first`` on and return how many are made.
+    """Make the visits from ``first`` on and return the number of visits made.
 
     The loop ends early where the ledger or the list of folds is full, and before an update by a row whose Gram row is
     not computed; ``changes.requested`` then names this row and others that would now update within ``LOOKAHEAD``
@@ -222,7 +222,7 @@ def _fold(c: int, scale: float, scale_sum: float, W: Any, average_offset: Any, s
 
 @compiled
 def _fold_block(c: int, scale: float, scale_sum: float, block_scores: Any, steps: Any, updated: int) -> None:
-    """Do the same to the scores of the block's rows, and to the steps it has made."""
+    """Fold the scale into the scores of the block's rows, and into the steps recorded so far."""
     classes = block_scores.shape[0]
     for k in range(classes):
         if c < 0 or k == c:
@@ -262,23 +262,20 @@ def _add_multiple(step: float, values: Any, scores: Any) -> None:
 
 # Under a budget: never more support rows than there are slots. When the slots are full, a row is removed or the update
 # is projected. With a step η and K(x, x) ≤ R², every mistake brings the weights at least η²R²(1 − 2·hinge) nearer to
-# ηR²·g, for any g. What forgetting takes from that is summed up as its cost, and added to the bound on the mistakes.
+# ηR²·g, for any g. The cost of forgetting is the reduction of that gain; it is summed and added to the mistake bound.
 
 OLDEST, RANDOM, PROJECT = 0, 1, 2  # Budget.strategy: what happens when the slots are full
-USED, REMOVED, CORRECTIONS = (
-    0,
-    1,
-    2,
-)  # Budget.counts: slots in use, rows removed, visits that moved a hypothesis
-DEPENDENT = (
-    1e-10  # of its squared norm: a row at no larger squared distance lies in the span, but for rounding
-)
-DAMAGE = 15.0 / 32.0  # of a mistake's gain that removals may spend (Dekel et al. 2008, self-tuned Forgetron)
+USED, REMOVED, CORRECTIONS = 0, 1, 2  # Budget.counts: slots in use, rows removed, visits with an update
+# A row whose squared distance to the span, relative to its squared norm, is at most this lies in it up to rounding.
+DEPENDENT = 1e-10
+DAMAGE = (
+    15.0 / 32.0
+)  # share of a mistake's gain that removals may cost (Dekel et al. 2008, self-tuned Forgetron)
 
-# What forgetting cost, in the space where all classes are one function.
+# The cost of forgetting, in the space where all classes are one function.
 FORGETTING_COST = np.dtype(
     [
-        ("mistakes", np.float64),  # visits that moved a hypothesis, weighted
+        ("mistakes", np.float64),  # visits with an update, weighted
         ("squares", np.float64),  # Σ λ²K(r, r) − 2λ·f(r) over removed rows r of coefficient λ, not in units
         ("lengths", np.float64),  # Σ 2λ/η over removed rows
         ("shrunk", np.float64),  # Σ (1 − φ)/(1 + φ) over shrinks by φ
@@ -299,24 +296,22 @@ class BudgetBlock(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """The slots and what is known about them."""
+    """The slots of the support rows, and buffers."""
 
     examples: NDArray[np.int64]  # the example in each slot, or -1
-    block_rows: NDArray[
-        np.int64
-    ]  # the row of this block that fills the slot, -1 where an earlier block filled it
+    block_rows: NDArray[np.int64]  # the row of this block in each slot, -1 where an earlier block filled it
     slots: NDArray[np.int64]  # of every example of this data: its slot, or -1
     last_correction: NDArray[np.int64]  # of every slot: the number of the visit that last corrected its row
     gram: NDArray[np.float64]  # among support rows, as products with slack, not in kernel units
     factor: NDArray[np.float64]  # its Cholesky factor, for projections, else empty
     counts: NDArray[np.int64]  # at USED, REMOVED and CORRECTIONS
     cost: NDArray[Any]  # FORGETTING_COST, one
-    moves: NDArray[np.float64]  # room: the step of each hypothesis
-    rivals: NDArray[np.int64]  # room: the class each step is against, or -1
-    products: NDArray[np.float64]  # room: of the visited example with the row in every slot
+    moves: NDArray[np.float64]  # buffer: the step of each hypothesis
+    rivals: NDArray[np.int64]  # buffer: the class each step is against, or -1
+    products: NDArray[np.float64]  # buffer: of the visited example with the row in every slot
     shares: NDArray[
         np.float64
-    ]  # room: the projection of the visited example, as a sum of the rows in the slots
+    ]  # buffer: coefficients of the visited example's projection onto the rows in the slots
     strategy: int
     eta: float  # the step of a rule whose mistakes are bounded under a budget, else 0
     tolerance: float  # a row nearer than this to the span of the others, relative to its norm, is projected
@@ -329,7 +324,7 @@ def visit_block_on_budget(
 ) -> None:
     """Decide the visits of a block.
 
-    All hypotheses decide on the weights as they were when the visit began; then room is made, once, and all move.
+    All hypotheses decide by the weights as they were when the visit began; then a slot is freed, once, and all move.
     """
     visits, weights, rows, labels, _, gram = block
     W, average_offset, running, scores, totals = (
@@ -418,7 +413,7 @@ def visit_block_on_budget(
 
 @compiled
 def _fold_extreme_scale(own: Any, c: int, W: Any, average_offset: Any, budget: Any) -> None:
-    """Multiply a very large or small scale into the coefficients."""
+    """Fold a very large or very small scale into the coefficients."""
     if not MIN_SCALE < own.scale < MAX_SCALE:
         _fold(c, own.scale, own.scale_sum, W, average_offset, budget.counts[USED])
         own.scale, own.scale_sum = 1.0, 0.0
@@ -487,7 +482,7 @@ def _slot_score(W: Any, c: int, slot: int, budget: Any) -> float:
 def _remove_row(
     slot: int, target: int, sqradius: float, moved: float, state: Any, budget: Any, tune: bool
 ) -> None:
-    """Remove a row from every hypothesis; with ``tune`` all shrink first, as little as keeps the cost in its share.
+    """Remove a row from every hypothesis; with ``tune`` all shrink first, by as little as keeps the cost bounded.
 
     The weights with the new step in them, ``f``, lose ``λ`` of the row ``r`` after a shrink by ``φ``. That costs
     ``Ψ(φ) = (φ²λ²K(r, r) − 2φ²λ·f(r))/η²R² + 2φλ/η``; φ is the largest in (0, 1] that keeps the sum of all costs at

@@ -1,4 +1,4 @@
-"""The ledger: which example changed which weights, how much, and when. It is the dual form of the model.
+"""The ledger: which example changed which weights, by how much, and when. It is the dual form of the model.
 
 From it follow the weights after any number of updates (:func:`replay`) and the vote of every hypothesis of a run
 (:func:`vote_each`, :func:`vote_jointly`), for linear models and, with support rows in place of features, for kernels.
@@ -18,29 +18,29 @@ ENTRY = np.dtype(
         ("row", np.int64),  # which example
         ("target", np.int32),  # the class whose weights gained tau·x
         ("rival", np.int32),  # the rival whose weights lost tau·x, or -1 where there is none
-        ("tau", np.float64),  # how much, with the sign of y
-        ("decay", np.float64),  # what the weights were multiplied by since the previous line
+        ("tau", np.float64),  # the step, with the sign of y
+        ("decay", np.float64),  # the product of all shrinks since the previous line
         ("clock", np.float64),  # examples seen before this one
         ("score", np.float64),  # y·score before the update
-        ("sqnorm", np.float64),  # ‖w‖² after it
+        ("sqnorm", np.float64),  # ‖w‖² after the update
     ]
 )
 
 NO_LEDGER = np.empty(0, ENTRY)  # for a loop that records nothing
 FEWEST_LINES = 64
-# Beyond these a replay multiplies the scale into the weights: far from what a float32 can hold.
+# Outside this range a replay folds the scale into the weights, long before a float32 overflows.
 MIN_SCALE, MAX_SCALE = 1e-12, 1e12
 
 
 class Ledger:
-    """Every update of a training run, and the examples that caused them.
+    """Every update of a training run, and the examples that made them.
 
     ``entries`` is a structured array with one line per update (the fields of ``ENTRY``), ``support`` the examples
-    themselves, each stored once, and ``start`` the weights before the first update. The weights after any number of
-    updates follow from these three. ``start`` has the dtype of the weights: replay rounds as training did.
+    that made updates, each stored once, and ``start`` the weights before the first update. The weights after any
+    number of updates follow from these three. ``start`` has the dtype of the weights: replay rounds as training did.
     """
 
-    float32_lines = 0  # lines written in float32 by a run that went on in float64
+    float32_lines = 0  # lines written in float32 by a run that continued in float64
 
     def __init__(self, start: NDArray[Any]) -> None:
         self.start = start  # (rows of weights, 1 + features), in the dtype of the weights
@@ -125,7 +125,7 @@ class Ledger:
         return np.concatenate([before.astype(self.start.dtype), after])
 
     def cast(self, dtype: Any) -> None:
-        """Follow weights that go on in another dtype."""
+        """Note that training continues with weights of another dtype."""
         if self.start.dtype == np.float32 and dtype == np.float64:
             self.float32_lines = len(self)
         self.start = self.start.astype(dtype, copy=False)
@@ -137,15 +137,15 @@ class Ledger:
             self.support = widened(self.support, n_features)
 
     def spread(self, rows: NDArray[np.int64], start: NDArray[Any], joint: bool) -> None:
-        """Rename classes to ``rows``, after new ones joined; a run over two classes becomes one over several."""
+        """Renumber classes as ``rows`` after others were added; a run over two classes becomes one over several."""
         two = self.start.shape[0] == 1
         self.start = start
         lines = self.entries.copy()
-        if two and joint:  # w split evenly between the two sides keeps every score difference
+        if two and joint:  # half of w for each of the two classes keeps every difference of scores
             lines["rival"] = rows[0]
             lines["target"] = rows[1]
             lines["tau"] /= 2.0
-        elif two:  # what one hypothesis said for class 1, two say for and against
+        elif two:  # one hypothesis for class 1 becomes two, one for each class
             lines = np.repeat(lines, 2)
             self.float32_lines *= 2
             lines["target"] = np.tile(rows[:2], lines.size // 2)
@@ -157,7 +157,7 @@ class Ledger:
 
 
 def stacked(above: Any, below: Any) -> Any:
-    """Put one matrix under another; sparse as soon as one is."""
+    """Stack two matrices vertically; the result is sparse where one of them is."""
     if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
         return np.concatenate([above, below])
     from scipy.sparse import csr_array, vstack
@@ -224,7 +224,7 @@ def replay(
     classes: Any,
     out: Any,
 ) -> None:
-    """Apply the lines of a ledger in order to flat weights ``scale × W``; copy them out after each number of lines.
+    """Apply the lines of a ledger in order to flat weights ``scale × W``; copy the weights after each number of lines.
 
     ``stops`` ascends; ``out[k]`` receives the weights of class ``classes[k]`` (of all, when negative) as they are after
     ``stops[k]`` lines. A decay multiplies the scale of its hypothesis and touches no weight.
@@ -269,10 +269,10 @@ def copy_scaled(rows: Any, layout: Any, c: int, scale: Any, W: Any, out: Any) ->
 
 @compiled
 def normalised_sum(entries: Any, slots: Any, until: Any, left: Any, decay: Any, W: Any) -> None:
-    """Add up ``Σ m_k v_k/‖v_k‖`` as coefficients, from the last line to the first.
+    """Compute the coefficients of ``Σ m_k v_k/‖v_k‖``, from the last line to the first.
 
-    A step lives on, shrunk by later decays, in every hypothesis after it: ``G_l = m_l/‖v_l‖ + decay_{l+1} G_{l+1}``.
-    ``until``, ``left`` and ``decay`` hold, for each hypothesis, when its next update comes, ``G`` and its decay.
+    A step remains, shrunk by later decays, in every hypothesis after it: ``G_l = m_l/‖v_l‖ + decay_{l+1} G_{l+1}``.
+    ``until``, ``left`` and ``decay`` hold, for each hypothesis, the clock of its next update, ``G`` and its decay.
     """
     for number in range(entries.shape[0] - 1, -1, -1):
         line = entries[number]
@@ -333,7 +333,9 @@ def vote_each(
         own, vote, product = scores[c], votes[c], products[support[k]]
         decay, tau = line.decay, line.tau
         for i in range(own.shape[0]):
-            vote[i] += lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)  # a sign, along vectors
+            vote[i] += (
+                lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)
+            )  # a sign that LLVM vectorises
             own[i] = decay * own[i] + tau * (product[i] + bias_sqnorm)
     for c in range(votes.shape[0]):
         for i in range(votes.shape[1]):
@@ -361,7 +363,7 @@ def vote_jointly(
             scores[target, i] += move
             scores[rival, i] -= move
             leader = best[i]
-            # The lead can only change where a score moved: look at all only if the leader or a new rival did.
+            # The lead can change only where a score did: compare all classes only if the leader's or a higher one did.
             if (
                 leader < 0
                 or leader in (target, rival)

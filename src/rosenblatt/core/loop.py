@@ -1,8 +1,8 @@
-"""The loop: see an example, predict, see its label, update the weights as the rule says.
+"""The loop: score an example, compare with its label, update the weights as the rule decides.
 
-Written once, over any rule, geometry and kind of rows. A hypothesis is what one set of running scalars describes: two
-classes have one; several classes have one each (``ovr``), or one for all (``joint``: the true class against its best
-rival, ``W[y] += τ x`` and ``W[rival] −= τ x``, Kesler's construction).
+It is written once, for any rule, geometry and kind of rows. A hypothesis is a weight vector with one set of running
+scalars: two classes have one; several classes have one each (``ovr``), or one for all (``joint``: the true class
+against its best rival, ``W[y] += τ x`` and ``W[rival] −= τ x``, Kesler's construction).
 """
 
 from collections.abc import Callable
@@ -31,27 +31,25 @@ from rosenblatt.rules import Seen, step, step_of
 
 
 class ClassPair(NamedTuple):
-    """Between which classes an example decides, as one hypothesis is shown it."""
+    """The classes that an update by an example would change, for one hypothesis."""
 
-    target: np.int64  # the class whose weights gain
-    rival: np.int64  # the class whose weights lose, -1 where there is none
+    target: np.int64  # the class whose weights the step is added to
+    rival: np.int64  # the class whose weights it is subtracted from, -1 where there is none
     y: float  # ±1, or the real target
-    score: float  # unscaled: of the target, less that of the rival
+    score: float  # unscaled: of the target, minus that of the rival
 
 
 class Decision(NamedTuple):
-    """What a rule makes of an example."""
+    """The rule's decision on an example: the weights become ``shrink·w + tau·y·x``."""
 
-    score: float  # y is compared with it
+    score: float
     mistake: bool
     shrink: float
     tau: float
 
-    # The weights become shrink·w + tau·y·x.
-
 
 def real_targets(labels: Any) -> bool:
-    """Return whether labels are real targets rather than classes; known when a loop is compiled."""
+    """Return whether labels are real targets rather than classes; evaluated at compile time."""
     return bool(labels.dtype.kind == "f")
 
 
@@ -61,9 +59,9 @@ def _real_targets(labels: Any) -> Callable[..., bool]:
 
 
 def single_output(labels: Any) -> bool:
-    """Return whether labels say that there is one row of weights: numbers, or two classes as -1 and +1 in a byte.
+    """Return whether there is one row of weights: labels are real targets, or -1 and +1 as int8.
 
-    Known when a loop is compiled, so that nothing is left in it of a choice between classes.
+    It is evaluated at compile time, so that the compiled loop contains no choice between classes.
     """
     return real_targets(labels) or labels.dtype == np.int8
 
@@ -74,7 +72,7 @@ def _single_output(labels: Any) -> Callable[..., bool]:
 
 
 def _has_single_output(labels: Any) -> bool:
-    """Return the same of the numba type of labels."""
+    """Return :func:`single_output` for the numba type of labels."""
     return isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
 
 
@@ -86,7 +84,7 @@ def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
 
 @compiled_part
 def best_rival(scores: NDArray[Any], target: int) -> int:
-    """Return the class with the highest score beside the true one, the first of equals."""
+    """Return the class with the highest score except the true one, the first of equals."""
     rival = 1 if target == 0 else 0
     for c in range(rival + 1, scores.shape[0]):
         if c != target and scores[c] > scores[rival]:
@@ -95,7 +93,7 @@ def best_rival(scores: NDArray[Any], target: int) -> int:
 
 
 def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: NDArray[Any]) -> ClassPair:
-    """Return what hypothesis ``c`` is shown of example ``i``.
+    """Return the class pair of example ``i`` for hypothesis ``c``.
 
     Labels are -1 and +1 (or real targets) where there is one score, class indices where there are several.
     """
@@ -105,7 +103,7 @@ def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: ND
 @overload(class_pair, **PART)
 def _class_pair(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Callable[..., Any]:
     def of_one(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
-        # Loaded, not chosen: a branch on the label of two even classes is mispredicted half the time.
+        # No branch on the label: with two balanced classes it would be mispredicted half the time.
         return ClassPair(np.int64(0), np.int64(-1), float(labels[i]), float(scores[0]))
 
     def of_several(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
@@ -134,9 +132,9 @@ def decide(
     clock: float,
     real: bool,
 ) -> Decision:
-    """Ask the rule: the one place where an example is judged.
+    """Return the rule's decision on an example; every loop calls this function.
 
-    A score on the wrong side, or zero, is a mistake; a real target (``real``) is never one.
+    A score on the wrong side, or zero, is a mistake; with real targets (``real``) there are no mistakes.
     """
     shrink, tau = step(rule, Seen(score, pair.y, x_sqnorm, w_sqnorm, updates, clock, real))
     return Decision(float(score), (not real) and pair.y * score <= 0.0, float(shrink), float(tau))
@@ -144,7 +142,7 @@ def decide(
 
 @compiled_part
 def all_zero(total: Any, running: Any) -> bool:
-    """Return whether every weight is zero: nothing has been moved, and the run did not start from other weights."""
+    """Return whether every weight is zero: no update was made, and training started from zero weights."""
     zero = total.updates == 0
     for c in range(running.shape[0]):
         zero = zero and running[c].sqnorm == 0.0
@@ -163,7 +161,7 @@ def record(
     score: float,
     sqnorm: float,
 ) -> None:
-    """Write one line of the ledger; of two classes the one that gains is class 1."""
+    """Write one line of the ledger; with two classes the target is class 1."""
     line.row, line.target, line.rival = row, pair.target + binary, pair.rival
     line.tau, line.decay, line.clock = move, decay, clock
     line.score, line.sqnorm = pair.y * score, sqnorm
@@ -181,12 +179,11 @@ def learn(
     ledger: NDArray[Any],
     stop_before_update: bool,
 ) -> int:
-    """Visit rows in order and return how many visits were made: fewer only where the ledger is full, or to stop.
+    """Visit rows in order and return the number of visits made.
 
-    With ``stop_before_update`` the loop ends before the visit that would update a weight, or is a mistake. An empty
-    ledger records nothing. Labels are class indices (-1 and +1 in a byte where there are two), or floats: numbers for
-    the only hypothesis to hit. The loop measures only rows it moves by, and those whose norm the rule looks at; the
-    caller knows the largest norm.
+    The loop ends early where the ledger is full and, with ``stop_before_update``, before the first visit that would
+    make an update or a mistake. An empty ledger records nothing. Labels are class indices, -1 and +1 as int8 where
+    there are two classes, or floats, which are real targets. The largest norm is computed by the caller.
     """
     order, weights = visits
     W, average_offset, running, scores, totals, beside, marks = state
@@ -196,7 +193,9 @@ def learn(
     layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
     joint, binary, real = classes > hypotheses, classes == 1, real_targets(labels)
     keep, weighted = ledger.shape[0] > 0, weights.shape[0] > 0
-    last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max  # from which all lines fit
+    last_line = (
+        ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max
+    )  # the lines of a visit fit from here
     clock, mistakes, updates, written = total.clock, total.mistakes, total.updates, total.written
     from_zero = marks.shape[0] > 0 and all_zero(total, running)
     distance = prefetch_distance(rows, labels.shape[0])

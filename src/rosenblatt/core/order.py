@@ -1,8 +1,8 @@
-"""The order of a shuffled epoch: decided by the content of the rows, not by their positions.
+"""The order of a shuffled epoch: determined by the content of the rows, not by their positions.
 
-Every row gets a key from its content, its label and the seed; sorting by key is the shuffle. So the same rows
-give the same model however they were ordered, dense or sparse, and a row of weight k is visited exactly as k
-copies of it would be.
+Every row gets a key from its content, its label and the seed; sorting by key is the shuffle. So the same rows give the
+same model in whatever order they are given, dense or sparse, and a row of weight k is visited exactly as k copies of it
+would be.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from rosenblatt.core.state import Visits
 from rosenblatt.core.threads import in_parts
 from rosenblatt.jit import compiled
 
-# Odd constants of SplitMix64 (Steele, Lea, Flood 2014), which mix every bit into every other.
+# Odd constants of SplitMix64 (Steele, Lea, Flood 2014).
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32, S64 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(64)
@@ -82,7 +82,9 @@ class Shuffle:
         >>> one == turned, one == other
         (True, False)
         """
-        keys = _mixed(self._keys.copy())  # sums of the keys alone would not notice labels that change places
+        keys = _mixed(
+            self._keys.copy()
+        )  # the sum of unmixed keys does not change when two labels are swapped
         if self._weight.size:
             keys = _mixed(keys ^ self._weight.view(np.uint64))
         total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
@@ -96,7 +98,7 @@ def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _distinct_keys(keys: NDArray[np.uint64], scratch: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give the copies of one row distinct keys, numbered in any order since they are the same."""
+    """Return keys in which equal rows have distinct keys; equal rows may be numbered in any order."""
     position = _argsort(keys, np.uint64(0), scratch)  # equal keys are neighbours
     ordered = keys[position]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -115,13 +117,15 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint64]) -> NDArray[np.uintp]:
-    """Return the numbers of the keys, mixed with the salt, in ascending order: ``argsort`` in a few reads.
+    """Return ``argsort`` of the keys mixed with the salt, by a radix sort.
 
     ``scratch`` has as many words as there are keys; it is reused, because allocating it costs as much as sorting.
     """
-    if keys.size >> 32:  # a number no longer fits beside half a key
+    if keys.size >> 32:  # a row number no longer fits into one word with half a key
         return np.argsort(_mixed(keys ^ salt)).astype(np.uintp)
-    bits = (keys.size.bit_length() + 4) // 2  # twice that: a few times as many places as keys
+    bits = (
+        keys.size.bit_length() + 4
+    ) // 2  # of each of two rounds, which together have a few times n buckets
     order = np.empty(keys.size, np.uintp)
     _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), scratch, order)
     return order
@@ -131,7 +135,7 @@ def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint
 def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, order: Any) -> None:
     """Sort by the first bits of the mixed keys, half of them at a time, the later half first; then by insertion.
 
-    Half of a mixed key travels with its number in one word.
+    The upper half of a mixed key and the row number share one word.
     """
     n, high, low = np.uint64(keys.shape[0]), S64 - bits, S64 - bits - bits
     mask = (ONE << bits) - ONE

@@ -1,8 +1,8 @@
-"""Rows of examples as compiled loops see them: score a row, add a row to weights, ask for a row ahead of time.
+"""Rows of examples in compiled loops: score a row, add a row to the weights, prefetch a row.
 
-A loop is written once, over these functions; numba specialises it on dense or sparse rows. Weights are flat and
-homogeneous (the bias is the weight of a constant input, first); their layout follows the rows, so that the inner loop
-always runs along memory: class by class for dense rows, feature by feature for sparse ones.
+Loops are written once, with these functions; numba specialises them for dense or sparse rows. Weights are a flat array
+with the bias as the weight of a constant input, first. Their layout follows the rows, so that the inner loop always
+reads contiguous memory: class by class for dense rows, feature by feature for sparse ones.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ PART: dict[str, Any] = {
     "jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}
 }  # of a compiled loop
 
-# Every index is unsigned: numba tests a signed one for being negative, and a slice counts references.
+# Every index is unsigned: numba tests whether a signed index is negative, and a slice would count references.
 ONE, TWO, THREE, FOUR, FIVE = (np.uint64(n) for n in (1, 2, 3, 4, 5))
 EIGHT, SIXTEEN = np.uint64(8), np.uint64(16)  # numbers of 64 and of 32 bits in a cache line
 CACHE_LINE = 64  # bytes
@@ -31,7 +31,7 @@ L1, L2 = 3, 2  # which cache a prefetch fills, as LLVM numbers locality
 
 
 class Rows(NamedTuple):
-    """Dense rows are their values one after the other; sparse ones also have indices and starts (CSR)."""
+    """Dense rows as a flat array of values, without indices and starts; sparse rows as CSR arrays."""
 
     values: NDArray[Any]
     indices: NDArray[Any] | None
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a row's weights look like; handed over because dividing for it costs as much as a row."""
+    """The layout of the weights, computed once: the division would cost as much as a row."""
 
     classes: Any  # rows of weights
     features: Any  # the bias not counted
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 
 def rows_of(X: Any) -> Rows:
-    """Wrap a float matrix, dense or CSR, without copying what is already in shape."""
+    """Return a float matrix, dense or CSR, as rows; values and indices in the right layout are not copied."""
     if isinstance(X, np.ndarray):
         return Rows(np.ascontiguousarray(X).reshape(-1), None, None)
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
@@ -55,14 +55,14 @@ def rows_of(X: Any) -> Rows:
 
 
 def flat(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
-    """Flatten ``(classes, 1 + features)`` weights as the rows need them, copying only weights laid out otherwise."""
+    """Flatten ``(classes, 1 + features)`` weights in the layout of the rows; only another layout is copied."""
     return weights.reshape(-1) if rows.indices is None else weights.T.reshape(-1)
 
 
 def laid_out(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
-    """Return ``(classes, 1 + features)`` weights as suits the rows, copied only where they are laid out otherwise.
+    """Return ``(classes, 1 + features)`` weights in the layout of the rows; only another layout is copied.
 
-    Under dense rows the first feature's weight begins a cache line, so that no vector load or store straddles two.
+    For dense rows the weight of the first feature begins a cache line, so that no vector load or store crosses two.
     """
     if rows.indices is not None:
         return np.asfortranarray(weights)
@@ -242,7 +242,7 @@ def _add_sparse_to_both(
 
 
 def weight_index(rows: Rows, start: Any, k: Any, layout: Layout, c: Any) -> Any:
-    """Return where the weight of class ``c`` for the k-th value of a row stands in the flat weights."""
+    """Return the index in the flat weights of the weight of class ``c`` for value ``k`` of a row."""
     raise RuntimeError("weight_index runs inside compiled loops only")
 
 
@@ -254,7 +254,7 @@ def _weight_index(rows: Any, start: Any, k: Any, layout: Any, c: Any) -> Callabl
 
 
 def bias_index(rows: Rows, layout: Layout, c: Any) -> Any:
-    """Return where the bias of class ``c`` stands in the flat weights."""
+    """Return the index in the flat weights of the bias of class ``c``."""
     raise RuntimeError("bias_index runs inside compiled loops only")
 
 
@@ -266,7 +266,7 @@ def _bias_index(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
 
 
 def class_extent(rows: Rows, layout: Layout, c: int) -> Any:
-    """Return where the flat weights of class ``c`` (of all classes, when negative) begin and end, and the stride."""
+    """Return begin, end and stride in the flat weights of class ``c`` (of all classes, when negative)."""
     raise RuntimeError("class_extent runs inside compiled loops only")
 
 
@@ -285,7 +285,7 @@ def _class_extent(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
 
 
 def extent(rows: Rows, i: Any, layout: Layout) -> Any:
-    """Return where the values of a row begin and end."""
+    """Return begin and end of the values of a row."""
     raise RuntimeError("extent runs inside compiled loops only")
 
 
@@ -305,7 +305,7 @@ def scale_class(rows: Any, layout: Any, c: int, scale: float, V: Any) -> None:
         at += stride
 
 
-# Prefetching: a shuffled pass knows which row comes next, the hardware does not
+# Prefetching: in a shuffled epoch the hardware cannot predict the next row
 
 
 @compiled_part
@@ -322,12 +322,12 @@ def prefetch_ahead(rows: Any, labels: Any, order: Any, t: Any, distance: Any, la
         return
     i, later = order[t], order[t + distance]
     near = min(distance, FOUR)
-    if later != i + distance:  # scattered: early into the second cache, soon into the first
+    if later != i + distance:  # shuffled: a distant row into L2, a near one into L1
         prefetch(labels, later, L1)  # every step waits for its label
         prefetch_row(rows, later, layout, L2)
-        if near < distance:  # long rows would push the weights out of the first
+        if near < distance:  # long rows would evict the weights from L1
             prefetch_row(rows, order[t + near], layout, L1)
-    elif rows.indices is None:  # in order: the hardware brings rows, past the end of a page a little late
+    elif rows.indices is None:  # in order: the hardware prefetches rows, but late across the end of a page
         prefetch(rows.values, (i + near) * layout.features, L2)
     else:
         prefetch_row(rows, i + min(distance, TWO), layout, L1)
@@ -367,7 +367,7 @@ def _prefetch_row(rows: Any, i: Any, layout: Any, cache: Any) -> Callable[..., A
 
 
 def numbers_per_line(values: Any) -> Any:
-    """Return how many of these numbers fill a cache line; known when a loop is compiled."""
+    """Return how many of these numbers fill a cache line; evaluated at compile time."""
     raise RuntimeError("numbers_per_line runs inside compiled loops only")
 
 

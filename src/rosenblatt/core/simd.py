@@ -1,9 +1,9 @@
-"""Vector code for rows: products of a dense row with rows of weights, its addition to one, products of a sparse row.
+"""Vector code for rows: products of a dense or sparse row with rows of weights, and addition of a dense row to one.
 
-Left to itself, LLVM ends a row of 100 numbers with a loop of narrower vectors and then a scalar one, and sums up
-after each; the decision about an example waits for all three. Here the last vector is masked instead, so that
-there is one loop and one summing up, and a row of any width costs what its bytes cost. Of a sparse row it keeps the
-scores of several classes in memory; here they stay in registers.
+For a row of 100 numbers LLVM would generate a loop of vectors, one of narrower vectors and a scalar one, each with a
+reduction at its end; the decision about an example waits for all three. Here the last vector is masked instead, so that
+there is one loop with one reduction. For a sparse row and several classes LLVM would keep the scores in memory; here
+they stay in registers.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,8 +85,8 @@ def sparse_products(
 ) -> Any:  # fmt: skip
     """Fill in the products of the sparse row from ``start`` to ``end`` with the classes from ``c`` on.
 
-    Weights of classes lie side by side, those of the always-one coordinate first. As many classes as ``count`` vectors
-    hold are filled in, or those that are left: more than one vector less would hold.
+    The weights of all classes for one feature are contiguous, the biases first. As many classes as ``count`` vectors
+    hold are filled in, or those that remain, which must be more than ``count − 1`` vectors hold.
     """
     vectors = count.literal_value
     signature = types.void(values, indices, start, end, W, W.dtype, classes, c, scores, count)
@@ -115,11 +115,11 @@ def sparse_products(
                 builder.store(total, turns[turn])
 
         _unrolled_loop(builder, arguments[2], arguments[3], 1, unroll, visit)
-        always = _broadcast(builder, arguments[5], lanes.lanes)
+        bias_inputs = _broadcast(builder, arguments[5], lanes.lanes)
         for part, mask, turns in zip(at, masks, sums, strict=True):
             total = lanes.added([builder.load(each) for each in turns])
             own = lanes.load(weights, part, mask)
-            lanes.store(lanes.multiply_add(always, own, total), out, part, mask)
+            lanes.store(lanes.multiply_add(bias_inputs, own, total), out, part, mask)
         return context.get_dummy_value()
 
     return signature, emit
@@ -153,12 +153,12 @@ def lanes_in(typingctx: Any, W: Any) -> Any:
 
 
 def lanes_of(number: Any) -> int:
-    """Return how many of these numbers a vector register holds at the level that code is compiled for."""
+    """Return how many of these numbers a vector register holds at the CPU level that code is compiled for."""
     return vector_bytes() // _size(number)
 
 
 class Lanes:
-    """What is emitted for vectors of one kind of number."""
+    """Emits LLVM instructions for vectors of one type of number."""
 
     def __init__(self, builder: Any, number: Any, lanes: int) -> None:
         self.builder, self.number, self.lanes = builder, number, lanes
@@ -186,19 +186,19 @@ class Lanes:
             self._call(name, ir.VoidType(), vector, at, INT32(size), mask)
 
     def widened(self, vector: Any) -> Any:
-        """Return a vector of as many numbers of this kind."""
+        """Return a vector converted to this type of number."""
         return vector if vector.type == self.type else self.builder.fpext(vector, self.type)
 
     def as_number(self, value: Any) -> Any:
-        """Return one number as one of this kind."""
+        """Return a scalar converted to this type of number."""
         return value if value.type == self.number else self.builder.fpext(value, self.number)
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
-        """Return ``a·b + c``, fused where the machine can."""
+        """Return ``a·b + c``, fused where the CPU supports it."""
         return self._call(f"fmuladd.{self._name}", self.type, a, b, c)
 
     def total(self, vectors: Sequence[Any]) -> Any:
-        """Return the sum of all lanes of all vectors, in whatever order is quickest."""
+        """Return the sum of all lanes of all vectors, in any order."""
         start, vector = ir.Constant(self.number, 0.0), self.added(vectors)
         return self._call(
             f"vector.reduce.fadd.{self._name}", self.number, start, vector, fastmath=tuple(sorted(FASTMATH))
@@ -213,8 +213,8 @@ class Lanes:
 
     def first(self, count: Any) -> Any:
         """Return the mask of the first ``count`` lanes."""
-        places = ir.Constant(ir.VectorType(INT64, self.lanes), [INT64(k) for k in range(self.lanes)])
-        return self.builder.icmp_unsigned("<", places, _broadcast(self.builder, count, self.lanes))
+        indices = ir.Constant(ir.VectorType(INT64, self.lanes), [INT64(k) for k in range(self.lanes)])
+        return self.builder.icmp_unsigned("<", indices, _broadcast(self.builder, count, self.lanes))
 
     def _at(self, start: Any, index: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(start, [index]), self.type.as_pointer())
@@ -258,10 +258,10 @@ def _unrolled_loop(
 
 
 def _lanes_of_both(context: Any, builder: Any, values: Any, weights: Any) -> tuple[Lanes, Lanes]:
-    """Return the vectors of rows and of weights, equally many lanes; weights are never the narrower ones."""
+    """Return vectors of rows and of weights, with the same number of lanes; weights must not be narrower than rows."""
     narrow, wide = (context.get_value_type(array.dtype) for array in (values, weights))
     if _size(narrow) > _size(wide):
-        raise TypeError(f"rows of {values.dtype} need weights as wide, got {weights.dtype}")
+        raise TypeError(f"rows of {values.dtype} need weights of at least that width, got {weights.dtype}")
     return Lanes(builder, narrow, lanes_of(narrow)), Lanes(builder, wide, lanes_of(narrow))
 
 

@@ -1,6 +1,6 @@
-"""One example at a time, at the price of one call: predict or learn from a row whose arrays are at known addresses.
+"""One example at a time with little overhead: predict or learn from a row whose arrays have fixed addresses.
 
-Numba inspects every argument of every call, which for one row takes longer than the row. So a :class:`RowBuffer` holds
+Numba inspects every argument of every call, which takes longer than to process one row. So a :class:`RowBuffer` holds
 the arrays of one row and of its learner, a table lists their addresses, and a call passes the address of the table.
 """
 
@@ -50,7 +50,7 @@ class RowBuffer(NamedTuple):
 
 
 def label_dtype(classes: int) -> Any:
-    """Return the type of labels in compiled loops: signs in a byte where there is one row of weights, else indices."""
+    """Return the dtype of labels in compiled loops: int8 signs with one row of weights, else int64 class indices."""
     return np.int8 if classes == 1 else np.int64
 
 
@@ -136,18 +136,18 @@ def arrange_row(address: int, count: int) -> int:
     keys = numba.carray(_pointer(table[KEYS]), count, np.uint64)
     values = numba.carray(_pointer(table[VALUES]), count, np.float64)
     indices = numba.carray(_pointer(table[INDICES]), count, np.uint32)
-    known, ascending, before = 0, True, np.int64(-1)
+    n_known, ascending, previous = 0, True, np.int64(-1)
     for k in range(count):
         code = codes[k]
         if code >= 0:
-            ascending = ascending and code > before
-            before = code
-            keys[known] = (np.uint64(code) << np.uint64(32)) | np.uint64(k)
-            known += 1
+            ascending = ascending and code > previous
+            previous = code
+            keys[n_known] = (np.uint64(code) << np.uint64(32)) | np.uint64(k)
+            n_known += 1
     if not ascending:
-        keys[:known].sort()
+        keys[:n_known].sort()
     n, last = 0, np.int64(-1)
-    for k in range(known):
+    for k in range(n_known):
         code, value = np.int64(keys[k] >> np.uint64(32)), numbers[keys[k] & np.uint64(0xFFFFFFFF)]
         if code == last:
             values[n - 1] += value
@@ -157,7 +157,7 @@ def arrange_row(address: int, count: int) -> int:
         last = code
     numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1] = n
     unknown = 0
-    if known < count:
+    if n_known < count:
         for k in range(count):
             if codes[k] < 0:
                 keys[unknown] = k
@@ -167,7 +167,7 @@ def arrange_row(address: int, count: int) -> int:
 
 @compiled
 def append_unknown(address: int, count: int, first: int) -> int:
-    """Append the unknown values of an arranged row as features from ``first`` on, which is above those it has."""
+    """Append the values of unknown codes to an arranged row, as features from ``first`` on, above all others."""
     table = numba.carray(_pointer(address), ENTRIES, np.int64)
     starts = numba.carray(_pointer(table[STARTS]), 2, np.uint64)
     n = np.int64(starts[1])
@@ -196,11 +196,11 @@ def best_class(
     p: float,
     scores: Any,
 ) -> int:
-    """Fill the scores of a sparse row and return the best class, the first of equals; -1-class for a tie.
+    """Fill the scores of a sparse row and return the best class ``c``; for a tie ``−1 − c``, with the first of equals.
 
-    Averaged scores are ``scale_sum·w·x − a·x``: the mean's, times the clock. With ``p`` above zero the weights are seen
-    through the p-norm link; the averaged scores of one hypothesis then lack its positive factor ``‖θ‖_p^(2−p)``, which
-    decides nothing and takes a look at every weight.
+    Averaged scores are ``scale_sum·w·x − a·x``: those of the mean weights, times the clock. With ``p`` above zero the
+    weights are seen through the p-norm link; the averaged scores of a single hypothesis then lack the positive factor
+    ``‖θ‖_p^(2−p)``, which does not change the best class and would need a read of every weight.
     """
     classes, hypotheses = scores.shape[0], running.shape[0]
     for c in range(classes):
@@ -307,7 +307,7 @@ def predict_row(address: int, p: float) -> int:
 
 
 def link_power(geometry: Any) -> float:
-    """Return the ``p`` of a p-norm geometry as the predictors take it, zero for any other."""
+    """Return the ``p`` of a p-norm geometry, zero for any other."""
     return geometry.p if isinstance(geometry, PNorm) else 0.0
 
 
@@ -321,7 +321,7 @@ _learn = learn.compiled  # type: ignore[attr-defined]
 
 @compiled_around_rules
 def learn_rows(rule: Any, geometry: Any, address: int) -> int:
-    """Learn from the rows in the buffer, as a pass over them does; from none where a number is not finite."""
+    """Learn from the rows in the buffer, in order; from none of them where a number is not finite."""
     table = numba.carray(_pointer(address), ENTRIES, np.int64)
     n_rows, classes = table[N_ROWS], table[N_CLASSES]
     starts = numba.carray(_pointer(table[STARTS]), n_rows + 1, np.uint64)
@@ -358,7 +358,7 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
 
 
 class RowFunctions(NamedTuple):
-    """The compiled functions of a row buffer, without numba's inspection of their arguments."""
+    """The compiled functions of a row buffer, called without numba's inspection of their arguments."""
 
     predict: Callable[[int, float], int]
     arrange: Callable[[int, int], int]
@@ -374,7 +374,7 @@ def row_functions() -> RowFunctions:
 
 
 def rows_learner(rule: Any, geometry: Any) -> Callable[[Any, Any, int], int]:
-    """Return :func:`learn_rows` for rules of this type, without numba's inspection where the rule is ours."""
+    """Return :func:`learn_rows` for rules of this type; without numba's inspection for rules of this package."""
     if not type(rule).__module__.startswith("rosenblatt.rules."):
         return learn_rows
     kind = (type(geometry), type(rule), *map(type, rule))

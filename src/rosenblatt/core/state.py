@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 # The running scalars of one hypothesis w = scale × vector (one per class under "ovr", else one in all).
 RUNNING = np.dtype(
     [
-        ("scale", np.float64),  # w = scale × the stored vector, so that a shrink touches no coordinate
+        ("scale", np.float64),  # w = scale × the stored vector, so that a shrink changes no coordinate
         ("scale_sum", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
         ("sqnorm", np.float64),  # ‖w‖², updated from the score, never recomputed
-        ("decay", np.float64),  # product of the shrinks since this hypothesis' last line in the ledger
+        ("decay", np.float64),  # product of the shrinks since the last ledger line of this hypothesis
         ("updates", np.int64),
     ]
 )
@@ -32,32 +32,29 @@ NO_MARKS = np.empty(0, np.uint8)
 
 
 class Visits(NamedTuple):
-    """The rows that an epoch visits, in this order, and the weight of each visit (empty: one each)."""
+    """The rows that an epoch visits, in order, and the weight of each visit (empty: one each)."""
 
     order: NDArray[np.uintp]
     weight: NDArray[np.float64]
 
 
 class State(NamedTuple):
-    """Everything the loop changes."""
+    """Everything that the loop changes."""
 
     W: NDArray[Any]  # weights, laid out for the rows
-    average_offset: NDArray[
-        np.float64
-    ]  # Σ over updates of scale_sum × step: the averaged weights are (scale_sum·W − average_offset) / clock
+    # Σ over updates of scale_sum × step: the averaged weights are (scale_sum·W − average_offset) / clock.
+    average_offset: NDArray[np.float64]
     running: NDArray[Any]  # RUNNING, one per hypothesis
     scores: NDArray[Any]  # buffer for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
-    beside: NDArray[np.float64] = (
-        NOTHING  # the array that the geometry needs beside the weights, in their layout
-    )
+    beside: NDArray[np.float64] = NOTHING  # the geometry's second number per weight, in the layout of W
     marks: NDArray[np.uint8] = (
         NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
     )
 
 
 def new_running(hypotheses: int) -> NDArray[Any]:
-    """Return the running scalars of hypotheses that have seen nothing."""
+    """Return the initial running scalars of hypotheses."""
     running = np.zeros(hypotheses, RUNNING)
     running["scale"] = running["decay"] = 1.0
     return running

@@ -1,4 +1,4 @@
-"""Per-class sums of rows, dense or CSR, in one read of the data: all that a centroid or a naive Bayes learns."""
+"""Per-class sums of rows, dense or CSR, in one read of the data; and the checks and merging of CSR rows."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from rosenblatt.jit import compiled
 
 THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)
-UNSORTED, OUTSIDE = -1, -2  # in place of a length
+UNSORTED, OUTSIDE = -1, -2  # written in place of a length
 
 
 @compiled
@@ -29,25 +29,25 @@ def add_dense(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -
 
 @compiled
 def add_dense_binary(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -> float:
-    """Add as :func:`add_dense` does, and return ``Σ |x² − x|``.
+    """Do what :func:`add_dense` does, and return ``Σ |x² − x|``.
 
-    What is returned is zero exactly where every value is zero or one, and not finite where a value is not.
+    The result is zero exactly if every value is zero or one, and not finite where a value is not.
     """
     width = np.uint64(sums.shape[0]) // np.uint64(classes)
     weight = 1.0
-    strange = 0.0
+    deviation = 0.0
     for i in range(np.uint64(labels.shape[0])):
         own = np.uint64(labels[i]) * width
         x = i * width
         if weights.shape[0] > 0:
             weight = weights[i]
-        odd = values.dtype.type(0)
+        row_deviation = values.dtype.type(0)
         for j in range(width):
             value = values[x + j]
-            odd += abs(value * value - value)
+            row_deviation += abs(value * value - value)
             sums[own + j] += weight * value
-        strange += odd
-    return strange
+        deviation += row_deviation
+    return deviation
 
 
 @compiled
@@ -62,7 +62,7 @@ def add_sparse(
         if weights.shape[0] > 0:
             weight = weights[i]
         k, stop = starts[i], starts[i + ONE]
-        while k + FOUR <= stop:  # four at a time: their places are known before the first sum is written
+        while k + FOUR <= stop:  # four at a time: their indices are loaded before the first sum is written
             p0, p1 = own + np.uint64(indices[k]), own + np.uint64(indices[k + ONE])
             p2, p3 = own + np.uint64(indices[k + TWO]), own + np.uint64(indices[k + THREE])
             sums[p0] += weight * values[k]
@@ -77,7 +77,7 @@ def add_sparse(
 
 @compiled
 def tally_sparse(indices: Any, starts: Any, labels: Any, tally: Any, classes: int) -> None:
-    """Count, for each class, the rows that store each column: the sums of rows that hold nothing but ones."""
+    """Count, for each class, the rows that store each column: the sums of rows whose stored values are all one."""
     width = np.uint64(tally.shape[0]) // np.uint64(classes)
     for i in range(np.uint64(labels.shape[0])):
         own = np.uint64(labels[i]) * width
@@ -87,7 +87,7 @@ def tally_sparse(indices: Any, starts: Any, labels: Any, tally: Any, classes: in
 
 @compiled
 def how_many_differ(values: Any, constant: float) -> int:
-    """Return how many values are not this constant."""
+    """Return how many values differ from a constant."""
     count = 0
     for k in range(np.uint64(values.shape[0])):
         count += values[k] != constant
@@ -98,7 +98,7 @@ def how_many_differ(values: Any, constant: float) -> int:
 def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int, first: int, last: int) -> float:
     """Return ``max ‖xᵢ‖²`` of the rows from ``first`` up to ``last`` of ``n``, or the first that is not finite.
 
-    All values are finite where it is.
+    All values are finite if the result is.
     """
     largest = 0.0
     width = np.uint64(values.shape[0]) // np.uint64(max(n, 1))
@@ -115,10 +115,10 @@ def largest_sqnorm(values: Any, indices: Any, starts: Any, n: int, first: int, l
 
 @compiled
 def merged_lengths(indices: Any, starts: Any, columns: int, first: int, lengths: Any) -> None:
-    """Fill in how many different columns each CSR row from ``first`` on has.
+    """Write the number of different columns of each CSR row from ``first`` on into ``lengths``.
 
     It is ``UNSORTED`` where the indices of a row do not ascend, and ``OUTSIDE`` where the row, or the last of its
-    ascending indices, lies outside the matrix.
+    ascending indices, is outside the matrix.
     """
     for i in range(np.uint64(lengths.shape[0])):
         row = np.uint64(first) + i
@@ -146,9 +146,9 @@ def fill_merged(
     new_indices: Any,
     new_values: Any,
 ) -> None:
-    """Copy the sorted CSR rows from ``first`` up to ``last``, adding up values of the same column.
+    """Copy the sorted CSR rows from ``first`` up to ``last``, summing values of the same column.
 
-    Every sum is written as far as it has come: whether a column comes again is not foreseen by any branch predictor.
+    Every partial sum is written: a branch on whether the next column is the same would often be mispredicted.
     """
     for i in range(np.uint64(first), np.uint64(last)):
         k, stop = starts[i], starts[i + ONE]

@@ -1,4 +1,4 @@
-"""Threads that share one loop over the rows."""
+"""Threads that divide a loop over rows among them."""
 
 import os
 from collections.abc import Callable
@@ -8,35 +8,35 @@ from itertools import pairwise
 
 from rosenblatt.data.parallel import cores
 
-LEAST = 1 << 18  # numbers in a part: fewer are not worth a thread's call
+MIN_NUMBERS = 1 << 18  # stored numbers in a part: with fewer, starting a thread takes longer than the work
 
 
 @lru_cache(maxsize=1)
 def threads() -> ThreadPoolExecutor:
-    """Return the threads of this process."""
+    """Return the thread pool of this process."""
     return ThreadPoolExecutor(thread_name_prefix="rosenblatt-pass")
 
 
 def parts_of_work(numbers: int) -> int:
-    """Return into how many parts to cut a loop over so many numbers.
+    """Return into how many parts to divide a loop over rows that hold this many numbers.
 
-    As many as there are cores, but no more than ``OMP_NUM_THREADS`` where that is set: so is linear algebra limited,
-    and so do Dask and Spark say that others compute beside us.
+    At most as many as there are cores, and as ``OMP_NUM_THREADS`` where that is set: BLAS obeys it too, and Dask and
+    Spark set it where several workers share a machine.
     """
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    most = min(cores(), int(limit)) if limit.isdecimal() else cores()
-    return max(1, min(most, numbers // LEAST))
+    max_parts = min(cores(), int(limit)) if limit.isdecimal() else cores()
+    return max(1, min(max_parts, numbers // MIN_NUMBERS))
 
 
 def in_parts(work: Callable[[int, int], None], rows: int, numbers: int) -> None:
-    """Call ``work(first, last)`` for consecutive ranges of rows that hold so many numbers, each in a thread."""
+    """Call ``work(first, last)`` for consecutive ranges of rows, each in a thread; the rows hold this many numbers."""
     parts = parts_of_work(numbers)
     cuts = [rows * k // parts for k in range(parts + 1)]
     others = [threads().submit(work, a, b) for a, b in pairwise(cuts[1:])]
     try:
         work(0, cuts[1])
     finally:
-        wait(others)  # they write into arrays of the caller
+        wait(others)  # they write into the caller's arrays
     for other in others:
         other.result()
 

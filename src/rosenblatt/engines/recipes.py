@@ -11,8 +11,7 @@ from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.shard import Facts
 from rosenblatt.engines.training import Plan, Tell, add_up, look_over, train_by_mixing
 from rosenblatt.learner import Learner
-from rosenblatt.learner.binary_bayes import BinaryBayes
-from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids
 
 
 class Mixed(NamedTuple):
@@ -81,7 +80,7 @@ def fit_on(
     vars(estimator).pop("feature_names_in_", None)
     if names:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    vars(estimator).pop("_pending", None)  # what an earlier fit would have measured
+    vars(estimator).pop("_margin_data", None)  # training data of an earlier fit
     vars(estimator).pop("_margin", None)
     return estimator
 

@@ -17,7 +17,7 @@ from rosenblatt.engines.record import MixedEpoch, MixingRecord, mixed_correction
 from rosenblatt.engines.scoring import evaluate_on_shards
 from rosenblatt.engines.shard import Facts, Setup, Shard, facts_of, facts_of_all
 from rosenblatt.learner import Learner
-from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.additive import ClassSums
 from rosenblatt.learner.training import Epoch, run_epochs
 
 Tell = Callable[[MixedEpoch], None]
@@ -54,7 +54,7 @@ def look_over(engine: Engine) -> tuple[Facts, tuple[int, ...]]:
     facts = facts_of_all(every)
     if facts.classes.size < 2:
         raise ValueError(
-            f"y holds only one class, {facts.classes.tolist()[0]!r}: a boundary needs two to lie between"
+            f"y holds only one class, {facts.classes.tolist()[0]!r}: a classifier needs examples of two or more"
         )
     return facts, tuple(each.rows for each in every)
 

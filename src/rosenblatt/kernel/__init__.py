@@ -1,4 +1,4 @@
-"""The kernel perceptron with scikit-learn's manners."""
+"""The kernel perceptron as a scikit-learn estimator."""
 
 from rosenblatt.kernel.perceptron import KernelPerceptron
 

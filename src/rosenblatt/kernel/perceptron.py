@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from rosenblatt.core import hypotheses
 from rosenblatt.data.labels import exact_if_listed
+from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.kernel.device import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
@@ -29,7 +30,7 @@ class KernelPerceptron(
 
     **Update.** The weights are a sum over the examples that moved them, ``w = Σ τₛ yₛ φ(xₛ)``, and a score is
     ``w·φ(x) = Σ τₛ yₛ K(xₛ, x)``. On each example the rule decides a step ``τ``; with Rosenblatt's, ``τ = η`` if
-    ``y·score ≤ 0``. Passes are repeated until one makes no update, or ``max_iter`` times.
+    ``y·score ≤ 0``. Epochs are repeated until one makes no update, or ``max_iter`` times.
 
     Parameters
     ----------
@@ -37,55 +38,57 @@ class KernelPerceptron(
         ``poly`` ``(γ a·b + coef0)^degree``, ``rbf`` ``exp(−γ‖a−b‖²)``, ``linear`` ``a·b``, a function of two blocks
         of rows that returns one value for every pair, or ``precomputed``: ``X`` is then a Gram matrix.
     degree, gamma, coef0 : int, float, float; default 2, None, 1.0
-        Of the kernel. ``gamma=None`` is 1 for ``poly`` and 1/features for ``rbf``; ``"scale"`` is
-        ``1/(features·variance)`` of the first data seen.
+        Parameters of the kernel. ``gamma=None`` is 1 for ``poly`` and 1/features for ``rbf``; ``"scale"`` is
+        ``1/(features·variance)`` of the first training data.
     rule : str or rule, default="rosenblatt"
         A name or an object such as ``rules.PassiveAggressive(C=0.1)``.
     eta : float or None, default=None
-        The learning rate of a rule given by name; None leaves it at the rule's own (1 for Rosenblatt's).
+        The learning rate of a rule given by name; None is the rule's default (1 for Rosenblatt's).
     hypothesis : str, default="averaged"
-        What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from one
-        training run; see :meth:`use`.
+        The hypothesis that predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All
+        are read from one training run; see :meth:`use`.
     normalise : bool, default=False
         Divide every hypothesis ``v_k`` by its norm before it is averaged or compared with other classes'.
     max_iter : int, default=10
-        The most passes over the data.
+        The maximum number of epochs.
     delta : float, default=0.0
         ``Δ``: every example gets a coordinate of its own of this length, ``K + Δ²I``, which makes any data separable.
     budget : int or None, default=None
-        The most rows to remember; a row takes one place, however often it teaches and whatever its weight. Only
-        ``last`` and ``averaged`` are then known, the latter of the rows still there.
+        The maximum number of support rows; a row counts once, however many updates it makes and whatever its weight.
+        With a budget only ``last`` and ``averaged`` can predict, and the average is over the rows that remain.
     forget : str, default="oldest"
-        What happens when the budget is full. ``oldest``: the row corrected the longest ago goes, after a shrink that
-        keeps the damage bounded (the self-tuned Forgetron, with Rosenblatt's rule). ``random``: one drawn by chance
-        goes. ``project``: updates are projected onto the rows that are there (the Projectron).
+        What happens when the budget is full. ``oldest``: the row whose last update is the longest ago is removed, after
+        the weights were shrunk so that the damage stays bounded (the self-tuned Forgetron, with Rosenblatt's rule).
+        ``random``: a random row is removed. ``project``: updates are projected onto the span of the support rows (the
+        Projectron).
     tolerance : float, default=0.0
-        With ``project``: an example nearer than this to what the rows span, as a share of its own length, takes no
-        place even where there is one (η of the Projectron).
+        With ``project``: an example nearer than this to the span of the support rows, relative to its norm, does not
+        become a support row even where the budget is not full (η of the Projectron).
     fit_intercept : bool, default=False
-        Learn a bias, as the weight of an always-one coordinate: ``K + 1``. Polynomials with ``coef0 > 0`` have one.
+        Learn a bias, as the weight of a constant input of 1: ``K + 1``. Polynomials with ``coef0 > 0`` have one.
     shuffle : bool, default=True
-        Visit the rows of every pass in a new order, which depends on the rows and on ``random_state`` but not on
-        how the rows were ordered.
+        Visit the rows of every epoch in a new order, which depends on the rows and on ``random_state`` but not on
+        the order in which the rows are given.
     random_state : int, RandomState or None, default=0
-        Seed of the shuffle, of the ``random`` hypothesis and of forgetting by chance.
+        Seed of the shuffle, of the ``random`` hypothesis and of random removals.
     multi_class : str, default="joint"
-        ``joint``: the true class against its best rival; ``ovr``: every class for itself, in one sweep.
+        ``joint``: the true class against its best rival; ``ovr``: every class against the rest, all in one epoch.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into the sample weights. A weight of k presents an example k times.
     warm_start : bool, default=False
-        Go on from the last fit instead of starting anew.
+        Continue from the last fit instead of starting anew.
     keep_ledger : bool, default=True
-        Record every update. Without it only ``last`` and ``averaged`` are known.
+        Record every update. Without it only ``last`` and ``averaged`` can predict.
     block_size : int or None, default=None
-        Rows decided together; changes the speed only. None computes the Gram rows of training examples once for all
-        epochs where the Gram matrix takes at most 1 GiB (11,585 rows in float64); else it is 512, or 2048 on a GPU.
+        Number of rows scored together; it changes the speed only. None computes the Gram rows of training examples
+        once for all epochs where the Gram matrix takes at most 1 GiB (11,585 rows in float64); else it is 512, or
+        2048 on a GPU.
     device : str or None, default=None
-        Move the data there (``"cuda"``); None computes where the data are.
+        A PyTorch device to move the data to (``"cuda"``); None computes where the data are.
     dtype : str or None, default=None
-        ``float32`` or ``float64``; None keeps the precision of the data, or float32 where ``device`` moves them.
+        ``float32`` or ``float64``; None is the precision of the data, or float32 where ``device`` moves them.
     tf32 : bool, default=False
-        Let a GPU round products to TF32. Faster, and the mistakes change.
+        Let a GPU round products to TF32, which is faster and changes the mistakes.
     verbose : int, default=0
         Show a progress bar.
 
@@ -94,26 +97,26 @@ class KernelPerceptron(
     classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     support_ : ndarray
-        The examples the model is made of, in the order in which they first taught something.
+        Indices of the support rows, the examples that made an update, in the order of their first one.
     support_vectors_, dual_coef_ : matrix, ndarray
-        Those rows, and their coefficients in the hypothesis that predicts.
+        The support rows, and their coefficients in the predicting hypothesis.
     n_support_ : int
-        How many there are.
+        The number of support rows.
     mistakes_, n_mistakes_, clock_, converged_, ledger_ :
-        As of :class:`~rosenblatt.Perceptron`.
+        As in :class:`~rosenblatt.Perceptron`.
     radius_, margin_, mistake_bound_ : float
-        As of :class:`~rosenblatt.Perceptron`, with the norms of the feature space: ``R² = max K(x, x) + Δ²``. On large
-        data the margins of ``survivor``, ``pocket`` and ``random`` are measured only when ``fit`` is told to predict
-        by them.
+        As in :class:`~rosenblatt.Perceptron`, with the norms of the feature space: ``R² = max K(x, x) + Δ²``. On large
+        data the margins of ``survivor``, ``pocket`` and ``random`` are measured only where ``hypothesis`` is one of
+        them at ``fit``.
 
     Notes
     -----
-    **Guarantee.** If the data are separable in the feature space with margin ``γ``, at most ``(R/γ)²`` mistakes are
-    made, ever, in any order, and training ends with ``converged_``, given enough passes. Blocks change nothing: the
-    updates are those of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most ``G²(1 + S) + 2GD + Q +
-    2·hinge`` mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals, which ``oldest`` keeps
-    within 15/32 of the mistakes by shrinking (``S``), and ``D`` what projections fell short of (``mistake_bound_``
-    where it is 0).
+    **Guarantee.** If the data are separable in the feature space with margin ``γ``, Rosenblatt's rule makes at most
+    ``(R/γ)²`` mistakes, in any order and any number of epochs, and training ends with ``converged_``, given enough
+    epochs. Blocks make exactly the updates of the one-by-one loop. Under a budget, Rosenblatt's rule makes at most
+    ``G²(1 + S) + 2GD + Q + 2·hinge`` mistakes, for every function of norm ``G/R``: ``Q`` is the damage of removals,
+    which ``oldest`` keeps within 15/32 of the mistakes by shrinking (``S``), and ``D`` the error of projections
+    (``mistake_bound_`` is finite where ``D`` is 0).
 
     Examples
     --------
@@ -190,7 +193,7 @@ class KernelPerceptron(
     # Learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all examples, pass after pass.
+        """Train on all examples until an epoch changes nothing, or for ``max_iter`` epochs.
 
         Parameters
         ----------
@@ -198,23 +201,40 @@ class KernelPerceptron(
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
             A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
+
+        Returns
+        -------
+        self
         """
         self._check_parameters()
-        X, y, weight, classes = self._checked(X, y, sample_weight, reset=True)
-        if isinstance(self.kernel, str) and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"a precomputed kernel is a square matrix of all pairs of examples, got {tuple(X.shape)}"
-            )
-        refuse_one_class(classes)
+        examples = self._examples(X, y, sample_weight, reset=True)
+        shape = tuple(examples.X.shape)
+        if self._is_precomputed and shape[0] != shape[1]:
+            raise ValueError(f"a precomputed kernel is a square matrix of all pairs of examples, got {shape}")
+        weight, labels = examples.weight, examples.labels
+        refuse_one_class(examples.classes[np.unique(labels if weight is None else labels[weight > 0.0])])
         evaluate = True if self.hypothesis in EVALUATED_ON_REQUEST else None
-        self._run_epochs(self._begin().train, X, y, sample_weight=weight, evaluate=evaluate)
+        self._run_epochs(self._begin().train_checked, examples, evaluate=evaluate)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch once, in its order; classes not seen before are taken in.
+        """Learn from a batch once, in the given order; classes not seen before are added.
 
-        Where the kernel is precomputed, a batch is the next rows of one Gram matrix, with a column for every example
-        seen so far and in this batch, at least; a square one, no wider than before, shows the same examples again.
+        Where the kernel is precomputed, a batch holds the next rows of one Gram matrix, with at least a column for
+        every example seen so far and in this batch; a square batch, no wider than the one before, holds the same
+        examples again.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            Classes that may occur later; not required.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -222,12 +242,12 @@ class KernelPerceptron(
 
     @property
     def support_(self) -> NDArray[np.int64]:
-        """The examples the model is a sum of."""
+        """Indices of the support rows among all examples, in the order in which they became support rows."""
         return self._learner().support_rows
 
     @property
     def n_support_(self) -> int:
-        """How many support rows the model has."""
+        """The number of support rows."""
         return self._learner().n_support
 
     @property
@@ -237,17 +257,31 @@ class KernelPerceptron(
 
     @property
     def dual_coef_(self) -> NDArray[Any]:
-        """Coefficients of the support rows in the hypothesis that predicts."""
+        """Coefficients of the support rows in the predicting hypothesis."""
         if self.hypothesis == "voted":
             raise AttributeError(
-                "'voted' is a vote of many hypotheses and has no coefficients; 'averaged' has"
+                "'voted' is a vote of many hypotheses and has no coefficients of its own; choose another hypothesis, "
+                "as by use('averaged')"
             )
         return self._learner().weights(self.hypothesis, self.normalise)
 
     # Predicting
 
     def use(self, hypothesis: str, *, normalise: bool | None = None) -> Self:
-        """Return the same trained model, predicting by another hypothesis; nothing is trained again."""
+        """Return the same trained model with another predicting hypothesis; nothing is trained again.
+
+        Parameters
+        ----------
+        hypothesis : str
+            ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``.
+        normalise : bool, optional
+            Replaces the constructor's parameter of this name.
+
+        Returns
+        -------
+        KernelPerceptron
+            A shallow copy that shares the learner.
+        """
         check_is_fitted(self)
         self._check_hypothesis(hypothesis)
         other = copy.copy(self)
@@ -261,39 +295,72 @@ class KernelPerceptron(
         return other
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the score of every row, a column per class when there are more than two.
+        """Return the score of every row.
 
-        For the ``voted`` hypothesis: the share of survival that voted for, less the share against.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, classes) with more than two classes
+            For ``voted``: the survival time of the hypotheses that vote for the class minus that of those against it,
+            divided by the clock.
         """
         check_is_fitted(self)
         return self.learner_.scores(self._rows(X), self.hypothesis, self.normalise)
 
     def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
-        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n, d)
+        undecided : label, optional
+            Returned where the score is exactly zero, or where two classes have the same score; by default the first
+            of the tied classes is.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return decided(self.decision_function(X), self.classes_, undecided)
 
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: coefficients, support rows and the ledger; no code."""
+        """Write coefficients, support rows and ledger to a safetensors file, which holds no code."""
         check_is_fitted(self)
-        about = {**self._about_training(), "learner": "kernel", "normalise": bool(self.normalise)}
-        save_dual(self.learner_, path, about=about)
+        metadata = {**self._training_metadata(), "learner": "kernel", "normalise": bool(self.normalise)}
+        save_dual(self.learner_, path, about=metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None) -> Self:
-        """Read a model from a file; a kernel that was a function must be given again."""
-        learner, about = load_dual(path, kernel=kernel, device=device)
+        """Read a model from a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+        kernel : callable, optional
+            The kernel function, where the model was trained with one: files hold no code.
+        device : str, optional
+            Where to put the support rows.
+
+        Returns
+        -------
+        KernelPerceptron
+        """
+        learner, metadata = load_dual(path, kernel=kernel, device=device)
         name, degree, gamma, coef0 = learner.kernel_parameters
         return cls._from_file(
             path,
             learner,
-            about,
+            metadata,
             kernel=name,
             degree=degree,
             gamma=gamma,
             coef0=coef0,
-            normalise=bool(about.get("normalise")),
+            normalise=bool(metadata.get("normalise")),
             delta=learner.delta,
             budget=learner.budget,
             forget=learner.forget,
@@ -303,17 +370,18 @@ class KernelPerceptron(
             device=device,
         )
 
-    # Inside: tensors stay where they are and are checked by the learner; other rows are checked as scikit-learn does
+    # Checking data: the learner checks the values of tensors, on their device; scikit-learn checks everything else
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool
-    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None, NDArray[Any]]:
-        """Return rows, labels, the effective weight of each example, and the classes of those that weigh anything."""
+    def _examples(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> CheckedExamples:
+        """Check examples, encode their labels, and multiply their weights by those of their classes."""
         reset, y = reset or self._is_wider(X), exact_if_listed(y)
         if is_foreign(X):
             y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
-            if X.ndim == 2 and not X.shape[0]:
+            rows = int(X.shape[0]) if X.ndim else 0
+            if not rows:
                 raise ValueError("X has no rows: there is nothing to learn from")
+            if y.size != rows:
+                raise ValueError(f"y must hold one label for each of the {rows} rows of X, got {y.size}")
             if reset:
                 self.n_features_in_ = int(X.shape[1]) if X.ndim == 2 else 0
         else:
@@ -321,14 +389,16 @@ class KernelPerceptron(
         classes, labels = encoded_classes(y)
         weight = to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
         weight = effective_weight(classes, labels, weight, self.class_weight)
-        if weight is not None:
-            classes = classes[np.bincount(labels, weights=weight, minlength=classes.size) > 0.0]
-        return X, y, weight, classes
+        return CheckedExamples(X, classes, labels, weight, 0.0)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _is_wider(self, X: Any) -> bool:
-        """Return whether this is a batch of a Gram matrix with columns for examples that came since the last one."""
+        """Return whether this batch of a Gram matrix has columns for examples that came after the last one."""
         shape = tuple(getattr(X, "shape", ()))
-        if not (isinstance(self.kernel, str) and self.kernel == "precomputed" and len(shape) == 2):
+        if not self._is_precomputed or len(shape) != 2 or not hasattr(self, "learner_"):
             return False
         return bool(shape[1] > self.n_features_in_ and shape[1] >= self.learner_.rows_seen + shape[0])
 
@@ -338,7 +408,7 @@ class KernelPerceptron(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.device is None
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
     def _new_learner(self) -> KernelLearner:
@@ -364,14 +434,15 @@ class KernelPerceptron(
         )
 
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
-        X, y, weight, _ = self._checked(X, y, sample_weight, reset=first)
+        examples = self._examples(X, y, sample_weight, reset=first)
         if first:
             self.learner_ = self._new_learner()
-        self.learner_.learn(X, y, weight, classes)
+        self.learner_.learn_checked(examples, classes)
 
     def _check_hypothesis(self, name: str) -> None:
         super()._check_hypothesis(name)
         if self.budget is not None and name in hypotheses.FROM_THE_LEDGER:
             raise ValueError(
-                f"{name!r} is read from rows that a budget forgets: with one, use 'last' or 'averaged'"
+                f"hypothesis={name!r} needs the ledger, which a model with a budget does not keep: use 'last' or "
+                "'averaged', or budget=None"
             )

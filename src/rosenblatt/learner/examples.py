@@ -1,4 +1,4 @@
-"""Examples as a learner takes them: checked once, trusted afterwards."""
+"""Examples as learners take them: checked once, trusted afterwards."""
 
 import math
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix,
 
 
 class CheckedExamples(NamedTuple):
-    """Examples that a training loop may trust."""
+    """Examples that need no further check."""
 
-    X: Any  # a finite float matrix, dense in C order or canonical CSR
-    classes: NDArray[Any]  # sorted: those that occur, or the two that are known
-    labels: NDArray[np.int64]  # (rows,) the index of every row's class
-    weight: NDArray[np.float64] | None  # (rows,), None where every row weighs one
+    X: Any  # a finite float matrix, dense in C order or canonical CSR; a kernel learner also takes tensors
+    classes: NDArray[Any]  # sorted: those that occur, or both of two given classes
+    labels: NDArray[np.int64]  # (rows,) the class index of every row
+    weight: NDArray[np.float64] | None  # (rows,), None where every row has weight one
     max_sqnorm: (
-        float  # the largest ‖x‖² of a row that weighs anything; zero where the learner has seen the rows
+        float  # the largest ‖x‖² of a row with positive weight; zero where the learner does not need it
     )
 
     @property
@@ -29,14 +29,14 @@ class CheckedExamples(NamedTuple):
         return self.classes[self.labels]
 
     def without_zero_weights(self) -> "CheckedExamples":
-        """Leave out rows that weigh nothing, and classes that only they have."""
+        """Leave out rows of weight zero, and classes that only they have."""
         if self.weight is None or self.weight.all():
             return self
-        kept_rows = self.weight > 0.0
-        occurring, labels = np.unique(self.labels[kept_rows], return_inverse=True)
-        weight = self.weight[kept_rows]
+        positive = self.weight > 0.0
+        occurring, labels = np.unique(self.labels[positive], return_inverse=True)
+        weight = self.weight[positive]
         return self._replace(
-            X=self.X[kept_rows],
+            X=self.X[positive],
             classes=self.classes[occurring],
             labels=labels.reshape(-1).astype(np.int64),
             weight=None if (weight == 1.0).all() else weight,
@@ -51,10 +51,24 @@ def checked_examples(
     classes: Any = None,
     max_sqnorm: float | None = None,
 ) -> CheckedExamples:
-    """Check what a learner is given.
+    """Check examples for a learner; raise ValueError where they are not valid.
 
-    ``classes`` that it knows make labels quicker to find. Rows whose ``max_sqnorm`` is given are known to be finite.
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    y : array-like of shape (n,)
+    sample_weight : array-like of shape (n,), optional
+    classes : array-like, optional
+        Two classes that most likely are all: labels are then encoded faster.
+    max_sqnorm : float, optional
+        The largest ‖x‖², where it is known; the rows are then known to be finite.
 
+    Returns
+    -------
+    CheckedExamples
+
+    Examples
+    --------
     >>> checked_examples([[1, 2], [3, 4]], ["b", "a"]).labels
     array([1, 0])
     """
@@ -67,9 +81,9 @@ def checked_examples(
 
 
 def canonical_matrix(X: Any) -> Any:
-    """Return a float matrix as loops take it: dense in C order, or CSR with ascending indices, each once in its row.
+    """Return a float matrix as compiled loops read it: dense in C order, or CSR with ascending indices.
 
-    Repeated indices are added up. Whether values are finite is left to :func:`max_row_sqnorm`.
+    Values with the same row and column are summed. :func:`max_row_sqnorm` checks that values are finite.
     """
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(checked_matrix(X, finite=False))
@@ -82,8 +96,8 @@ def canonical_matrix(X: Any) -> Any:
     if (lengths == OUTSIDE).any():
         row = int(np.flatnonzero(lengths == OUTSIDE)[0])
         raise ValueError(
-            f"X is no valid CSR matrix: row {row} lies outside the {numbers} stored values or has a column beyond "
-            f"{X.shape[1]}; build it anew, or call X.check_format()"
+            f"X is not a valid CSR matrix: row {row} points beyond the {numbers} stored values or has a column index "
+            f"of {X.shape[1]} or more; build the matrix again, or call X.check_format() for details"
         )
     if (lengths == UNSORTED).any():  # rare: SciPy sorts
         X = X.copy()
@@ -93,7 +107,7 @@ def canonical_matrix(X: Any) -> Any:
 
 
 def _merged(X: Any, rows: Rows, lengths: NDArray[np.int64]) -> Any:
-    """Add up what sorted rows store twice."""
+    """Sum values that sorted rows store for the same column."""
     n = lengths.size
     starts = np.concatenate([[0], np.cumsum(lengths)])
     indices, values = np.empty(starts[-1], X.indices.dtype), np.empty(starts[-1], X.data.dtype)
@@ -108,9 +122,9 @@ def _merged(X: Any, rows: Rows, lengths: NDArray[np.int64]) -> Any:
 
 
 def max_row_sqnorm(X: Any, weight: NDArray[np.float64] | None = None) -> float:
-    """Return the largest ``‖x‖²`` of a row that weighs anything; raise ValueError where a value is not finite.
+    """Return the largest ``‖x‖²`` of a row with positive weight; raise ValueError where a value is not finite.
 
-    One read answers both. Zero where there is no row. ``X`` is a matrix of :func:`canonical_matrix`.
+    One read of the data does both. Zero where there is no row. ``X`` is a matrix of :func:`canonical_matrix`.
 
     >>> max_row_sqnorm(np.array([[3.0, 4.0], [1.0, 0.0]]))
     25.0
@@ -119,11 +133,11 @@ def max_row_sqnorm(X: Any, weight: NDArray[np.float64] | None = None) -> float:
         check_finite(X, "X")
         X = X[weight > 0.0]
     rows, n = rows_of(X), X.shape[0]
-    of_parts: list[float] = []
-    in_parts(lambda a, b: of_parts.append(largest_sqnorm(*rows, n, a, b)), n, rows.values.size)
-    largest = 0.0 if not n else float(np.max(of_parts))  # nan where one of them is
+    largest_of_parts: list[float] = []
+    in_parts(lambda a, b: largest_of_parts.append(largest_sqnorm(*rows, n, a, b)), n, rows.values.size)
+    largest = 0.0 if not n else float(np.max(largest_of_parts))  # nan where one of them is
     if not math.isfinite(largest):
-        check_finite(X, "X")  # or only a square is beyond what a float can hold
+        check_finite(X, "X")  # if it passes, only a square overflowed
         if X.dtype == np.float32:
             return max_row_sqnorm(X.astype(np.float64))
     return largest

@@ -1,8 +1,8 @@
-"""Explanations by name: what each feature of an example added to its score, and what a model looks for.
+"""Explanations of linear models: the contribution of each feature to a score, and the largest weights of a class.
 
-Exactness: every contribution is ``wᵢ·xᵢ`` rounded once to a float; the score of an explanation is the exact sum of the
-contributions, rounded once (:func:`math.fsum`). So ``math.fsum`` of the parts *is* the score, in any order, and it
-differs from a matrix product, which rounds at every step, by no more than that rounding.
+Every contribution is ``wᵢ·xᵢ`` rounded once to a float; the score of an explanation is the exact sum of the
+contributions, rounded once (:func:`math.fsum`). So ``math.fsum`` of the contributions equals the score, in any order,
+and differs from a matrix product, which rounds at every step, by no more than that rounding.
 """
 
 import math
@@ -16,11 +16,11 @@ BIAS = "(bias)"
 
 
 class Part(NamedTuple):
-    """What one feature added to a score."""
+    """The contribution of one feature to a score."""
 
     feature: str
-    value: float  # of the example
-    weight: float  # of the model
+    value: float  # in the example
+    weight: float  # in the model
     contribution: float  # weight × value, rounded once
 
     def __str__(self) -> str:
@@ -28,10 +28,10 @@ class Part(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why an example got its score: ``math.fsum(part.contribution for part in parts) == score``."""
+    """The contributions to the score of an example: ``math.fsum(part.contribution for part in parts) == score``."""
 
-    label: Any  # the class that a positive contribution speaks for
-    against: Any  # the class that a negative one speaks for; None where a class is scored by itself
+    label: Any  # the class that positive contributions favour
+    against: Any  # the class that negative ones favour; None where the score is of one class alone
     score: float
     parts: tuple[Part, ...]  # the largest contributions first; features that are zero are left out
 
@@ -48,7 +48,7 @@ class Weighed(NamedTuple):
 
 
 class Portrait(NamedTuple):
-    """What speaks for one class: its largest weights, the largest first."""
+    """The features with the largest weights for one class, the largest first."""
 
     label: Any
     bias: float
@@ -81,19 +81,30 @@ def explain_row(
     label: Any = None,
     against: Any = None,
 ) -> Explanation:
-    """Say what every feature added to the score of one example.
+    """Return the contribution of every feature to the score of one example.
 
     Parameters
     ----------
-    weights : ``(rows, 1 + features)``, the bias first; one row for two classes (or a regression), else one each
-    x : one example: a vector, or a matrix of one row, dense or sparse
-    classes : the labels, or None where the score is the prediction
-    names : of the features
-    label, against : which class to speak for, and against which. With two classes the score is for the second
-        against the first unless asked otherwise; with more it is the winner's own score unless ``against`` is given.
+    weights : ndarray of shape (rows, 1 + features)
+        The bias first; one row for two classes or a regression, else one per class.
+    x : array-like or sparse matrix of shape (features,) or (1, features)
+        The example.
+    classes : sequence or None
+        The labels; None for a regression.
+    names : sequence of str, optional
+        Names of the features.
+    label, against : class labels, optional
+        Whose score to explain, and against which other class. With two classes the default is the second against the
+        first; with more it is the score of the predicted class, not compared with another.
 
-    >>> told = explain_row(np.array([[-1.0, 2.0, 0.5]]), [1.0, 4.0], ["ham", "spam"], ["free", "hello"])
-    >>> print(told)
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> explanation = explain_row(np.array([[-1.0, 2.0, 0.5]]), [1.0, 4.0], ["ham", "spam"], ["free", "hello"])
+    >>> print(explanation)
     score 3 for spam against ham
               +2  free (1 × 2)
               +2  hello (4 × 0.5)
@@ -101,11 +112,11 @@ def explain_row(
     """
     columns, values = _nonzero(x, weights.shape[1] - 1)
     weights = np.asarray(weights, dtype=np.float64)
-    row, label, against = _speaking(weights, columns, values, classes, label, against)
-    every = names_or_numbers(names, row.size - 1)
+    row, label, against = _explained_weights(weights, columns, values, classes, label, against)
+    feature_names = names_or_numbers(names, row.size - 1)
     used = row[1:][columns]
     parts = [
-        Part(every[j], float(v), float(w), float(v * w))
+        Part(feature_names[j], float(v), float(w), float(v * w))
         for j, v, w in zip(columns, values, used, strict=True)
         if v != 0.0
     ]
@@ -121,8 +132,25 @@ def explain_model(
     names: Sequence[Any] | None = None,
     top: int = 10,
 ) -> tuple[Portrait, ...]:
-    """Return, for each class, the features that speak most for it.
+    """Return, for each class, the features with the largest positive weights.
 
+    Parameters
+    ----------
+    weights : ndarray of shape (rows, 1 + features)
+        The bias first; one row for two classes or a regression, else one per class.
+    classes : sequence or None
+        The labels; None for a regression, whose weights are ordered by absolute value.
+    names : sequence of str, optional
+        Names of the features.
+    top : int, default=10
+        The largest number of features per class.
+
+    Returns
+    -------
+    tuple of Portrait
+
+    Examples
+    --------
     >>> for portrait in explain_model(np.array([[-1.0, 2.0, -0.5]]), ["ham", "spam"], ["free", "hello"]):
     ...     print(portrait)
     ham (bias 1)
@@ -131,16 +159,16 @@ def explain_model(
               +2  free
     """
     weights = np.asarray(weights, dtype=np.float64)
-    every = names_or_numbers(names, weights.shape[1] - 1)
+    feature_names = names_or_numbers(names, weights.shape[1] - 1)
     if classes is None:
         row = weights[0]
         largest = np.argsort(-np.abs(row[1:]), kind="stable")[:top]
-        return (_portrait(None, row, largest, every),)
+        return (_portrait(None, row, largest, feature_names),)
     rows = np.concatenate([-weights, weights]) if weights.shape[0] == 1 and len(classes) == 2 else weights
     portraits = []
     for label, row in zip(classes, rows, strict=True):
         largest = np.argsort(-row[1:], kind="stable")[:top]
-        portraits.append(_portrait(label, row, largest[row[1:][largest] > 0.0], every))
+        portraits.append(_portrait(label, row, largest[row[1:][largest] > 0.0], feature_names))
     return tuple(portraits)
 
 
@@ -150,7 +178,7 @@ def _portrait(label: Any, row: NDArray[np.float64], chosen: NDArray[np.int64], n
 
 
 def _nonzero(x: Any, n_features: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the columns and values of one example, checked."""
+    """Check one example and return its columns and values; those of a sparse row that it stores."""
     if hasattr(x, "tocsr"):
         row = x.tocsr()
         shape, columns, values = row.shape, np.asarray(row.indices, dtype=np.int64), row.data
@@ -170,12 +198,12 @@ def _nonzero(x: Any, n_features: int) -> tuple[NDArray[np.int64], NDArray[np.flo
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         raise ValueError(
-            f"x has the value {values[wrong[0]]} in column {columns[wrong[0]]}: fill in a number"
+            f"x has the value {values[wrong[0]]} in column {columns[wrong[0]]}: replace it by a finite number"
         )
     return columns, values
 
 
-def _speaking(
+def _explained_weights(
     weights: NDArray[np.float64],
     columns: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -183,23 +211,23 @@ def _speaking(
     label: Any,
     against: Any,
 ) -> tuple[NDArray[np.float64], Any, Any]:
-    """Return the weights that score one class, alone or against another, and the two labels."""
+    """Return the weights of the score to explain, the class it is of, and the class it is against."""
     if classes is None:
         return weights[0], "the prediction", None
-    known = np.asarray(classes)
-    if known.size <= 2:
-        positive = known.size - 1 if label is None else _index(known, label)
-        row = weights[0] if positive == known.size - 1 else -weights[0]
-        return row, known[positive], known[0 if positive == known.size - 1 else -1]
+    classes = np.asarray(classes)
+    if classes.size <= 2:
+        positive = classes.size - 1 if label is None else _index(classes, label)
+        row = weights[0] if positive == classes.size - 1 else -weights[0]
+        return row, classes[positive], classes[0 if positive == classes.size - 1 else -1]
     if label is None:
         scores = weights[:, 0] + weights[:, 1:][:, columns] @ values
-        label = known[int(np.argmax(scores))]
-    own = weights[_index(known, label)]
-    return (own if against is None else own - weights[_index(known, against)]), label, against
+        label = classes[int(np.argmax(scores))]
+    own = weights[_index(classes, label)]
+    return (own if against is None else own - weights[_index(classes, against)]), label, against
 
 
 def _index(classes: NDArray[Any], label: Any) -> int:
-    found = np.flatnonzero(classes == label)
-    if not found.size:
-        raise ValueError(f"{label!r} is no class of the model, which knows {classes[:5].tolist()}")
-    return int(found[0])
+    indices = np.flatnonzero(classes == label)
+    if not indices.size:
+        raise ValueError(f"{label!r} is not a class of the model; its classes are {classes[:5].tolist()}")
+    return int(indices[0])

@@ -16,7 +16,7 @@ from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner.examples import CheckedExamples, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.speculative import learn_speculatively, parts_of
+from rosenblatt.learner.speculative import learn_speculatively, number_of_parts
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.learner.training import (
     Epoch,
@@ -29,23 +29,28 @@ from rosenblatt.learner.training import (
 from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
-FEW_MOVES = 1  # of one call, that let others look ahead in the next
-LEDGER_AT_ONCE = 1 << 16  # lines offered to a pass before it must ask for more
+FEW_UPDATES = 1  # in one call of the loop: the next call may be speculative
+LEDGER_AT_ONCE = 1 << 16  # visits for which the ledger reserves lines in one call of the loop
 
 
 class Learner(LearnerState):
-    """State, training and hypotheses of a linear learner, without files or estimators.
+    """State, training and hypotheses of a linear learner, independent of files and estimators.
 
     Parameters
     ----------
-    rule : a rule object or its name
-    eta : the learning rate of a rule given by name; None leaves the rule's own
-    multi_class : ``"joint"`` (the true class against its best rival) or ``"ovr"`` (every class for itself)
-    fit_intercept : learn a bias, as the weight of an always-one coordinate
-    keep_ledger : record every update, which all hypotheses but ``last`` and ``averaged`` are read from; a rule with a
-        variance per weight (AROW) or a link (ALMA with p above 2) moves by more than multiples of examples and has no
-        ledger
-    seed : of the shuffle and of the ``random`` hypothesis
+    rule : str or rule
+        A rule object or its name.
+    eta : float or None
+        The learning rate of a rule given by name; None is the rule's default.
+    multi_class : {"joint", "ovr"}
+        The true class against its best rival, or every class against the rest.
+    fit_intercept : bool
+        Learn a bias, as the weight of a constant input of 1.
+    keep_ledger : bool
+        Record every update: all hypotheses but ``last`` and ``averaged`` are read from the record. Rules whose steps
+        are not multiples of examples (AROW, ALMA with p above 2) have no ledger.
+    seed : int
+        Seed of the shuffle and of the ``random`` hypothesis.
 
     Examples
     --------
@@ -56,8 +61,10 @@ class Learner(LearnerState):
     array(['up'], dtype='<U4')
     """
 
-    kind = "learner"  # of its file, see rosenblatt.storage
-    _calm = False  # whether the last visits hardly moved: then others may look ahead
+    kind = "learner"  # of its model file, see rosenblatt.storage
+    _few_updates = (
+        False  # whether the last call of the loop made few updates: the next one may be speculative
+    )
 
     def __init__(
         self,
@@ -73,12 +80,14 @@ class Learner(LearnerState):
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
         self.rule = rules.resolve(rule, eta)
         geometry = rules.geometry_of(self.rule)
-        has_ledger = isinstance(geometry, rules.Euclidean)  # elsewhere a step is no multiple of its example
+        has_ledger = isinstance(
+            geometry, rules.Euclidean
+        )  # in others a step is not a multiple of its example
         super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and has_ledger, geometry)
         self.seed = seed
         self.epochs: list[Epoch] = []
         self.converged = False  # whether the last training ended with an epoch that changed nothing
-        self.evaluations: dict[str, Evaluation] = {}  # of its hypotheses on the examples of the last training
+        self.evaluations: dict[str, Evaluation] = {}  # of hypotheses, on the examples of the last training
         self.pocket: NDArray[Any] | None = None
 
     @classmethod
@@ -95,21 +104,22 @@ class Learner(LearnerState):
     # Learning
 
     def start_from(self, coef: Any, intercept: Any = 0.0, classes: Any = None) -> None:
-        """Begin with these weights instead of zero: one row per class, or one in all for two classes."""
+        """Start from these weights instead of zero: one row per class, or a single one for two classes."""
         if self.clock:
             raise ValueError(
-                "the learner has already learned: start weights must come before the first example"
+                "start weights must be set before the first example, but this learner has already learned: fit a new "
+                "model, with warm_start=False"
             )
         if classes is not None:
             self.add_classes(encoded(classes)[0])
         self.set_start(coef, intercept)
 
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
-        """See the examples once, in the given order; classes and features not met before are taken in."""
+        """Visit the examples once, in the given order; classes and features not seen before are added."""
         return self.learn_checked(checked_examples(X, y, sample_weight), classes)
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None, threads: int = 1) -> Epoch:
-        """Do what :meth:`learn` does, with examples that were checked before; threads change nothing but the time."""
+        """Do what :meth:`learn` does, with examples that were checked before; threads change only the time it takes."""
         mistakes, updates = self.mistakes, self.updates
         self.visit(examples, classes, threads)
         self.learned_from = None
@@ -118,8 +128,8 @@ class Learner(LearnerState):
         return self.epochs[-1]
 
     def visit(self, examples: CheckedExamples, classes: Any = None, threads: int = 1) -> None:
-        """Visit examples once in their order, as all or a part of an epoch that the caller counts."""
-        X, labels = examples.X, self._take_in(examples, classes)
+        """Visit examples once, in the given order, as an epoch or a part of one; the caller counts epochs."""
+        X, labels = examples.X, self._add_classes_and_features(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
         self._visit_rows(
             rows_of(X), self._signs(labels), in_given_order(X.shape[0], examples.weight), threads
@@ -139,7 +149,7 @@ class Learner(LearnerState):
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         threads: int = 1,
     ) -> None:
-        """Cycle over the examples until an epoch changes nothing, ``max_iter`` times, or ``on_epoch`` returns False.
+        """Repeat epochs until one changes nothing, ``max_iter`` times, or until ``on_epoch`` returns False.
 
         More threads shorten epochs with few updates and change nothing else.
         """
@@ -161,7 +171,7 @@ class Learner(LearnerState):
         threads: int = 1,
     ) -> None:
         """Do what :meth:`train` does, with examples that were checked before."""
-        X, weight, labels = examples.X, examples.weight, self._take_in(examples)
+        X, weight, labels = examples.X, examples.weight, self._add_classes_and_features(examples)
         rows, signs = rows_of(X), self._signs(labels)
         in_order = in_given_order(X.shape[0], weight)
         shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
@@ -175,7 +185,7 @@ class Learner(LearnerState):
 
         try:
             only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
-        finally:  # the ledger speaks of rows that it holds, also after an interrupt
+        finally:  # the ledger must store the rows that it refers to, also after an interrupt
             if self.ledger is not None:
                 self.ledger.remember(X, self.rows_seen, before)
             self.rows_seen += X.shape[0]
@@ -197,13 +207,13 @@ class Learner(LearnerState):
         if hypothesis == "pocket":
             if self.pocket is None:
                 raise ValueError(
-                    "the pocket is chosen on a whole training set: it is known after fit with keep_ledger=True, "
-                    "not after learning batch by batch; 'survivor' needs no training set"
+                    "'pocket' is chosen on the whole training set, after fit with keep_ledger=True and not after "
+                    "partial_fit: call fit, or use 'survivor', which needs no training set"
                 )
             return self.pocket
         hypotheses.check_name(hypothesis)
         raise ValueError(
-            "'voted' is a vote of many hyperplanes and has no weights of its own; 'averaged' has"
+            "'voted' is a vote of many hyperplanes and has no weights of its own; use another one, as 'averaged'"
         )
 
     def scores(self, X: Any, hypothesis: str = "averaged") -> NDArray[Any]:
@@ -216,25 +226,25 @@ class Learner(LearnerState):
         return scores[:, 0] if self.W.shape[0] == 1 else scores
 
     def predict(self, X: Any, hypothesis: str = "averaged", undecided: Any = None) -> NDArray[Any]:
-        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        """Return the class of every row; where scores are tied, ``undecided`` if given, else the first class."""
         return decided(self.scores(X, hypothesis), self.classes, undecided)
 
-    # Inside
+    # Implementation
 
-    def _take_in(self, examples: CheckedExamples, classes: Any = None) -> NDArray[np.int64]:
-        """Add the classes and features of a batch and return its labels as indices of all classes."""
+    def _add_classes_and_features(self, examples: CheckedExamples, classes: Any = None) -> NDArray[np.int64]:
+        """Add the classes and features of a batch; return its labels as indices into ``self.classes``."""
         if classes is not None:
             self.add_classes(encoded(classes)[0])
         self.add_classes(examples.classes)
         self.cast_weights(examples.X.dtype)
         self.add_features(examples.X.shape[1])
         self.include_sqnorm(examples.max_sqnorm)
-        places = np.searchsorted(self.classes, examples.classes)
-        same = (places == np.arange(places.size)).all()
-        return examples.labels if same else places[examples.labels]
+        index = np.searchsorted(self.classes, examples.classes)
+        same = (index == np.arange(index.size)).all()
+        return examples.labels if same else index[examples.labels]
 
     def _signs(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        """Return labels as the loop takes them: -1 and +1 in a byte where there are two classes."""
+        """Return labels as the loop reads them: class indices, or -1 and +1 as int8 where there are two classes."""
         return labels if self.W.shape[0] > 1 else (2 * labels - 1).astype(np.int8)
 
     def _visit_rows(self, rows: Rows, labels: NDArray[Any], visits: Visits, threads: int = 1) -> None:
@@ -251,16 +261,18 @@ class Learner(LearnerState):
             state = state._replace(marks=np.zeros(self.n_features, np.uint8))
         visited = 0
         while visited < visits.order.size:
-            left = Visits(visits.order[visited:], visits.weight[visited:])
+            rest = Visits(visits.order[visited:], visits.weight[visited:])
             lines = NO_LEDGER
             if self.ledger is not None:
-                lines = self.ledger.room(min(LEDGER_AT_ONCE, left.order.size) * self.running.size)
-            updates, numbers = self.updates, rows.values.size // labels.size * left.order.size
-            parts = parts_of(numbers, left, self.running, self.clock, threads) if self._calm else 1
+                lines = self.ledger.room(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
+            updates, parts = self.updates, 1
+            if self._few_updates:
+                numbers = rows.values.size // labels.size * rest.order.size
+                parts = number_of_parts(numbers, rest, self.running, self.clock, threads)
             visited += learn_speculatively(
-                self.rule, self.geometry, rows, labels, left, self.bias_input, state, lines, parts
+                self.rule, self.geometry, rows, labels, rest, self.bias_input, state, lines, parts
             )
-            self._calm = self.updates - updates <= FEW_MOVES
+            self._few_updates = self.updates - updates <= FEW_UPDATES
             if self.ledger is not None:
                 self.ledger.written(int(self.totals["written"][0]), self.rows_seen)
                 self.totals["written"] = 0
@@ -272,7 +284,7 @@ class Learner(LearnerState):
     def run(self) -> hypotheses.Run:
         """Return the training run, from which hypotheses are read."""
         if not self.classes.size:
-            raise ValueError("the learner has not learned yet: call learn or train first")
+            raise ValueError("the learner is not trained yet: call learn or train first")
         run = hypotheses.Run(
             self.W,
             self.average_offset,
@@ -286,7 +298,7 @@ class Learner(LearnerState):
         return self._linked(run, self.geometry.p) if isinstance(self.geometry, rules.PNorm) else run
 
     def _linked(self, run: hypotheses.Run, p: float) -> hypotheses.Run:
-        """Return the run of the weights, where the run is of the vector that the link turns into them."""
+        """Return a run with the weights in place of the vector ``θ``, which the p-norm link turns into weights."""
         running = run.running.copy()
         running["scale"], running["scale_sum"] = 1.0, 0.0
         last = through_link(hypotheses.last(run), p, self.joint)

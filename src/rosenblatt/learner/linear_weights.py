@@ -1,4 +1,4 @@
-"""What every linear model can do once its weights are known, whatever taught them."""
+"""Models that score by hyperplanes, wherever the weights come from."""
 
 from typing import Any, Self
 
@@ -11,17 +11,17 @@ from rosenblatt.storage import Content
 
 
 class LinearWeights:
-    """Hyperplanes between classes: one for two classes, one for each when there are more.
+    """Base of models with one hyperplane for two classes, or one per class with more.
 
-    A subclass says where the weights come from (:meth:`weights`); ``kind`` names its declaration in
-    :mod:`rosenblatt.storage`, by which it is written to a file and read.
+    A subclass defines :meth:`weights`; ``kind`` names its declaration in :mod:`rosenblatt.storage`, by which it is
+    written to a file and read.
     """
 
     kind = ""
     classes: NDArray[Any]
 
     def weights(self, hypothesis: str = "last") -> NDArray[Any]:
-        """Return ``(rows, 1 + features)`` weights, the bias first; there is one hypothesis, whatever its name."""
+        """Return ``(rows, 1 + features)`` weights, the bias first; ``hypothesis`` is ignored, there is only one."""
         raise NotImplementedError
 
     @classmethod
@@ -31,23 +31,31 @@ class LinearWeights:
 
     @property
     def n_features(self) -> int:
-        """How many features it has met."""
+        """The number of features."""
         return int(self.weights().shape[1]) - 1
 
     def scores(self, X: Any, hypothesis: str = "last") -> NDArray[Any]:
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
         weights = self.weights(hypothesis)
-        found = linear_scores(checked_matrix(X, n_features=weights.shape[1] - 1), weights)
-        return found[:, 0] if weights.shape[0] == 1 else found
+        scores = linear_scores(checked_matrix(X, n_features=weights.shape[1] - 1), weights)
+        return scores[:, 0] if weights.shape[0] == 1 else scores
 
     def predict(self, X: Any, hypothesis: str = "last", undecided: Any = None) -> NDArray[Any]:
-        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        """Return the class of every row; where scores are tied, ``undecided`` if given, else the first class."""
         return decided(self.scores(X, hypothesis), self.classes, undecided)
 
 
 class FixedWeights(LinearWeights):
-    """Hyperplanes that were found elsewhere.
+    """Hyperplanes with given weights.
 
+    Parameters
+    ----------
+    weights : ndarray of shape (1 or classes, 1 + features)
+        The bias first.
+    classes : ndarray
+
+    Examples
+    --------
     >>> planes = FixedWeights(np.array([[0.5, 1.0, -1.0]]), np.array(["no", "yes"]))
     >>> planes.predict([[2.0, 1.0], [0.0, 1.0]])
     array(['yes', 'no'], dtype='<U3')
@@ -65,7 +73,7 @@ class FixedWeights(LinearWeights):
             )
 
     def weights(self, hypothesis: str = "last") -> NDArray[Any]:
-        """Return the weights it was made of."""
+        """Return the given weights."""
         return self._weights
 
     @classmethod

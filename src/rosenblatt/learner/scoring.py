@@ -1,4 +1,4 @@
-"""From weights to scores, and from scores to classes."""
+"""Scores from weights, and classes or probabilities from scores."""
 
 from typing import Any
 
@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import fill_scores, flat, laid_out, rows_of
 from rosenblatt.core.threads import in_parts
 
-# A pass of ours is quicker than a product for so many numbers in X; of dense ones, for so few rows of weights.
-FEW, MANY_NUMBERS = 4, 1 << 20
+# From this many stored numbers on, the compiled loop is faster than a matrix product; for a dense matrix only with at
+# most this many rows of weights.
+MIN_NUMBERS_FOR_LOOP, MAX_DENSE_WEIGHT_ROWS = 1 << 20, 4
 
 
 def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
@@ -18,19 +19,20 @@ def linear_scores(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
 
 
 class LinearScorer:
-    """Scores of blocks of rows by the same weights; sparse blocks are not copied."""
+    """Scores of consecutive rows by fixed weights; blocks of sparse rows are not copied."""
 
     def __init__(self, X: Any, weights: NDArray[Any]) -> None:
         self._X, self._weights = X, weights.astype(X.dtype, copy=False)
         dense = isinstance(X, np.ndarray)
         self._numbers = (X if dense else X.data).size
-        self._by_product = (dense and weights.shape[0] > FEW) or self._numbers < MANY_NUMBERS
+        too_many = dense and weights.shape[0] > MAX_DENSE_WEIGHT_ROWS
+        self._by_product = too_many or self._numbers < MIN_NUMBERS_FOR_LOOP
         if not self._by_product:
             self._rows = rows_of(X)
             self._flat = flat(self._rows, laid_out(self._rows, self._weights))
 
     def scores(self, block: slice) -> NDArray[Any]:
-        """Return ``(rows, rows of weights)`` scores of consecutive rows."""
+        """Return ``(rows, rows of weights)`` scores of a block of rows."""
         X, weights, first, count = self._X, self._weights, block.start, block.stop - block.start
         if self._by_product:
             part = X if count == X.shape[0] else X[block]
@@ -46,26 +48,28 @@ class LinearScorer:
 
 
 def decided(scores: NDArray[Any], classes: NDArray[Any], undecided: Any = None) -> NDArray[Any]:
-    """Turn scores into classes: the sign of one column, the best of several; ties go to the first class.
+    """Return the class of every row: by the sign of a single score, or by the largest of several.
+
+    Where scores are tied it is the first class, or ``undecided`` if that is given.
 
     >>> decided(np.array([0.5, 0.0]), np.array(["no", "yes"]), undecided="?")
     array(['yes', '?'], dtype='<U3')
     """
     if scores.ndim == 1:
         labels = classes[(scores > 0.0).astype(np.int64) * (classes.size - 1)]
-        torn = scores == 0.0
+        tied = scores == 0.0
     else:
         labels = classes[np.argmax(scores, axis=1)]
-        torn = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    if undecided is None or not torn.any():
+        tied = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    if undecided is None or not tied.any():
         return labels
-    mixed = labels.astype(np.result_type(labels.dtype, np.asarray(undecided).dtype))
-    mixed[torn] = undecided
-    return mixed
+    labels = labels.astype(np.result_type(labels.dtype, np.asarray(undecided).dtype))
+    labels[tied] = undecided
+    return labels
 
 
 def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
-    """Turn log odds into probabilities: a column for each class, also where one column of scores stands for two.
+    """Return the probability of every class, ``(rows, classes)``; one-dimensional scores are log odds of two classes.
 
     >>> softmax(np.array([0.0, 1000.0]))
     array([[0.5, 0.5],
@@ -74,5 +78,5 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     scores = scores.astype(np.float64)
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros_like(scores), scores])
-    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=1, keepdims=True))
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""What a learner knows and how it grows: weights, running scalars, classes, and room for new ones."""
+"""The state of a learner: weights, running scalars and classes, and how it grows with new classes and features."""
 
 import math
 import os
@@ -15,28 +15,24 @@ from rosenblatt.data.labels import joined_classes
 
 
 class LearnerState:
-    """The numbers of a learner. Classes stay sorted; classes and features may join at any time.
+    """The arrays of a learner. Classes stay sorted; classes and features can be added at any time.
 
-    Some geometries keep a number beside each weight: a variance, or the stored vector's power in the p-norm link.
+    Some geometries store a second number per weight: a variance, or a power of the weight in the p-norm link.
     """
 
-    learned_from: Any = (
-        None  # identifies the examples if they are all it ever learned from, see learner.training
-    )
+    learned_from: Any = None  # identifies the examples where they are the only ones it ever learned from
 
     def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
         self.geometry = rules.Euclidean() if geometry is None else geometry
         beside = initial_beside(self.geometry)
-        self.bias_input = bias_input  # the always-one coordinate: 1 where a bias is learned, else 0
+        self.bias_input = bias_input  # the constant input of the bias: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
-        self.W: NDArray[Any] = np.zeros(
-            (1, 1)
-        )  # (rows, 1 + features): one row for two classes, else one each
-        self.average_offset = np.zeros((1, 1))  # what averaging needs, see core.state.State
-        self.S = (
-            None if beside is None else np.full((1, 1), beside)
-        )  # what the geometry keeps beside the weights
+        # (rows, 1 + features), the bias first: one row for two classes, else one per class.
+        self.W: NDArray[Any] = np.zeros((1, 1))
+        self.average_offset = np.zeros((1, 1))  # of the averaged weights, see core.state.State
+        # The geometry's second number per weight, in the shape of W; None where it has none.
+        self.S = None if beside is None else np.full((1, 1), beside)
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -45,42 +41,42 @@ class LearnerState:
 
     @property
     def n_features(self) -> int:
-        """How many features it has met, the always-one coordinate not counted."""
+        """The number of features, the bias input not counted."""
         return int(self.W.shape[1]) - 1
 
     @property
     def joint(self) -> bool:
-        """Whether several classes are in one contest."""
+        """Whether several classes share one hypothesis: the true class against its best rival."""
         return bool(self.W.shape[0] > self.running.shape[0])
 
     @property
     def clock(self) -> float:
-        """How many examples it has seen."""
+        """The number of examples visited; a weighted visit counts its weight."""
         return float(self.totals["clock"][0])
 
     @property
     def mistakes(self) -> int:
-        """How many mistakes it has made."""
+        """The number of mistakes."""
         return int(self.totals["mistakes"][0])
 
     @property
     def updates(self) -> int:
-        """How many times its weights have moved."""
+        """The number of updates."""
         return int(self.totals["updates"][0])
 
     @property
     def radius(self) -> float:
-        """The largest norm seen, in the space in which learning happens (√2 larger in a joint contest)."""
+        """The largest norm of an example, in the space in which learning happens (√2 larger with joint classes)."""
         return math.sqrt(float(self.totals["max_sqnorm"][0]) * (2.0 if self.joint else 1.0))
 
     def include_sqnorm(self, sqnorm: float) -> None:
-        """Take in that an example has this squared norm, the always-one coordinate not counted."""
+        """Include an example of this squared norm, the bias input not counted, in the radius."""
         self.totals["max_sqnorm"] = max(
             float(self.totals["max_sqnorm"][0]), sqnorm + self.bias_input * self.bias_input
         )
 
     def set_start(self, coef: Any, intercept: Any) -> None:
-        """Replace the zero weights of a learner that has seen nothing."""
+        """Set the weights of a learner that has not visited any example."""
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         if coef.shape[0] != self.W.shape[0]:
             raise ValueError(
@@ -93,7 +89,7 @@ class LearnerState:
         self.W[:, 1:] = coef
         self.W[:, 0] = np.asarray(intercept, dtype=np.float64)
         if not self.bias_input and self.W[:, 0].any():
-            raise ValueError("intercept_init must be zero where no bias is learned (fit_intercept=False)")
+            raise ValueError("intercept_init must be zero, since the model has no bias (fit_intercept=False)")
         if not np.isfinite(self.W).all():
             raise ValueError("coef_init and intercept_init must be finite")
         sqnorm = (self.W**2).sum(axis=1)
@@ -111,7 +107,7 @@ class LearnerState:
         self._refresh_powers()
 
     def cast_weights(self, dtype: Any) -> None:
-        """Store weights in the dtype of the first examples; in float64 as soon as any example is."""
+        """Store weights in the dtype of the first examples; in float64 once any example is float64."""
         if not self.clock and not self.W.any():
             self._cast(dtype)
         elif dtype == np.float64:
@@ -122,33 +118,34 @@ class LearnerState:
         if self.ledger is not None:
             self.ledger.cast(dtype)
 
-    def add_classes(self, met: NDArray[Any]) -> None:
-        """Take in classes not met before."""
-        if np.array_equal(met, self.classes):
+    def add_classes(self, classes: NDArray[Any]) -> None:
+        """Add those of the sorted classes that are new."""
+        if np.array_equal(classes, self.classes):
             return
         if not self.classes.size:
-            self.classes = met.copy()
+            self.classes = classes.copy()
             self._shape_for_classes()
             return
-        if (met.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
+        if (classes.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
             raise ValueError(
-                f"y has labels like {met[0]!r}, but the learner knows {self.classes[:3].tolist()}"
+                f"y has labels like {classes.tolist()[0]!r}, but the model's classes are like "
+                f"{self.classes[:3].tolist()}: convert the labels to the same type"
             )
-        new = np.setdiff1d(met, self.classes)
+        new = np.setdiff1d(classes, self.classes)
         if not new.size:
             return
         if self.classes.size == 1 and new.size > 1:
             self.add_classes(new[:1])
         old, self.classes = self.classes, joined_classes(self.classes, new)
-        place = np.searchsorted(self.classes, old)
+        index = np.searchsorted(self.classes, old)
         if self.classes.size == 2:
-            if place[0] == 1:  # the class met first turns out to be the positive one
+            if index[0] == 1:  # the class that was there first is the positive one
                 self._negate()
             return
-        self._spread(place)
+        self._spread(index)
 
     def add_features(self, n_features: int) -> None:
-        """Take in features not met before: their weights have been zero so far."""
+        """Add features until there are this many: their weights have been zero so far."""
         if n_features > self.n_features:
             _check_room(self.W.shape[0], n_features)
             more = n_features - self.n_features
@@ -167,57 +164,58 @@ class LearnerState:
         rows = 1 if self.classes.size <= 2 else self.classes.size
         self.W = np.zeros((rows, self.W.shape[1]), self.W.dtype)
         self.average_offset = np.zeros((rows, self.W.shape[1]))
-        self.S = self._unmoved() if self.S is not None else None
+        self.S = self._initial_S() if self.S is not None else None
         self.running = new_running(1 if self.multi_class == "joint" else rows)
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
 
     def _negate(self) -> None:
-        self.W, self.average_offset = (
-            0.0 - self.W,
-            0.0 - self.average_offset,
-        )  # never −0.0: columns not used yet stay as new ones are
+        """Swap the roles of two classes."""
+        # Subtracted from zero, so that a zero weight never becomes −0.0.
+        self.W, self.average_offset = 0.0 - self.W, 0.0 - self.average_offset
         self._refresh_powers()
         if self.ledger is not None:
             self.ledger.start = 0.0 - self.ledger.start
             self.ledger.entries["tau"] *= -1.0
 
-    def _spread(self, place: NDArray[np.int64]) -> None:
-        """Move the old classes to their new places; two that shared one hypothesis get weights of their own.
+    def _spread(self, index: NDArray[np.int64]) -> None:
+        """Give every class its own row of weights, the old classes at ``index``; the rows of new ones are zero.
 
-        In a joint contest each of the two gets half, so that every difference of scores stays as it was.
+        Two classes that shared one row get half of it each (with joint classes), so that differences of scores stay
+        the same.
         """
         rows, two, joint = self.classes.size, self.W.shape[0] == 1, self.multi_class == "joint"
-        half = (
-            2.0 ** (2.0 / self.geometry.p) if isinstance(self.geometry, rules.PNorm) else 2.0
-        )  # its link is half
+        # Through the p-norm link, θ divided by this gives half of the weights.
+        half = 2.0 ** (2.0 / self.geometry.p) if isinstance(self.geometry, rules.PNorm) else 2.0
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
             new = np.zeros((rows, old.shape[1]), old.dtype)
-            new[place] = np.concatenate([0.0 - old, old]) / (half if joint else 1) if two else old
+            new[index] = np.concatenate([0.0 - old, old]) / (half if joint else 1) if two else old
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
         self.W, self.average_offset = spread(self.W), spread(self.average_offset)
         if self.S is not None:
-            old_S, self.S = self.S, self._unmoved()
-            self.S[place] = old_S  # two classes shared their variances
+            old_S, self.S = self.S, self._initial_S()
+            self.S[index] = old_S  # two classes shared their variances
         if joint and two:
             self.running["sqnorm"] /= 2.0
         elif not joint:
             old, self.running = self.running, new_running(rows)
-            self.running["scale_sum"] = self.clock  # a new class has been all zero since the clock began
-            self.running[place] = np.repeat(old, 2) if two else old
+            self.running["scale_sum"] = (
+                self.clock
+            )  # the weights of a new class were zero at every visit so far
+            self.running[index] = np.repeat(old, 2) if two else old
         if self.ledger is not None:
-            self.ledger.spread(place, start, joint)
+            self.ledger.spread(index, start, joint)
         self._refresh_powers()
 
-    def _unmoved(self) -> NDArray[np.float64]:
-        """Return what stands beside weights that have not been moved, in the shape of the weights."""
+    def _initial_S(self) -> NDArray[np.float64]:
+        """Return the geometry's second number per weight before any update, in the shape of the weights."""
         return np.full_like(self.average_offset, initial_beside(self.geometry) or 0.0)
 
     def _refresh_powers(self) -> None:
-        """Compute anew what the p-norm link needs to know of the stored vectors; other geometries need nothing."""
+        """Recompute the powers and norms of the p-norm link from the stored vectors; other geometries have none."""
         if isinstance(self.geometry, rules.PNorm):
             self.S = powers_of(self.W, self.geometry.p)
             powers = self.W * self.S
@@ -226,9 +224,9 @@ class LearnerState:
 
 
 def _check_room(rows: int, n_features: int) -> None:
-    """Raise MemoryError where weights, their average and a copy of one would not fit into the machine's memory.
+    """Raise MemoryError where weights, their average and a copy of one do not fit into the machine's memory.
 
-    The system would promise the memory, and end the process when it is used.
+    The operating system would allocate the memory and kill the process when it is used.
     """
     needed = 3 * 8 * rows * (n_features + 1)
     if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):

@@ -10,7 +10,7 @@ from rosenblatt.learner.state import LearnerState
 
 
 class Trace(NamedTuple):
-    """What the proof of the mistake bound follows, after every update, for ``u`` of norm one.
+    """The two quantities of the proof of the mistake bound, after every update, for ``u`` of norm one.
 
     For examples of norm at most R that ``u`` separates with margin γ, and updates on mistakes only, from zero
     weights: ``v_k·u ≥ γ Σ τ`` (:attr:`dot` stays above :attr:`floor`) and ``‖v_k‖² ≤ R² Σ τ²`` (:attr:`sqnorm` stays
@@ -25,27 +25,33 @@ class Trace(NamedTuple):
 
     @property
     def gamma(self) -> float:
-        """The least gain of an update."""
+        """The smallest gain of an update."""
         return float(self.gain.min()) if self.gain.size else 0.0
 
     @property
     def floor(self) -> NDArray[np.float64]:
-        """What the first lemma promises: ``γ Σ τ``."""
+        """The lower bound of the first lemma: ``γ Σ τ``."""
         return self.gamma * np.cumsum(self.tau)
 
     @property
     def ceiling(self) -> NDArray[np.float64]:
-        """What the second lemma promises: ``R² Σ τ²``."""
+        """The upper bound of the second lemma: ``R² Σ τ²``."""
         return self.radius**2 * np.cumsum(self.tau**2)
 
 
 def proof_trace(model: Any, u: Any) -> Trace:
-    """Follow the two lemmas of the mistake bound's proof through every update of a trained model.
+    """Return the quantities of the mistake bound's proof after every update of a trained model.
 
     Parameters
     ----------
-    model : a fitted Perceptron, or a Learner, with its ledger
-    u : the hyperplane to measure against: ``coef`` or ``(coef, intercept)``; it is brought to norm one
+    model : Perceptron or Learner
+        A trained model with its ledger.
+    u : array-like or (coef, intercept)
+        The hyperplane to measure against; it is scaled to norm one.
+
+    Returns
+    -------
+    Trace
 
     Examples
     --------
@@ -65,9 +71,9 @@ def proof_trace(model: Any, u: Any) -> Trace:
 def trace_of(learner: LearnerState, reference: Any) -> Trace:
     """Measure every update of a run against a hyperplane, given as ``coef`` or ``(coef, intercept)``."""
     if learner.ledger is None:
-        raise ValueError("the proof is told from the ledger, which was not kept: train with keep_ledger=True")
+        raise ValueError("a trace needs the ledger, which was not recorded: train with keep_ledger=True")
     if learner.running.size > 1:
-        raise ValueError("under ovr every class has a proof of its own: train with multi_class='joint'")
+        raise ValueError("a trace of multi_class='ovr' is not defined: train with multi_class='joint'")
     u = _unit(reference, learner)
     ledger, entries = learner.ledger, learner.ledger.entries
     start = float((ledger.start * u).sum())
@@ -98,8 +104,10 @@ def _unit(reference: Any, learner: LearnerState) -> NDArray[np.float64]:
     u[:, 1:] = coef
     u[:, 0] = np.asarray(intercept, dtype=np.float64)
     if not learner.bias_input and u[:, 0].any():
-        raise ValueError("reference has a bias, but none is learned (fit_intercept=False)")
+        raise ValueError(
+            "reference has a bias, but the model has none (fit_intercept=False): give a bias of zero"
+        )
     norm = np.linalg.norm(u)
     if not norm > 0.0:
-        raise ValueError("reference is zero and points nowhere")
+        raise ValueError("reference is zero: give a hyperplane with a nonzero weight")
     return np.asarray(u / norm)

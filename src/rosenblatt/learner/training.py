@@ -22,7 +22,7 @@ CANDIDATE = "candidate "  # for the pocket, followed by its number
 
 
 class Epoch(NamedTuple):
-    """What one pass over the examples did."""
+    """The counts of one epoch."""
 
     number: int
     mistakes: int
@@ -30,21 +30,21 @@ class Epoch(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A hypothesis on the examples it was trained on."""
+    """The performance of a hypothesis on the examples it was trained on."""
 
-    margin: float  # min y·score / ‖w‖, the bias counted in ‖w‖; negative where it errs
-    bound: float  # on the mistakes of all training so far; infinite where nothing is promised
+    margin: float  # min y·score/‖(w, b)‖; negative where an example is misclassified
+    bound: float  # on the mistakes of all training so far; infinite where there is none
     accuracy: float
 
 
 class BoundTerms(NamedTuple):
-    """What a bound on the mistakes depends on beside the margins of a hypothesis."""
+    """What a mistake bound depends on in addition to the margins of a hypothesis."""
 
     rule: Any
     radius: float
     epochs: int
     start_norm: float
-    holds: bool  # the evaluated examples are all that was learned from, each visit weighing one
+    holds: bool  # the evaluated examples are all that was learned from, and each visit has weight one
     added: float = 0.0  # mistakes that a budget may have caused
 
 
@@ -62,12 +62,17 @@ def run_epochs(
 
     Parameters
     ----------
-    learner : whose ``epochs`` and ``converged`` are kept up
-    visit_all : visits every example once, given the number of epochs before; returns whether the rule shrinks the
-        weights, so that an epoch without an update does not leave them as they were
-    max_iter : the most epochs
-    on_epoch : called after every epoch
-    fingerprint : identifies the examples, whatever their order; None where nothing does
+    learner : Learner or KernelLearner
+        Its ``epochs``, ``converged`` and ``learned_from`` are updated.
+    visit_all : callable
+        Visits every example once, given the number of epochs before; returns whether the rule shrinks the weights, so
+        that they change even in an epoch without an update.
+    max_iter : int
+        The maximum number of epochs.
+    on_epoch : callable, optional
+        Called after every epoch.
+    fingerprint : tuple, optional
+        Identifies the examples, independently of their order.
 
     Returns
     -------
@@ -78,8 +83,8 @@ def run_epochs(
         raise ValueError(f"max_iter must be 1 or more, got {max_iter!r}")
     if fingerprint is not None:
         fingerprint = (*fingerprint, *learner.classes.tolist())  # labels are hashed by their index
-    known = fingerprint is not None and learner.learned_from == (learner.clock, fingerprint)
-    only_these = known or not learner.clock
+    same_examples = fingerprint is not None and learner.learned_from == (learner.clock, fingerprint)
+    only_these = same_examples or not learner.clock
     learner.learned_from, learner.converged = None, False  # also where an epoch is interrupted
     forget_evaluations(learner)
     for _ in range(max_iter):
@@ -92,12 +97,12 @@ def run_epochs(
         if stop or learner.converged:
             break
     if only_these and fingerprint is not None:
-        learner.learned_from = (learner.clock, fingerprint)  # whoever learns more moves the clock
+        learner.learned_from = (learner.clock, fingerprint)  # no longer equal once the clock has moved
     return bool(only_these)
 
 
 def forget_evaluations(learner: Any) -> None:
-    """Forget how hypotheses did on the training data: the learner learns from more."""
+    """Discard evaluations on earlier training data, before the learner learns from more."""
     learner.evaluations, learner.pocket, learner.converged = {}, None, False
 
 
@@ -105,9 +110,9 @@ def forget_evaluations(learner: Any) -> None:
 
 
 class Tally(NamedTuple):
-    """A hypothesis on some rows; tallies of different rows can be merged."""
+    """Counts of a hypothesis on some rows; tallies of different rows can be merged."""
 
-    worst: NDArray[np.float64]  # the least y·score of each column of margins
+    worst: NDArray[np.float64]  # the smallest y·score of each column of margins
     correct: int
     rows: int
 
@@ -117,7 +122,7 @@ class Tally(NamedTuple):
         return Tally(worst, self.correct + other.correct, self.rows + other.rows)
 
     def margin(self, sqnorm: NDArray[np.float64]) -> float:
-        """Return the least margin, given the squared norm of the weights of each column."""
+        """Return the smallest margin, given the squared norm of the weights of each column."""
         return float((self.worst / _norms(sqnorm)).min())
 
 
@@ -126,10 +131,13 @@ class Evaluator:
 
     Parameters
     ----------
-    names : of the hypotheses, in the order of their columns of scores
-    joint : whether the true class competes with its best rival, in one column of margins
-    room : bytes of margins to hold; the bound of a hypothesis that errs needs those of all rows and is infinite where
-        there is no room for them
+    names : list of str
+        The hypotheses, in the order of their columns of scores.
+    joint : bool
+        Whether the true class is compared with its best rival, in one column of margins.
+    room : float
+        The number of bytes of margins to hold. The bound of a hypothesis that misclassifies a row needs the margins of
+        all rows, and is infinite where they need more room.
     """
 
     def __init__(self, names: list[str], joint: bool, room: float = math.inf) -> None:
@@ -137,12 +145,12 @@ class Evaluator:
         self.tallies: dict[str, Tally] = {}
         self._margins: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
         self._copies: list[NDArray[np.int64]] = []
-        self._full = room <= 0.0  # nothing is held any more
+        self._full = room <= 0.0  # margins are no longer held
 
     def add(
         self, scores: NDArray[Any], labels: NDArray[np.int64], copies: NDArray[np.int64] | None = None
     ) -> None:
-        """Take in ``(rows, hypotheses × rows of weights)`` scores; rows that are never visited are left out."""
+        """Add a block of ``(rows, hypotheses × rows of weights)`` scores; rows with zero ``copies`` are left out."""
         if copies is not None and not copies.all():
             visited = copies > 0
             scores, labels, copies = scores[visited], labels[visited], copies[visited]
@@ -153,8 +161,8 @@ class Evaluator:
             own = scores[:, k * rows_of_weights : (k + 1) * rows_of_weights]
             margins = signed_margins(own, labels, self._joint)
             tally = Tally(margins.min(axis=0), int(is_correct(own, labels).sum()), labels.size)
-            known = self.tallies.get(name)
-            self.tallies[name] = tally if known is None else known.merged(tally)
+            earlier = self.tallies.get(name)
+            self.tallies[name] = tally if earlier is None else earlier.merged(tally)
             if not self._full:
                 self._margins[name].append(margins)
                 self._room -= margins.nbytes
@@ -178,27 +186,26 @@ class Evaluator:
         return Evaluation(margin, bound, tally.correct / tally.rows)
 
     def best(self, names: list[str]) -> str:
-        """Return which of some hypotheses errs least, the first of equals."""
+        """Return the hypothesis with the most correct rows, the first of equals."""
         return max(names, key=lambda name: self.tallies[name].correct)
 
 
 def evaluate_linear(
     learner: Any, X: Any, labels: NDArray[np.int64], visits: Visits, only_these: bool
 ) -> None:
-    """Evaluate every hypothesis of a linear run that has weights on the examples in memory; choose its pocket."""
+    """Evaluate every hypothesis that has weights on the training examples in memory; choose the pocket."""
     run = learner.run()
     copies = None
     if visits.weight.size:
         copies = np.bincount(visits.order.astype(np.int64), minlength=labels.size)
-    whole = bool((visits.weight == 1.0).all())
+    all_weigh_one = bool((visits.weight == 1.0).all())
     if run.ledger is not None:
         candidates = {f"{CANDIDATE}{k}": each for k, each in enumerate(hypotheses.record_setters(run))}
         chosen = evaluator_on(candidates, X, labels, copies, learner.joint, room=0.0).best([*candidates])
         learner.pocket = candidates[chosen]
     weights = weights_of_hypotheses(learner)
-    terms = BoundTerms(
-        learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
-    )
+    holds = all_weigh_one and only_these
+    terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), learner.start_norm, holds)
     for names in _groups([*weights], learner.running.size * labels.size):
         group = {name: weights[name] for name in names}
         evaluator = evaluator_on(group, X, labels, copies, learner.joint)
@@ -208,9 +215,9 @@ def evaluate_linear(
 
 
 def margin_on(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) -> float:
-    """Return the margin of a hypothesis on rows, the number that training finds on the same rows.
+    """Return the margin of a hypothesis on rows: exactly the number that training reports for the same rows.
 
-    Weights are scored in the groups in which training scores them: a product of other matrices rounds otherwise.
+    Hypotheses are scored in the same groups as in training, because products of other matrices round differently.
     """
     weights = weights_of_hypotheses(learner)
     for names in _groups([*weights], learner.running.size * labels.size):
@@ -222,13 +229,13 @@ def margin_on(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) 
 
 
 def weights_of_hypotheses(learner: Any) -> dict[str, NDArray[Any]]:
-    """Return the weights of every hypothesis that has some, in the order of their names."""
-    known = {"last", "averaged"}
+    """Return the weights of every hypothesis that has weights, in the order of ``hypotheses.NAMES``."""
+    available = {"last", "averaged"}
     if learner.ledger is not None:
-        known |= {"survivor", "random"}
+        available |= {"survivor", "random"}
     if learner.pocket is not None:
-        known.add("pocket")
-    return {name: learner.weights(name) for name in hypotheses.NAMES if name in known}
+        available.add("pocket")
+    return {name: learner.weights(name) for name in hypotheses.NAMES if name in available}
 
 
 def evaluator_on(
@@ -239,7 +246,7 @@ def evaluator_on(
     joint: bool,
     room: float = math.inf,
 ) -> Evaluator:
-    """Score rows in memory by all of some weights, block by block."""
+    """Score rows in memory by the weights of several hypotheses, block by block."""
     evaluator = Evaluator([*weights], joint, room)
     stacked = np.concatenate([*weights.values()])[:, : 1 + X.shape[1]]
     scorer = LinearScorer(X, stacked)
@@ -249,13 +256,13 @@ def evaluator_on(
 
 
 def column_sqnorms(weights: NDArray[Any], joint: bool) -> NDArray[np.float64]:
-    """Return ``‖w‖²`` for each column of margins: of all classes together in a joint contest, else of each."""
+    """Return ``‖w‖²`` for each column of margins: of all classes together where they are joint, else of each."""
     sqnorm = (weights.astype(np.float64) ** 2).sum(axis=1)
     return np.array([sqnorm.sum()]) if joint else sqnorm
 
 
 def is_correct(scores: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows get their true class."""
+    """Return which rows are classified correctly."""
     if scores.shape[1] == 1:
         return np.asarray(scores[:, 0] * (2 * labels - 1) > 0.0)
     return np.asarray(np.argmax(scores, axis=1) == labels)
@@ -273,14 +280,13 @@ def _bound(
     margin: float,
     terms: BoundTerms,
 ) -> float:
-    """Return the rule's bound on the mistakes, infinity where it promises nothing."""
+    """Return the rule's bound on the mistakes, infinity where it has none."""
     if not terms.holds or not hasattr(terms.rule, "bound_coefficients"):
         return math.inf
     if terms.start_norm > 0.0:
-        known = margin > 0.0 and sqnorm.size == 1
-        return (
-            float(terms.rule.mistakes_at_most(terms.radius, margin, terms.start_norm)) if known else math.inf
-        )
+        if margin <= 0.0 or sqnorm.size > 1:
+            return math.inf
+        return float(terms.rule.mistakes_at_most(terms.radius, margin, terms.start_norm))
     norm, hinge = terms.rule.bound_coefficients(terms.radius)
     if copies is not None and (copies > 1).any():  # every visit may be a mistake
         margins = np.repeat(margins, copies, axis=0)
@@ -288,13 +294,13 @@ def _bound(
     for h in range(sqnorm.size):
         if math.isinf(hinge) and margins[:, h].min() <= 0.0:
             return math.inf
-        passes = terms.epochs * hinge / 2.0 if math.isfinite(hinge) else 1.0
-        total += bound_of(margins[:, h], float(sqnorm[h]), math.sqrt(norm), passes)
+        hinge_weight = terms.epochs * hinge / 2.0 if math.isfinite(hinge) else 1.0
+        total += bound_of(margins[:, h], float(sqnorm[h]), math.sqrt(norm), hinge_weight)
     return total
 
 
 def _norms(sqnorm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return norms to divide by; zero weights have zero scores, and are left as they are."""
+    """Return norms to divide scores by: one for zero weights, whose scores are zero."""
     return np.where(sqnorm > 0.0, np.sqrt(np.maximum(sqnorm, 0.0)), 1.0)
 
 
@@ -304,7 +310,7 @@ def _blocks(rows: int, at_once: int) -> Iterator[slice]:
 
 
 def _groups(names: list[str], margins: int) -> Iterator[list[str]]:
-    """Cut a list of hypotheses into groups whose margins, so many each, are held together."""
+    """Split hypotheses, each with this many margins, into groups that are evaluated together."""
     at_once = max(1, SCORES_AT_ONCE // max(1, margins))
     for first in range(0, len(names), at_once):
         yield names[first : first + at_once]

@@ -1,1 +1,1 @@
-"""The linear family with scikit-learn's manners: thin estimators over the learner."""
+"""Linear estimators with the scikit-learn interface, over the learners of :mod:`rosenblatt.learner`."""

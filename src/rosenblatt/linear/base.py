@@ -1,4 +1,4 @@
-"""One face for every linear model: weights, scores, distances, margins, explanations, files."""
+"""Base classes of the linear estimators: weights, scores, distances, margins, explanations, files."""
 
 import os
 from collections.abc import Iterator
@@ -26,39 +26,47 @@ INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"
 
 
 class LinearModel(BaseEstimator):  # type: ignore[misc]
-    """What classifiers and regressors share. A fitted model holds its state in ``learner_``."""
+    """Base of linear classifiers and regressors. A fitted model holds its state in ``learner_``."""
 
     learner_: Any
     classes_: Any = None
     n_features_in_: int
-    # The parameters that a file keeps beside the state; whatever else there is returns to its default.
-    _kept: ClassVar[tuple[str, ...]] = ()
+    # The constructor's parameters that a model file stores; after loading, the others have their defaults.
+    _saved_parameters: ClassVar[tuple[str, ...]] = ()
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """Weights of what predicts, a row per hyperplane."""
+        """Weights of the predicting hypothesis, one row per hyperplane."""
         return self._hyperplanes()[:, 1:]
 
     @property
     def intercept_(self) -> NDArray[Any]:
-        """Biases of what predicts, one per hyperplane."""
+        """Biases of the predicting hypothesis, one per hyperplane."""
         return self._hyperplanes()[:, 0]
 
     def explain(
         self, x: Any = None, *, top: int = 10, label: Any = None, against: Any = None
     ) -> Explanation | tuple[Portrait, ...]:
-        """Say which features pushed one example which way; without an example, what each class looks for.
+        """Return the contribution of every feature to the score of an example; without one, the largest weights.
 
         Parameters
         ----------
-        x : one example (a vector, or one row of a matrix), optional
-        top : how many features of each class to name where there is no example
-        label, against : with more than two classes: whose score to explain, and against which other class
+        x : array-like of shape (d,) or (1, d), or one sparse row, optional
+            The example to explain.
+        top : int, default=10
+            Without an example: how many features to return for each class.
+        label, against : class labels, optional
+            With more than two classes: whose score to explain, and against which other class.
 
         Returns
         -------
-        Explanation, or a Portrait for each class. The contributions sum exactly to the explanation's score:
-        ``math.fsum(part.contribution for part in told.parts) == told.score``.
+        Explanation or tuple of Portrait
+            The explanation of the example, or without one a portrait of each class.
+
+        Notes
+        -----
+        **Guarantee.** The contributions of an explanation ``e`` sum exactly to its score:
+        ``math.fsum(part.contribution for part in e.parts) == e.score``.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -70,47 +78,48 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         return explain_row(weights, x, self.classes_, names, label=label, against=against)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that holds numbers only; :meth:`load` reads it back."""
+        """Write the model to a safetensors file, which holds no code; :meth:`load` reads it back."""
         check_is_fitted(self)
-        save_model(self.learner_, path, about=self._about())
+        save_model(self.learner_, path, about=self._metadata())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file."""
-        learner, about = load_model(path)
-        if about.get("estimator") != cls.__name__:
-            raise BadModel(f"{path}: a model of {about.get('estimator')!r}, not of {cls.__name__}")
+        """Read a model from a file written by :meth:`save`; raise :class:`BadModel` for any other file."""
+        learner, metadata = load_model(path)
+        if metadata.get("estimator") != cls.__name__:
+            raise BadModel(f"{path}: a model of {metadata.get('estimator')!r}, not of {cls.__name__}")
         try:
-            model = cls(**{name: about["parameters"][name] for name in cls._kept})
-            names = about["feature_names"]
+            model = cls(**{name: metadata["parameters"][name] for name in cls._saved_parameters})
+            names = metadata["feature_names"]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
-        resume(model, learner, names)
+        set_learner(model, learner, names)
         return model
 
     def _hyperplanes(self) -> NDArray[Any]:
         """Return ``(rows, 1 + features)`` weights, the bias first."""
         if not hasattr(self, "learner_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit first")
         weights: NDArray[Any] = self.learner_.weights()
         return weights
 
-    def _about(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
+        """Return what a model file stores beside the learner."""
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
-        kept = {name: _plain(getattr(self, name)) for name in self._kept}
         return {
             "estimator": type(self).__name__,
-            "learner": getattr(self.learner_, "kind", "logistic"),  # by which the command line knows it
-            "parameters": kept,
+            "learner": getattr(self.learner_, "kind", "logistic"),  # the command line's name for the kind
+            "parameters": {name: _as_json(getattr(self, name)) for name in self._saved_parameters},
             "feature_names": names or None,
         }
 
     def _rows(self, X: Any) -> Any:
-        """Check the rows to be scored."""
+        """Check and return rows to be scored."""
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._input())
 
     def _input(self) -> dict[str, Any]:
+        """Return which matrices the estimator accepts, as arguments of scikit-learn's ``validate_data``."""
         return INPUT
 
     def __sklearn_tags__(self) -> Any:
@@ -120,41 +129,93 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
-    """The face of a classifier made of hyperplanes."""
+    """Base of classifiers that predict by hyperplanes."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return ``w·x + b`` for every row, a column per class when there are more than two."""
+        """Return the score ``w·x + b`` of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, classes) with more than two classes
+        """
         X = self._rows(X)
         scores: NDArray[Any] = self.learner_.scores(X)
         return scores
 
     def predict(self, X: Any, undecided: Any = None) -> NDArray[Any]:
-        """Return the class of every row; where the score is exactly zero, ``undecided`` if it is given."""
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        undecided : label, optional
+            Returned where the score is exactly zero, or where two classes have the same score; by default the first
+            of the tied classes is.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return decided(self.decision_function(X), self.classes_, undecided)
 
     def distance(self, X: Any) -> NDArray[Any]:
-        """Return the signed distance to the boundary, ``(w·x + b)/‖w‖``, the bias not counted in the norm.
+        """Return the signed Euclidean distance of every row to the boundary, ``(w·x + b)/‖w‖``.
 
-        With more than two classes: how far the row is from losing its class, the nearest of the boundaries
-        between the best class and each other. Where the weights are zero there is no boundary: the distance is
-        infinite with the sign of the score, or zero where the score is.
+        The bias does not count in the norm. With more than two classes it is the distance to the nearest boundary
+        between the predicted class and another.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Where the weights are zero there is no boundary: infinite with the sign of the score, zero where the
+            score is.
         """
         scores = self.decision_function(X)
         return _distances(scores, self.coef_, None)
 
     def margin(self, X: Any, y: Any) -> float:
-        """Return the margin on data: ``min y (w·x + b)/‖(w, b)‖``, negative where a row is on the wrong side.
+        """Return the margin on labelled rows, ``min y (w·x + b)/‖(w, b)‖``.
 
         It is measured in the space of learning, in which the bias is a weight like any other, and equals ``margin_``
-        on the training data; :meth:`geometric_margin` divides by ``‖w‖``. With more than two classes: the score of the
-        true class less that of its best rival, over the norm of the weights of all classes.
+        on the training data; :meth:`geometric_margin` divides by ``‖w‖``. With more than two classes it is the score
+        of the true class minus that of its best rival, divided by the norm of the weights of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels among ``classes_``.
+
+        Returns
+        -------
+        float
+            Negative where a row is on the wrong side.
         """
         return self._margin_on(*self._labelled(X, y))
 
     def geometric_margin(self, X: Any, y: Any) -> float:
-        """Return the least signed distance of a row from the boundary, ``min y (w·x + b)/‖w‖``.
+        """Return the smallest signed distance of a labelled row from the boundary, ``min y (w·x + b)/‖w‖``.
 
-        With more than two classes: the least distance from the boundary between the true class and any other.
+        With more than two classes it is the distance from the boundary between the true class and any other.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels among ``classes_``.
+
+        Returns
+        -------
+        float
+            Negative where a row is on the wrong side.
         """
         X, labels = self._labelled(X, y)
         scores = linear_scores(self._as_learned(X), self._hyperplanes())
@@ -162,20 +223,20 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     @property
     def margin_(self) -> float:
-        """The margin on the training data, measured when first asked for; nan after ``partial_fit``.
+        """The margin on the training data (:meth:`margin`), computed at the first access; nan after ``partial_fit``.
 
-        Until then the model holds on to the data it was fitted on.
+        Until then the model holds a reference to its training data.
         """
-        if self.__dict__.get("_pending") is not None:
-            X, labels = self.__dict__.pop("_pending")
+        if self.__dict__.get("_margin_data") is not None:
+            X, labels = self.__dict__.pop("_margin_data")
             self._margin = self._margin_on(X, labels)
         return float(self.__dict__.get("_margin", np.nan))
 
     def _margin_on(self, X: Any, labels: NDArray[np.int64]) -> float:
-        """Return the margin on checked rows, whose labels are indices of the classes."""
+        """Return the margin on checked rows, given the class index of each."""
         weights = self._hyperplanes()
-        several = weights.shape[0] > 1
-        evaluator = evaluator_on({"": weights}, self._as_learned(X), labels, None, joint=several, room=0.0)
+        joint = weights.shape[0] > 1
+        evaluator = evaluator_on({"": weights}, self._as_learned(X), labels, None, joint, room=0.0)
         return evaluator.tallies[""].margin(self._margin_sqnorm(weights))
 
     def _margin_sqnorm(self, weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -183,11 +244,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return column_sqnorms(weights, joint=weights.shape[0] > 1)
 
     def _as_learned(self, X: Any) -> Any:
-        """Return checked rows as the learner reads them."""
+        """Return checked rows as the learner reads them; naive Bayes binarizes them."""
         return X
 
     def _labelled(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Return rows and the index of the class of each."""
+        """Check labelled rows; return the rows and the class index of each."""
         X, y = canonical_matrix(self._rows(X)), np.asarray(exact_if_listed(y))
         if y.shape != (X.shape[0],):
             raise ValueError(
@@ -195,19 +256,27 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             )
         labels = np.minimum(np.searchsorted(self.classes_, y), self.classes_.size - 1)
         if not (self.classes_[labels] == y).all():
-            raise ValueError(f"y has labels beyond the classes {self.classes_[:5].tolist()} of the model")
+            unknown = y[self.classes_[labels] != y].tolist()[0]
+            raise ValueError(
+                f"y has the label {unknown!r}, which is not among the classes {self.classes_[:5].tolist()} of the model"
+            )
         return X, labels
 
-    def _measure_later(self, X: Any, labels: NDArray[np.int64]) -> None:
-        self._pending: Any = (X, labels)
+    def _compute_margin_later(self, X: Any, labels: NDArray[np.int64]) -> None:
+        """Keep the training data until ``margin_`` is first read."""
+        self._margin_data: Any = (X, labels)
         self._margin = float("nan")
 
+    def _forget_margin(self) -> None:
+        """Make ``margin_`` nan: the model has learned from data that it did not keep."""
+        self._margin_data, self._margin = None, float("nan")
+
     def __getstate__(self) -> Any:
-        if self.__dict__.get("_pending") is not None:
-            _ = self.margin_  # a copy or a file keeps the number, not the data
+        if self.__dict__.get("_margin_data") is not None:
+            _ = self.margin_  # a copy or a pickle stores the number, not the data
         return super().__getstate__()
 
-    # How data come in
+    # Checking data
 
     def _examples(
         self,
@@ -219,9 +288,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         class_weight: Any = None,
         measure: bool = True,
     ) -> CheckedExamples:
-        """Check examples once, as scikit-learn does, and leave out those of weight zero; nothing below checks again.
+        """Check examples as scikit-learn does and leave out those of weight zero; no later code checks them again.
 
-        Without ``measure`` the caller finds values that are not finite, and needs no norms.
+        With ``measure=False`` the norms of the rows are not computed, and the caller must check that values are finite.
         """
         y = exact_if_listed(y)
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=False, **self._input())
@@ -236,7 +305,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return visited
 
     def _max_sqnorm(self, X: Any) -> float:
-        """Return the largest ‖x‖² of the rows; the same read finds a value that is not finite."""
+        """Return the largest ‖x‖² of the rows; raise ValueError where a value is not finite."""
         try:
             return max_row_sqnorm(X)
         except ValueError:
@@ -246,9 +315,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     def _learn_by_adding(
         self, learner: Any, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool, whole: bool
     ) -> None:
-        """Give examples to a learner that reads them once and finds in its sums whether they were finite.
+        """Train a learner of :mod:`rosenblatt.learner.additive`, which sees in its sums whether values are finite.
 
-        Where they are refused the model keeps the learner it had.
+        Where the examples are refused the model keeps its previous learner. With ``whole`` they are the whole training
+        set, which must have two classes.
         """
         with unchanged_if_refused(self):
             examples = self._examples(X, y, sample_weight, reset, measure=False)
@@ -261,18 +331,22 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 refuse_one_class(learner.classes)
         self.learner_ = learner
         self.classes_ = learner.classes
-        self._measure_later(examples.X, np.searchsorted(learner.classes, examples.classes)[examples.labels])
+        if whole:
+            labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
+            self._compute_margin_later(examples.X, labels)
+        else:
+            self._forget_margin()
 
 
 def seed_of(random_state: Any) -> int:
-    """Return a seed: the number given, or one drawn from a generator."""
+    """Return ``random_state`` as an integer: the given one, or one drawn from the given generator."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def resume(model: Any, learner: Any, names: Any) -> None:
-    """Give a model the learner of a file, and what is told by it."""
+def set_learner(model: Any, learner: Any, names: Any) -> None:
+    """Give an estimator a trained learner, and set the fitted attributes that follow from it."""
     model.learner_ = learner
     model.n_features_in_ = learner.n_features
     if learner.classes is not None:
@@ -282,16 +356,16 @@ def resume(model: Any, learner: Any, names: Any) -> None:
 
 
 def encoded_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted classes and the index of every label's class; refuse labels that are no classes.
+    """Return the sorted classes and the class index of every label.
 
-    The refusal is scikit-learn's, of the labels that differ.
+    Labels that are not classes (floats that are no integers, mixed types) raise scikit-learn's ValueError.
     """
     try:
         classes, labels = encoded(y)
-    except TypeError:  # they cannot be ordered
+    except TypeError:  # labels that cannot be compared
         check_classification_targets(y)
         raise
-    # Twice each: classes alone would look like as many labels as rows, of which scikit-learn warns.
+    # Checking the classes instead of all labels is faster. Each comes twice: scikit-learn warns about unique labels.
     check_classification_targets(y if 2 * classes.size > y.size else np.repeat(classes, 2))
     return classes, labels
 
@@ -299,7 +373,7 @@ def encoded_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def effective_weight(
     classes: NDArray[Any], labels: NDArray[np.int64], sample_weight: Any, class_weight: Any
 ) -> NDArray[np.float64] | None:
-    """Return how often each example is presented, the weights of classes multiplied in; None for once each."""
+    """Return sample weights multiplied by class weights, or None where every example has weight one."""
     weight = checked_weight(sample_weight, labels.size)
     if class_weight is None:
         return weight
@@ -312,13 +386,13 @@ def effective_weight(
 
 
 def refuse_not_finite(model: Any, X: Any) -> None:
-    """Refuse a value that is not finite as scikit-learn does."""
+    """Raise scikit-learn's ValueError where a value of ``X`` is not finite."""
     assert_all_finite(X, input_name="X", estimator_name=type(model).__name__)
 
 
 @contextmanager
 def unchanged_if_refused(model: Any) -> Iterator[None]:
-    """Leave what a model knows of its input as it was where other input is refused: it still predicts."""
+    """Restore the number and names of features where new training data are refused: the model still predicts."""
     names = ("n_features_in_", "feature_names_in_")
     before = {name: vars(model)[name] for name in names if name in vars(model)}
     try:
@@ -330,22 +404,24 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
         raise
 
 
-def step_within(max_sqnorm: float, fit_intercept: bool, part: float) -> float:
-    """Return ``part/R²`` for the largest norm ``R`` of the rows, the always-one coordinate included."""
-    largest = max_sqnorm + bool(fit_intercept)
-    return part / largest if largest > 0.0 else part
+def eta_for_radius(max_sqnorm: float, fit_intercept: bool, eta_times_sqradius: float) -> float:
+    """Return the learning rate with this ``η·R²``, where ``R`` is the largest norm of a row, bias input included."""
+    sqradius = max_sqnorm + bool(fit_intercept)
+    return eta_times_sqradius / sqradius if sqradius > 0.0 else eta_times_sqradius
 
 
 def refuse_one_class(classes: NDArray[Any]) -> None:
-    """Raise ValueError where there is nothing to tell apart."""
+    """Raise ValueError unless there are two classes."""
     if classes.size < 2:
-        raise ValueError(f"y holds only one class, {classes[0]!r}: a boundary needs two to lie between")
+        raise ValueError(
+            f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs examples of two or more"
+        )
 
 
 def _distances(
     scores: NDArray[Any], coef: NDArray[Any], labels: NDArray[np.int64] | None
 ) -> NDArray[np.float64]:
-    """Return the signed distance of every row from the boundary of its class, of the best one without labels."""
+    """Return the signed distance of every row from the boundary of its class, without labels of the predicted one."""
     coef = coef.astype(np.float64)
     if scores.ndim == 1:
         signed = scores if labels is None else np.where(labels == 1, scores, -scores)
@@ -366,6 +442,6 @@ def _divided(scores: NDArray[Any], norms: Any) -> NDArray[np.float64]:
     return distances
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
+def _as_json(value: Any) -> Any:
+    """Return a parameter as a value that JSON can represent."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

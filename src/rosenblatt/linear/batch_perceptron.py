@@ -16,37 +16,37 @@ class BatchPerceptron(LinearClassifier):
     **Problem.** ``min E(w) = −Σ yᵢ (w·xᵢ + b)`` over the examples that are on the wrong side, or on the boundary.
 
     **Update.** ``w ← w + η Σ yᵢ xᵢ``, ``b ← b + η Σ yᵢ``, over the same examples, until there are none or ``max_iter``
-    times. With more than two classes every class is told from the rest.
+    times. With more than two classes every class is trained against the rest.
 
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate, ``η > 0``; from zero weights it only scales them.
+        The learning rate, ``η > 0``; starting from zero it only scales the weights.
     max_iter : int, default=1000
-        The most steps.
+        The maximum number of steps.
     fit_intercept : bool, default=True
-        Learn a bias, as the weight of an always-one coordinate.
+        Learn a bias, as the weight of a constant input of 1.
     keep_trajectory : bool, default=True
-        Keep the weights of every step.
+        Store the weights after every step in ``trajectory_``.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     trajectory_ : ndarray of shape (steps + 1, hyperplanes, 1 + features)
-        The weights before the first step and after each, the bias first.
+        The weights before the first step and after every step, the bias first.
     criterion_ : ndarray of shape (steps + 1,)
         ``E(w)`` along the trajectory, summed over the hyperplanes.
     mistakes_ : ndarray of shape (steps + 1,)
-        How many examples were on the wrong side of some hyperplane.
+        Along the trajectory, the number of examples on the wrong side of some hyperplane.
     converged_ : bool
-        Whether none was at the end.
+        Whether no example is on the wrong side after the last step.
     margin_ : float
-        ``min y (w·x + b)/‖w‖`` on the training data.
+        ``min y (w·x + b)/‖(w, b)‖`` on the training data; :meth:`geometric_margin` divides by ``‖w‖``.
 
     Notes
     -----
-    **Guarantee.** If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (always-one coordinate included), the
+    **Guarantee.** If two classes are separable with margin ``γ`` and ``‖x‖ ≤ R`` (bias input included), the
     misclassified examples summed over all steps are at most ``n (R/γ)²``, and so are the steps
     (:meth:`steps_at_most`).
 
@@ -63,7 +63,7 @@ class BatchPerceptron(LinearClassifier):
     """
 
     learner_: FixedWeights
-    _kept: ClassVar[tuple[str, ...]] = ("eta", "max_iter", "fit_intercept", "keep_trajectory")
+    _saved_parameters: ClassVar[tuple[str, ...]] = ("eta", "max_iter", "fit_intercept", "keep_trajectory")
 
     def __init__(
         self,
@@ -79,7 +79,19 @@ class BatchPerceptron(LinearClassifier):
         self.keep_trajectory = keep_trajectory
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Descend from zero weights."""
+        """Run gradient descent from zero weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Factors of the examples in the criterion; zero leaves an example out.
+
+        Returns
+        -------
+        self
+        """
         if not 0.0 < self.eta < np.inf:
             raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
@@ -91,31 +103,44 @@ class BatchPerceptron(LinearClassifier):
         signs = np.where(examples.labels[:, None] == positive, 1.0, -1.0)  # (n, hyperplanes)
         weight = examples.weight
         self._descend(examples.X, signs, np.ones(examples.labels.size) if weight is None else weight)
-        self._measure_later(examples.X, examples.labels)
+        self._compute_margin_later(examples.X, examples.labels)
         return self
 
     def steps_at_most(self, examples: int, radius: float, margin: float) -> float:
-        """Bound the steps, and the misclassified examples over all of them, on separable data."""
+        """Return a bound on the steps, and on the misclassified examples summed over them, on separable data.
+
+        Parameters
+        ----------
+        examples : int
+        radius : float
+            ``R``, the largest norm of an example, bias input included.
+        margin : float
+            ``γ``, the margin with which the data are separable.
+
+        Returns
+        -------
+        float
+        """
         return examples * (radius / margin) ** 2
 
     def _descend(self, X: Any, signs: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
         W = np.zeros((signs.shape[1], 1 + X.shape[1]))
-        path, criterion, mistakes = [W.copy()], [], []
+        trajectory, criterion, mistakes = [W.copy()], [], []
         for step in range(self.max_iter + 1):
-            right_by = signs * linear_scores(X, W)
-            wrong = right_by <= 0.0
-            criterion.append(float(-(weight[:, None] * right_by)[wrong].sum()) + 0.0)
+            margins = signs * linear_scores(X, W)  # y·score, (n, hyperplanes)
+            wrong = margins <= 0.0
+            criterion.append(float(-(weight[:, None] * margins)[wrong].sum()) + 0.0)
             mistakes.append(int(wrong.any(axis=1).sum()))
             if mistakes[-1] == 0 or step == self.max_iter:
                 break
-            pull = weight[:, None] * signs * wrong  # minus the gradient is pullᵀ·(1, X)
-            W[:, 1:] += self.eta * np.asarray((X.T @ pull).T)
+            factors = weight[:, None] * signs * wrong  # the negative gradient is factorsᵀ·(1, X)
+            W[:, 1:] += self.eta * np.asarray((X.T @ factors).T)
             if self.fit_intercept:
-                W[:, 0] += self.eta * pull.sum(axis=0)
+                W[:, 0] += self.eta * factors.sum(axis=0)
             if self.keep_trajectory:
-                path.append(W.copy())
+                trajectory.append(W.copy())
         self.criterion_, self.mistakes_ = np.array(criterion), np.array(mistakes)
         self.converged_, self.n_iter_ = mistakes[-1] == 0, len(criterion) - 1
         if self.keep_trajectory:
-            self.trajectory_ = np.array(path)
+            self.trajectory_ = np.array(trajectory)
         self.learner_ = FixedWeights(W, self.classes_)

@@ -1,11 +1,11 @@
-"""Closest centroid with scikit-learn's manners, over sums that need one read of the data."""
+"""Closest centroid as a scikit-learn estimator, over per-class sums that need one read of the data."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.additive import Centroids
 from rosenblatt.linear.base import LinearClassifier
 
 
@@ -18,14 +18,16 @@ class ClosestCentroid(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray
-        One hyperplane for two classes, one for each when there are more.
+        One hyperplane for two classes, one per class with more.
     centroids_ : ndarray of shape (classes, features)
+        The mean of every class.
     class_count_ : ndarray of shape (classes,)
-        The weight of the examples of each class.
+        The total weight of the examples of every class.
     classes_, n_features_in_, feature_names_in_ :
         As in scikit-learn.
     margin_ : float
-        ``min y (w·x + b)/‖w‖`` on the training data.
+        ``min y (w·x + b)/‖(w, b)‖`` on the training data, nan after :meth:`partial_fit`; :meth:`geometric_margin`
+        divides by ``‖w‖``.
 
     Notes
     -----
@@ -51,16 +53,39 @@ class ClosestCentroid(LinearClassifier):
     learner_: Centroids
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the centroid of every class, forgetting what was known."""
+        """Compute the centroid of every class; earlier examples are discarded.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
         self._learn_by_adding(Centroids(), X, y, sample_weight, None, reset=True, whole=True)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add examples; classes not seen before are taken in."""
+        """Add a batch of examples; classes not seen before are added.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            Classes that may occur later; not required.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
         first = not hasattr(self, "learner_")
         learner = Centroids() if first else self.learner_
         self._learn_by_adding(learner, X, y, sample_weight, classes, reset=first, whole=False)
-        self._pending = None
         return self
 
     @property
@@ -70,5 +95,5 @@ class ClosestCentroid(LinearClassifier):
 
     @property
     def class_count_(self) -> NDArray[np.float64]:
-        """The weight of the examples of every class."""
+        """The total weight of the examples of every class."""
         return self.learner_.counts

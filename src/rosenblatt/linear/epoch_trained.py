@@ -1,20 +1,28 @@
-"""What estimators share that learn pass after pass: the linear perceptron and the kernel perceptron."""
+"""Shared base of the estimators that learn in epochs: the linear perceptron and the kernel perceptron."""
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.core import hypotheses
-from rosenblatt.linear.base import resume
-from rosenblatt.linear.progress import Progress
-from rosenblatt.linear.training_record import LearnerT, TrainingRecord
+from rosenblatt.learner import Epoch
+from rosenblatt.linear.base import set_learner
 from rosenblatt.storage import BadModel
 
+LearnerT = TypeVar("LearnerT", bound=Any)
 
-class EpochTrained(TrainingRecord[LearnerT]):
-    """Training, batches and files around a learner; the estimator checks the data."""
 
+class EpochTrained(Generic[LearnerT]):
+    """Training, the attributes that report on it, and model files; the estimator checks the data.
+
+    A subclass defines :meth:`_new_learner` and :meth:`_learn_batch`.
+    """
+
+    learner_: LearnerT  # a Learner or a KernelLearner
+    hypothesis: str
     max_iter: int
     shuffle: bool
     class_weight: Any
@@ -24,43 +32,114 @@ class EpochTrained(TrainingRecord[LearnerT]):
     classes_: Any
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch once, in its order; classes not seen before are taken in."""
+        """Learn from a batch once, in the given order; classes not seen before are added.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            Classes that may occur later; not required.
+        sample_weight : array-like of shape (n,), optional
+            A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
+
+        Returns
+        -------
+        self
+        """
         first = not hasattr(self, "learner_")
         self._check_hypothesis(self.hypothesis)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
         self._learn_batch(X, y, classes, sample_weight, first)
         self.n_iter_ = 1
-        self.classes_ = self._run().classes
+        self.classes_ = self._learner().classes
         return self
 
+    # Attributes that report on training
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Number of mistakes in every epoch."""
+        return np.array([epoch.mistakes for epoch in self._learner().epochs], dtype=np.int64)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Number of mistakes in all epochs."""
+        return int(self._learner().mistakes)
+
+    @property
+    def clock_(self) -> float:
+        """Number of examples visited in all epochs; a weighted visit counts its weight."""
+        return float(self._learner().clock)
+
+    @property
+    def radius_(self) -> float:
+        """The largest norm of an example, in the space in which learning happens."""
+        return float(self._learner().radius)
+
+    @property
+    def margin_(self) -> float:
+        """The margin of the predicting hypothesis on the training data; nan where it was not measured."""
+        evaluation = self._learner().evaluations.get(self.hypothesis)
+        return float(evaluation.margin) if evaluation else float("nan")
+
+    @property
+    def mistake_bound_(self) -> float:
+        """The rule's bound on the mistakes of this training; infinite where there is none."""
+        evaluation = self._learner().evaluations.get(self.hypothesis)
+        return float(evaluation.bound) if evaluation else float("inf")
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last epoch changed nothing: no update, and no shrinking of the weights."""
+        return bool(self._learner().converged)
+
+    @property
+    def ledger_(self) -> NDArray[Any]:
+        """The ledger, a structured array with one line per update."""
+        ledger = self._learner().ledger
+        if ledger is None:
+            raise AttributeError(
+                "this model has no ledger: train with keep_ledger=True, without a budget, and by a rule whose steps "
+                "are multiples of examples (not AROW, nor ALMA with p above 2)"
+            )
+        entries: NDArray[Any] = ledger.entries
+        return entries
+
+    # Training
+
     def _check_parameters(self) -> None:
-        """Check what training needs beside examples: passes, a hypothesis."""
+        """Raise ValueError unless ``max_iter`` and ``hypothesis`` are valid."""
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
         self._check_hypothesis(self.hypothesis)
 
     def _begin(self) -> Any:
-        """Return a new learner, or the last one where it goes on."""
+        """Return a new learner, or the learner of the last fit with ``warm_start``."""
         if not (self.warm_start and hasattr(self, "learner_")):
             self.learner_ = self._new_learner()
         return self.learner_
 
     def _run_epochs(self, train: Callable[..., None], *examples: Any, **options: Any) -> None:
-        """Train the learner and show its progress where asked to."""
-        learner = self._run()
-        before = len(learner.epochs)
-        with Progress(self.verbose, self.max_iter) as progress:
-            train(
-                *examples, max_iter=self.max_iter, shuffle=self.shuffle, on_epoch=progress.advance, **options
-            )
-        self.n_iter_ = len(learner.epochs) - before
+        """Train the learner and, with ``verbose``, show a progress bar."""
+        learner = self._learner()
+        epochs_before = len(learner.epochs)
+        with _progress(self.verbose, self.max_iter) as on_epoch:
+            train(*examples, max_iter=self.max_iter, shuffle=self.shuffle, on_epoch=on_epoch, **options)
+        self.n_iter_ = len(learner.epochs) - epochs_before
         self.classes_ = learner.classes
+
+    def _learner(self) -> LearnerT:
+        """Return the learner; raise AttributeError before the first fit."""
+        if not hasattr(self, "learner_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit first")
+        return self.learner_
 
     # Files
 
-    def _about_training(self) -> dict[str, Any]:
-        """Return what a file says about a model beside its learner."""
+    def _training_metadata(self) -> dict[str, Any]:
+        """Return what a model file stores beside the learner."""
         return {
             "estimator": type(self).__name__,
             "hypothesis": self.hypothesis,
@@ -74,14 +153,14 @@ class EpochTrained(TrainingRecord[LearnerT]):
         }
 
     @classmethod
-    def _from_file(cls, path: Any, learner: Any, about: dict[str, Any], **options: Any) -> Self:
-        """Return the model of a file, from its learner and what was said about it."""
+    def _from_file(cls, path: Any, learner: Any, metadata: dict[str, Any], **options: Any) -> Self:
+        """Return the estimator of a model file, from its learner and its metadata."""
         estimator: Any = cls
         try:
-            parameters = about["parameters"]
+            parameters = metadata["parameters"]
             model: Self = estimator(
                 rule=learner.rule,
-                hypothesis=hypotheses.check_name(about["hypothesis"]),
+                hypothesis=hypotheses.check_name(metadata["hypothesis"]),
                 fit_intercept=bool(learner.bias_input),
                 random_state=learner.seed,
                 multi_class=learner.multi_class,
@@ -90,15 +169,16 @@ class EpochTrained(TrainingRecord[LearnerT]):
                 warm_start=bool(parameters["warm_start"]),
                 **options,
             )
-            model.n_iter_ = int(about["n_iter"])
-            resume(model, learner, about["feature_names"])
+            model.n_iter_ = int(metadata["n_iter"])
+            set_learner(model, learner, metadata["feature_names"])
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
         return model
 
-    # What an estimator says for itself
+    # Defined by the estimator
 
     def _new_learner(self) -> Any:
+        """Return an untrained learner with the estimator's parameters."""
         raise NotImplementedError
 
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
@@ -106,4 +186,23 @@ class EpochTrained(TrainingRecord[LearnerT]):
         raise NotImplementedError
 
     def _check_hypothesis(self, name: str) -> None:
+        """Raise ValueError unless this estimator can predict by the hypothesis."""
         hypotheses.check_name(name)
+
+
+@contextmanager
+def _progress(verbose: int, max_iter: int) -> Iterator[Callable[[Epoch], None] | None]:
+    """Show a progress bar over epochs on standard error where ``verbose``; yield what to call after each."""
+    if not verbose:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("learning", total=max_iter)
+
+        def advance(epoch: Epoch) -> None:
+            bar.update(task, advance=1, description=f"epoch {epoch.number}: {epoch.mistakes:,} mistakes")
+
+        yield advance

@@ -1,4 +1,4 @@
-"""The Gaussian discriminant, handed over to scikit-learn, with the linear face."""
+"""The Gaussian discriminant, estimated by scikit-learn, as a linear classifier of this package."""
 
 from typing import Any, ClassVar, Self
 
@@ -12,30 +12,31 @@ from rosenblatt.linear.base import LinearClassifier, refuse_one_class
 
 
 class GaussianDiscriminant(LinearClassifier):
-    """A Gaussian for every class, all of one shape: its decision boundary is a hyperplane.
+    """A Gaussian for every class, all with one covariance: the decision boundary is a hyperplane.
 
-    **Problem.** ``P(x|c) = N(μ_c, Σ)`` with one ``Σ`` for all; then ``log P(c|x)`` is linear: ``w_c = Σ⁻¹μ_c``,
-    ``b_c = −½ μ_c·Σ⁻¹μ_c + log P(c)``. Estimated by scikit-learn's ``LinearDiscriminantAnalysis``.
+    **Problem.** ``P(x|c) = N(μ_c, Σ)`` with one ``Σ`` for all classes; then ``log P(c|x)`` is linear:
+    ``w_c = Σ⁻¹μ_c``, ``b_c = −½ μ_c·Σ⁻¹μ_c + log P(c)``. Estimated by scikit-learn's ``LinearDiscriminantAnalysis``.
 
     Parameters
     ----------
     solver : {"svd", "lsqr", "eigen"}, default="svd"
+        As in scikit-learn.
     shrinkage : "auto", float or None, default=None
-        Towards a diagonal ``Σ``; for the solvers ``lsqr`` and ``eigen``.
+        Shrinkage of ``Σ`` towards a diagonal matrix; for the solvers ``lsqr`` and ``eigen``.
     priors : array-like or None, default=None
-        ``P(c)``; None counts them.
+        ``P(c)``; None estimates them from the labels.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ :
         As in scikit-learn.
     margin_ : float
-        ``min y (w·x + b)/‖w‖`` on the training data.
+        ``min y (w·x + b)/‖(w, b)‖`` on the training data; :meth:`geometric_margin` divides by ``‖w‖``.
 
     Notes
     -----
-    **Guarantee.** Where the classes are Gaussians of one shape, no other classifier errs less in the limit of many
-    examples.
+    **Guarantee.** Where the classes are Gaussians with one covariance, no other classifier has a lower error in the
+    limit of many examples.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class GaussianDiscriminant(LinearClassifier):
     """
 
     learner_: FixedWeights
-    _kept: ClassVar[tuple[str, ...]] = ("solver", "shrinkage", "priors")
+    _saved_parameters: ClassVar[tuple[str, ...]] = ("solver", "shrinkage", "priors")
 
     def __init__(self, *, solver: str = "svd", shrinkage: Any = None, priors: Any = None) -> None:
         self.solver = solver
@@ -58,22 +59,32 @@ class GaussianDiscriminant(LinearClassifier):
         self.priors = priors
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Estimate the Gaussians."""
+        """Estimate the means, the covariance and the priors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
         examples = self._examples(X, y, None, reset=True)
         refuse_one_class(examples.classes)
-        solved = LinearDiscriminantAnalysis(solver=self.solver, shrinkage=self.shrinkage, priors=self.priors)
-        solved.fit(examples.X, examples.y)
-        self.learner_ = FixedWeights(np.column_stack([solved.intercept_, solved.coef_]), solved.classes_)
-        self.classes_ = solved.classes_
-        self._measure_later(examples.X, examples.labels)
+        lda = LinearDiscriminantAnalysis(solver=self.solver, shrinkage=self.shrinkage, priors=self.priors)
+        lda.fit(examples.X, examples.y)
+        self.learner_ = FixedWeights(np.column_stack([lda.intercept_, lda.coef_]), lda.classes_)
+        self.classes_ = lda.classes_
+        self._compute_margin_later(examples.X, examples.labels)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return ``P(c|x)`` for every row and class."""
+        """Return ``P(c|x)`` for every row and class, of shape (n, classes)."""
         return softmax(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return ``log P(c|x)`` for every row and class."""
+        """Return ``log P(c|x)`` for every row and class, of shape (n, classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 

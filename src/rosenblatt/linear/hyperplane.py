@@ -1,4 +1,4 @@
-"""A hyperplane as a model of its own, and any fitted scikit-learn linear model as one."""
+"""A hyperplane with given weights as an estimator, and conversion of fitted scikit-learn linear models."""
 
 from typing import Any, Self
 
@@ -8,19 +8,22 @@ from sklearn.base import RegressorMixin
 
 from rosenblatt.learner.files import load_model
 from rosenblatt.learner.linear_weights import FixedWeights
-from rosenblatt.linear.base import LinearClassifier, LinearModel, resume
+from rosenblatt.linear.base import LinearClassifier, LinearModel, set_learner
 
 
 class Hyperplane(LinearClassifier):
-    """The model itself (seeds 000, 001, 003): ``f(x) = w·x + b``, prediction by sign, distance ``f(x)/‖w‖``.
+    """A classifier with given weights: ``f(x) = w·x + b``, prediction by sign, distance ``f(x)/‖w‖``.
 
     Parameters
     ----------
     coef : array-like of shape (features,), (1, features) or (classes, features)
+        The weights ``w``.
     intercept : float or array-like, default=0.0
+        The bias ``b``, one or one per class.
     classes : array-like, default=(-1, 1)
-        The labels: of the negative and of the positive side, or of each row.
+        The label of the negative and that of the positive side; with more than two classes, the label of each row.
     feature_names : array-like or None, default=None
+        Names of the features, used in explanations.
 
     Attributes
     ----------
@@ -29,8 +32,8 @@ class Hyperplane(LinearClassifier):
 
     Notes
     -----
-    **Guarantee.** ``distance`` is the Euclidean distance to ``{x : f(x) = 0}``, with the sign of the side; scaling
-    ``(w, b)`` changes neither it nor a prediction (:meth:`unit`).
+    **Guarantee.** ``distance`` is the Euclidean distance to ``{x : f(x) = 0}``, with the sign of ``f(x)``; scaling
+    ``(w, b)`` changes neither distances nor predictions (:meth:`unit`).
 
     Examples
     --------
@@ -55,39 +58,49 @@ class Hyperplane(LinearClassifier):
         self.feature_names = feature_names
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         bias = np.broadcast_to(np.asarray(intercept, dtype=np.float64).reshape(-1), coef.shape[:1])
-        resume(self, FixedWeights(np.column_stack([bias, coef]), np.asarray(classes)), None)
+        set_learner(self, FixedWeights(np.column_stack([bias, coef]), np.asarray(classes)), None)
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Return the hyperplane as it is."""
+        """Return the hyperplane itself; there is nothing to fit."""
         return self
 
     def unit(self) -> "Hyperplane":
-        """Return the same hyperplane with ``‖w‖ = 1``, so that scores are distances; two classes only."""
+        """Return the same hyperplane with ``‖w‖ = 1``, so that scores are distances; two classes only.
+
+        Returns
+        -------
+        Hyperplane
+        """
         if self.classes_.size > 2:
-            raise ValueError("several classes have several norms: a unit form is of one hyperplane")
+            raise ValueError(
+                f"unit() needs two classes, this model has {self.classes_.size}, each with weights of its own norm"
+            )
         norm = float(np.linalg.norm(self.coef_))
         if norm == 0.0:
-            raise ValueError("w is zero: there is no boundary to be at a distance from")
+            raise ValueError("coef is zero: there is no boundary, and no distance from it")
         return Hyperplane(self.coef_ / norm, self.intercept_ / norm, self.classes_, self.feature_names)
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read a hyperplane from a file of any classifier of the family that is saved as one."""
-        model, about = load_model(path)
-        weights = model.weights()
-        return cls(weights[:, 1:], weights[:, 0], model.classes, about.get("feature_names"))
+        """Read the weights of any linear classifier that was saved to a file."""
+        learner, metadata = load_model(path)
+        weights = learner.weights()
+        return cls(weights[:, 1:], weights[:, 0], learner.classes, metadata.get("feature_names"))
 
 
 class LinearFunction(RegressorMixin, LinearModel):  # type: ignore[misc]
-    """A linear regression that was fitted elsewhere, with the same face: the score is the prediction.
+    """A regressor with given weights: it predicts ``w·x + b``.
 
     Parameters
     ----------
     coef : array-like of shape (features,)
+        The weights ``w``.
     intercept : float, default=0.0
+        The bias ``b``.
     feature_names : array-like or None, default=None
+        Names of the features, used in explanations.
 
     Examples
     --------
@@ -110,7 +123,7 @@ class LinearFunction(RegressorMixin, LinearModel):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Return the function as it is."""
+        """Return the function itself; there is nothing to fit."""
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -120,19 +133,25 @@ class LinearFunction(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read a linear function from a file."""
-        model, about = load_model(path)
-        weights = model.weights()
-        return cls(weights[0, 1:], weights[0, 0], about.get("feature_names"))
+        """Read the weights of a linear function or regressor that was saved to a file."""
+        learner, metadata = load_model(path)
+        weights = learner.weights()
+        return cls(weights[0, 1:], weights[0, 0], metadata.get("feature_names"))
 
 
 def as_hyperplane(model: Any) -> Hyperplane | LinearFunction:
-    """Give any fitted scikit-learn linear model the face of this family.
+    """Convert a fitted scikit-learn linear model: distances, margins, explanations and files come with it.
 
     Parameters
     ----------
-    model : a fitted estimator with ``coef_`` (and ``intercept_``, ``classes_``): ``LogisticRegression``, ``LinearSVC``,
+    model : estimator
+        A fitted estimator with ``coef_`` (and ``intercept_``, ``classes_``): ``LogisticRegression``, ``LinearSVC``,
         ``SGDClassifier``, ``RidgeClassifier``, ``LinearDiscriminantAnalysis``, ``LinearRegression`` …
+
+    Returns
+    -------
+    Hyperplane or LinearFunction
+        A classifier where the model has ``classes_``, else a regressor.
 
     Examples
     --------
@@ -154,7 +173,9 @@ def as_hyperplane(model: Any) -> Hyperplane | LinearFunction:
     classes = getattr(model, "classes_", None)
     if classes is None:
         if coef.shape[0] != 1:
-            raise TypeError(f"{type(model).__name__} predicts {coef.shape[0]} targets at once: give one")
+            raise TypeError(
+                f"{type(model).__name__} predicts {coef.shape[0]} targets: give a model with a single target"
+            )
         return LinearFunction(coef, intercept, names)
     if coef.shape[0] not in (1, len(classes)):
         raise TypeError(f"{type(model).__name__} has {coef.shape[0]} hyperplanes for {len(classes)} classes")

@@ -1,4 +1,4 @@
-"""Logistic regression: online, by the logistic rule on the same passes, or handed over to scikit-learn."""
+"""Logistic regression: online by the logistic rule, or in batch by scikit-learn."""
 
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, step_within
+from rosenblatt.linear.base import LinearClassifier, eta_for_radius, refuse_one_class, seed_of
 
 SOLVERS = ("online", "batch")
 
@@ -24,10 +24,11 @@ def _learns_online(model: Any) -> bool:
 
 
 class LogisticRegression(LinearClassifier):
-    """The perceptron with soft decisions: ``P(y|x) = 1/(1 + exp(−y (w·x + b)))``.
+    """A linear classifier with probabilities: ``P(y|x) = 1/(1 + exp(−y (w·x + b)))``.
 
-    **Update** (``solver="online"``). ``w ← (1 − ηλ) w + η σ(−y w·x) y x`` at every example; what predicts is the mean
-    of all weights on the way. More than two classes learn each for itself, and their probabilities are normalised.
+    **Update** (``solver="online"``). ``w ← (1 − ηλ) w + η σ(−y w·x) y x`` at every example; the mean of the weights
+    after all examples predicts. With more than two classes each is trained against the rest, and the probabilities
+    are normalised.
 
     **Problem** (``solver="batch"``). ``min_w λ/2 ‖w‖² + mean log(1 + exp(−y (w·x + b)))``, by scikit-learn, the bias
     not penalised; more than two classes by softmax.
@@ -35,16 +36,17 @@ class LogisticRegression(LinearClassifier):
     Parameters
     ----------
     solver : {"online", "batch"}, default="online"
+        One example at a time, or scikit-learn's batch solver.
     eta : float or None, default=None
-        The learning rate of the online solver; None takes ``4/R²`` for the largest norm ``R`` of the first data given.
+        The learning rate of the online solver; None takes ``4/R²``, where ``R`` is the largest norm in the first data.
     lam : float, default=0.0
         ``λ ≥ 0``, the weight of the regulariser.
     max_iter : int, default=10
-        Passes over the data (online), or the most iterations, a hundred times this many (batch).
+        Number of epochs (online); scikit-learn's ``max_iter`` is a hundred times this number (batch).
     fit_intercept : bool, default=True
-        Learn a bias; online it is a coordinate like any other, and regularised too.
+        Learn a bias; online it is a weight like any other, and regularised too.
     shuffle : bool, default=True
-        Visit the rows of every pass in a new order.
+        Visit the rows of every epoch in a new order.
     random_state : int, RandomState or None, default=0
         Seed of the shuffle.
 
@@ -53,13 +55,15 @@ class LogisticRegression(LinearClassifier):
     coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     margin_ : float
-        ``min y (w·x + b)/‖w‖`` on the training data.
+        ``min y (w·x + b)/‖(w, b)‖`` on the training data, nan after :meth:`partial_fit`; :meth:`geometric_margin`
+        divides by ``‖w‖``.
 
     Notes
     -----
-    **Guarantee.** Online, with ``λ = 0``: the summed log-loss of the first pass is at most ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 −
-    ηR²/2)`` for every ``u`` where ``ηR² < 2`` (:meth:`rosenblatt.rules.Logistic.loss_at_most`); the default trades it
-    for speed, and is still half of where steps stop being stable.
+    **Guarantee.** Online, with ``λ = 0``: the summed log-loss of the first epoch is at most
+    ``(Σ ℓ(u) + ‖u‖²/(2η))/(1 − ηR²/2)`` for every ``u`` where ``ηR² < 2``
+    (:meth:`rosenblatt.rules.Logistic.loss_at_most`). The default ``ηR² = 4`` gives up this bound for speed; steps are
+    stable below 8.
 
     Examples
     --------
@@ -76,7 +80,14 @@ class LogisticRegression(LinearClassifier):
     """
 
     learner_: Learner | FixedWeights
-    _kept: ClassVar[tuple[str, ...]] = ("solver", "eta", "lam", "max_iter", "fit_intercept", "shuffle")
+    _saved_parameters: ClassVar[tuple[str, ...]] = (
+        "solver",
+        "eta",
+        "lam",
+        "max_iter",
+        "fit_intercept",
+        "shuffle",
+    )
 
     def __init__(
         self,
@@ -98,24 +109,48 @@ class LogisticRegression(LinearClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all examples, forgetting what was known."""
+        """Train on all examples; what was learned before is discarded.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
         self._check_parameters()
         examples = self._examples(X, y, sample_weight, reset=True)
         self.classes_ = examples.classes
         refuse_one_class(self.classes_)
         if self.solver == "batch":
-            self._hand_over(examples)
+            self._fit_batch(examples)
         else:
             learner = self._new_learner(examples.max_sqnorm)
             learner.train_checked(examples, max_iter=self.max_iter, shuffle=self.shuffle)
             self.learner_ = learner
             self.n_iter_ = self.max_iter
-        self._measure_later(examples.X, examples.labels)
+        self._compute_margin_later(examples.X, examples.labels)
         return self
 
     @available_if(_learns_online)  # type: ignore[misc, untyped-decorator, unused-ignore]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch once, in its order; classes not seen before are taken in. Online only."""
+        """Learn from a batch once, in the given order; classes not seen before are added. Online only.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            Classes that may occur later; not required.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
         self._check_parameters()
         first = not hasattr(self, "learner_")
         examples = self._examples(X, y, sample_weight, reset=first)
@@ -124,24 +159,24 @@ class LogisticRegression(LinearClassifier):
         assert isinstance(self.learner_, Learner)
         self.learner_.learn_checked(examples, classes)
         self.classes_, self.n_iter_ = self.learner_.classes, 1
-        self._pending, self._margin = None, float("nan")
+        self._forget_margin()
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return ``P(c|x)`` for every row and class."""
+        """Return ``P(c|x)`` for every row and class, of shape (n, classes)."""
         scores = self.decision_function(X)
         if scores.ndim == 1 or self.solver == "batch":
             return softmax(scores)
-        alone = softmax(scores.reshape(-1))[:, 1].reshape(scores.shape)  # every class against all the others
-        return np.asarray(alone / alone.sum(axis=1, keepdims=True))
+        one_vs_rest = softmax(scores.reshape(-1))[:, 1].reshape(scores.shape)
+        return np.asarray(one_vs_rest / one_vs_rest.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return ``log P(c|x)`` for every row and class."""
+        """Return ``log P(c|x)`` for every row and class, of shape (n, classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def _new_learner(self, max_sqnorm: float) -> Learner:
-        eta = step_within(max_sqnorm, self.fit_intercept, 4.0) if self.eta is None else self.eta
+        eta = eta_for_radius(max_sqnorm, self.fit_intercept, 4.0) if self.eta is None else self.eta
         return Learner(
             rules.Logistic(eta, self.lam),
             multi_class="ovr",
@@ -150,16 +185,16 @@ class LogisticRegression(LinearClassifier):
             seed=seed_of(self.random_state),
         )
 
-    def _hand_over(self, examples: CheckedExamples) -> None:
-        """Let scikit-learn solve it; its ``C`` is one over λ times the number of examples."""
+    def _fit_batch(self, examples: CheckedExamples) -> None:
+        """Solve the batch problem by scikit-learn, with ``C = 1/(λ·n)``."""
         X, y, weight = examples.X, examples.y, examples.weight
         total = float(X.shape[0] if weight is None else weight.sum())
         C = 1.0 / (self.lam * total) if self.lam > 0.0 else np.inf
-        solved = BatchLogisticRegression(C=C, fit_intercept=self.fit_intercept, max_iter=100 * self.max_iter)
-        solved.fit(X, y, sample_weight=weight)
-        bias = np.broadcast_to(solved.intercept_, solved.coef_.shape[:1])
-        self.learner_ = FixedWeights(np.column_stack([bias, solved.coef_]), self.classes_)
-        self.n_iter_ = int(np.max(solved.n_iter_))
+        batch = BatchLogisticRegression(C=C, fit_intercept=self.fit_intercept, max_iter=100 * self.max_iter)
+        batch.fit(X, y, sample_weight=weight)
+        bias = np.broadcast_to(batch.intercept_, batch.coef_.shape[:1])
+        self.learner_ = FixedWeights(np.column_stack([bias, batch.coef_]), self.classes_)
+        self.n_iter_ = int(np.max(batch.n_iter_))
 
     def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:

@@ -1,4 +1,4 @@
-"""The hyperplane of largest margin, with scikit-learn's manners."""
+"""The hyperplane of largest margin as a scikit-learn estimator."""
 
 from typing import Any, ClassVar, Self
 
@@ -10,38 +10,40 @@ from rosenblatt.linear.base import LinearClassifier, refuse_one_class
 
 
 class MaxMargin(LinearClassifier):
-    """The hyperplane that separates by the largest margin; with ``C``, the one that trades margin against errors.
+    """The hyperplane that separates with the largest margin; with ``C``, the one that trades margin against errors.
 
-    **Problem.** Hard: ``max over (w, b) of min yᵢ (w·xᵢ + b)/‖w‖``, half the distance between the hulls of two classes.
-    Soft: ``min ½‖(w, b)‖² + C Σ max(0, 1 − yᵢ f(xᵢ))``. With more than two classes the true class is held against
-    its best rival, and the bias counts in the norm.
+    **Problem.** Hard: ``max over (w, b) of min yᵢ (w·xᵢ + b)/‖w‖``, half the distance between the convex hulls of two
+    classes. Soft: ``min ½‖(w, b)‖² + C Σ max(0, 1 − yᵢ f(xᵢ))``. With more than two classes ``yᵢ f(xᵢ)`` is the score
+    of the true class minus that of its best rival, and the bias counts in the norm.
 
     Parameters
     ----------
     C : float or None, default=None
-        The price of a unit of hinge loss; None asks for the hard margin, which exists for separable data only.
+        The weight of the hinge loss; None is the hard margin, which exists for separable data only.
     fit_intercept : bool, default=True
-        Whether the hyperplane may miss the origin.
+        Learn a bias; without it the hyperplane passes through the origin.
     tol : float, default=1e-9
-        How far from the best to stop, relative: of the price of a row (hard), of the duality gap (soft).
+        Relative tolerance at which the solver stops: on how far a row violates optimality (hard), on the duality gap
+        (soft).
     max_iter : int, default=1000
-        The most passes of the soft problem over the data.
+        The maximum number of epochs of the soft problem.
     time_limit : float or None, default=None
-        Seconds after which the best hyperplane so far is taken, with its gap.
+        Seconds after which the solver returns the best hyperplane so far, with its gap.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_ :
         As in scikit-learn.
     margin_ : float
-        The margin that is maximised, on the training data: ``min yᵢ (w·xᵢ + b)/‖w‖`` of two classes with a hard margin,
-        which is also :meth:`geometric_margin`; over ``‖(w, b)‖`` elsewhere. :meth:`margin` divides by the same norm.
+        The margin that is maximised, on the training data. With two classes and a hard margin it is
+        ``min yᵢ (w·xᵢ + b)/‖w‖``, which is also :meth:`geometric_margin`; otherwise the norm is ``‖(w, b)‖``.
+        :meth:`margin` divides by the same norm.
     support_ : ndarray
-        The rows that hold the margin: those with positive dual weight.
+        The support rows: those with a positive dual weight.
     dual_coef_ : ndarray
-        Their weights.
+        The dual weights of the support rows.
     gap_ : float
-        How far from the best: no margin is larger than ``margin_ + gap_``; soft, the objective's duality gap.
+        Hard: no margin is larger than ``margin_ + gap_``. Soft: the duality gap of the objective.
 
     Notes
     -----
@@ -61,7 +63,7 @@ class MaxMargin(LinearClassifier):
     (2008), A dual coordinate descent method for large-scale linear SVM, Algorithm 1.
     """
 
-    _kept: ClassVar[tuple[str, ...]] = ("C", "fit_intercept", "tol", "max_iter", "time_limit")
+    _saved_parameters: ClassVar[tuple[str, ...]] = ("C", "fit_intercept", "tol", "max_iter", "time_limit")
 
     def __init__(
         self,
@@ -79,7 +81,17 @@ class MaxMargin(LinearClassifier):
         self.time_limit = time_limit
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the hyperplane."""
+        """Compute the hyperplane.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
         examples = self._examples(X, y, None, reset=True)
         X, y, self.classes_ = examples.X, examples.y, examples.classes
         refuse_one_class(self.classes_)
@@ -91,7 +103,7 @@ class MaxMargin(LinearClassifier):
         return self
 
     def _margin_sqnorm(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        """Leave out the bias where the problem does: of two classes with a hard margin."""
+        """Leave the bias out of the norm where the problem does: with two classes and a hard margin."""
         if self.C is None and weights.shape[0] == 1:
             weights = weights[:, 1:]
         return super()._margin_sqnorm(weights)

@@ -1,4 +1,4 @@
-"""Merging models that were trained apart: exactly where they only add, by mixing where order counts."""
+"""Merging of separately trained models: exact for per-class sums, by averaging weights for the others."""
 
 import copy
 from collections.abc import Iterable
@@ -8,31 +8,36 @@ from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt.engines.merging import mixed_learners
 from rosenblatt.learner import Learner
-from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.additive import ClassSums
 from rosenblatt.linear.base import LinearClassifier
 
 ModelT = TypeVar("ModelT", bound=LinearClassifier)
 
 
 def merge(models: Iterable[ModelT]) -> ModelT:
-    """Return one model made of several that were trained apart.
+    """Return one model that combines several models trained on different examples.
 
     Parameters
     ----------
-    models : fitted models of one kind, with the same features; classes may differ. :class:`ClosestCentroid` and
-        :class:`NaiveBayes` merge exactly; :class:`Perceptron` and :class:`LogisticRegression` (online) are mixed
+    models : iterable of estimators
+        Fitted models of one class, with the same features; their ``classes_`` may differ. :class:`ClosestCentroid` and
+        :class:`NaiveBayes` merge exactly; the weights of :class:`Perceptron` and :class:`LogisticRegression` (online)
+        are averaged.
+
+    Returns
+    -------
+    estimator
+        A new model; the given ones are not changed.
 
     Notes
     -----
-    **Guarantee.** Models that only add: ``merge([A, B])`` equals the model fitted on the examples of A and B, exactly
-    for naive Bayes and for centroids of integers, up to the rounding of sums otherwise.
+    **Guarantee.** For models that are per-class sums, ``merge([A, B])`` equals the model fitted on the examples of A
+    and B: exactly for naive Bayes and for centroids of integers, up to the rounding of sums otherwise.
 
-    Models that learn by correcting mistakes depend on the order of the examples; theirs is the uniform mix: the mean of
-    the last weights, and averaged weights that are the mean over all examples of all models. Clock, mistakes and
-    updates add up. Mixing once promises nothing about mistakes; mixing every epoch does (see
+    Models that learn by correcting mistakes depend on the order of the examples. Their merge is the uniform mixture:
+    the mean of the last weights, and averaged weights that are the mean over all examples of all models. Clock,
+    mistakes and updates are summed. Mixing once has no mistake bound; mixing after every epoch has one (see
     :mod:`rosenblatt.engines.mixing`).
-
-    The models themselves stay as they are.
 
     Examples
     --------
@@ -53,20 +58,20 @@ def merge(models: Iterable[ModelT]) -> ModelT:
             )
         if not isinstance(model.learner_, ClassSums | Learner):
             raise TypeError(
-                f"this {type(model).__name__} cannot be merged: it is neither made of sums nor of weights that "
-                "were learned pass by pass"
+                f"this {type(model).__name__} cannot be merged: it is neither a model of per-class sums nor one that "
+                "learned its weights example by example"
             )
     _same_features(every)
     if isinstance(every[0].learner_, Learner):
         merged = copy.copy(every[0])
         merged.learner_ = mixed_learners([model.learner_ for model in every])
-        merged.__dict__.pop("mixing_", None)  # of a run on an engine
+        merged.__dict__.pop("mixing_", None)  # of training on an engine
     else:
         merged = copy.deepcopy(every[0])
         for other in every[1:]:
             merged.learner_.merge(other.learner_)
     merged.classes_ = merged.learner_.classes
-    merged._pending, merged._margin = None, float("nan")
+    merged._forget_margin()
     return merged
 
 
@@ -77,4 +82,6 @@ def _same_features(models: list[Any]) -> None:
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(f"the models have {first.n_features_in_} and {model.n_features_in_} features")
         if list(getattr(model, "feature_names_in_", [])) != names:
-            raise ValueError("the models have features of different names")
+            raise ValueError(
+                "the models have different feature names: fit them on tables with the same columns in the same order"
+            )

@@ -1,4 +1,4 @@
-"""The perceptron with scikit-learn's manners, over the learner."""
+"""The perceptron as a scikit-learn estimator."""
 
 import copy
 import os
@@ -19,10 +19,10 @@ from rosenblatt.storage import BadModel
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):
-    """A linear classifier that learns by correcting its mistakes, and says what it has proved.
+    """A linear classifier that learns by correcting its mistakes, and reports a bound on their number.
 
     **Update.** On each example ``(x, y)`` the rule decides a step; with Rosenblatt's, if ``y (w·x + b) ≤ 0`` then
-    ``w += η y x`` and ``b += η y``. Passes are repeated until one makes no update, or ``max_iter`` times.
+    ``w += η y x`` and ``b += η y``. Epochs are repeated until one makes no update, or ``max_iter`` times.
 
     Parameters
     ----------
@@ -30,58 +30,59 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         A name in ``rules.BY_NAME`` (``rosenblatt``, ``margin``, ``passive-aggressive``, ``arow`` …) or an object like
         ``rules.PassiveAggressive(C=0.1)``.
     eta : float or None, default=None
-        The learning rate of a rule given by name; None leaves it at the rule's own (1 for Rosenblatt's).
+        The learning rate of a rule given by name; None is the rule's default (1 for Rosenblatt's).
     hypothesis : str, default="averaged"
-        What predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All are read from
-        one training run; see :meth:`use`.
+        The hypothesis that predicts: ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``. All
+        are read from one training run; see :meth:`use`.
     max_iter : int, default=10
-        The most passes over the data.
+        The maximum number of epochs.
     fit_intercept : bool, default=True
-        Learn a bias, as the weight of an always-one coordinate that counts in every norm.
+        Learn a bias, as the weight of a constant input of 1 that counts in every norm.
     shuffle : bool, default=True
-        Visit the rows of every pass in a new order, which depends on the rows and on ``random_state`` but not on
-        how the rows were ordered.
+        Visit the rows of every epoch in a new order, which depends on the rows and on ``random_state`` but not on
+        the order in which the rows are given.
     random_state : int, RandomState or None, default=0
         Seed of the shuffle and of the ``random`` hypothesis.
     multi_class : str, default="joint"
-        ``joint``: the true class against its best rival; ``ovr``: every class for itself, in one sweep.
+        ``joint``: the true class against its best rival; ``ovr``: every class against the rest, all in one epoch.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into the sample weights. A weight of k presents an example k times.
     warm_start : bool, default=False
-        Go on from the last fit instead of starting anew.
+        Continue from the last fit instead of starting anew.
     keep_ledger : bool, default=True
-        Record every update. Without it only ``last`` and ``averaged`` are known.
+        Record every update. Without it only ``last`` and ``averaged`` can predict.
     verbose : int, default=0
         Show a progress bar.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray
-        Weights and biases of the hypothesis that predicts.
+        Weights and biases of the predicting hypothesis.
     classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     mistakes_ : ndarray
-        Mistakes of every pass (``y·score ≤ 0``); with ``ovr`` summed over the classes.
+        Mistakes of every epoch (``y·score ≤ 0``); with ``ovr`` summed over the classes.
     n_mistakes_, clock_ : int, float
-        Mistakes and examples in all.
+        Number of mistakes and of examples visited, in all epochs.
     radius_ : float
         ``R``, the largest norm of an example in the space in which learning happens.
     margin_ : float
         ``γ = min y·score/‖(w, b)‖`` of the predicting hypothesis on the training data, in that same space; negative
-        where it errs, nan where unknown. :meth:`margin` returns the same number on the same data;
-        :meth:`geometric_margin` divides by ``‖w‖``.
+        where a row is misclassified, nan where it was not measured. :meth:`margin` returns the same number on the same
+        data; :meth:`geometric_margin` divides by ``‖w‖``.
     mistake_bound_ : float
-        What the rule promises about all mistakes so far: ``(R/γ)²`` when separated, else the hinge-loss bound.
-        Infinite where nothing is promised, and after ``warm_start`` or ``partial_fit`` on other examples.
+        The rule's bound on all mistakes so far: ``(R/γ)²`` where the hypothesis separates the data, else the
+        hinge-loss bound. Infinite where the rule has no bound, and after ``warm_start`` or ``partial_fit`` on other
+        examples.
     converged_ : bool
-        Whether the last pass changed nothing: it made no update, and the rule does not shrink the weights.
+        Whether the last epoch changed nothing: it made no update, and the rule does not shrink the weights.
     ledger_ : structured ndarray
         One line per update: row, class, step, clock.
 
     Notes
     -----
-    **Guarantee.** If the data are separable with margin ``γ``, at most ``(R/γ)²`` mistakes are made, ever, in any
-    order (Novikoff 1962), and training ends with ``converged_``, given enough passes.
+    **Guarantee.** If the data are separable with margin ``γ``, Rosenblatt's rule makes at most ``(R/γ)²`` mistakes, in
+    any order and any number of epochs (Novikoff 1962), and training ends with ``converged_``, given enough epochs.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         intercept_init: Any = None,
         reference: Any = None,
     ) -> Self:
-        """Learn from all examples, pass after pass.
+        """Train on all examples until an epoch changes nothing, or for ``max_iter`` epochs.
 
         Parameters
         ----------
@@ -150,7 +151,11 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         coef_init, intercept_init : array-like, optional
             Weights to start from instead of zero.
         reference : array-like or (coef, intercept), optional
-            A hyperplane ``u`` to measure every update against: ``trace_`` keeps ``v·u`` and ``‖v‖²``.
+            A hyperplane ``u``: ``trace_`` then holds ``v·u`` and ``‖v‖²`` after every update, as :meth:`trace` does.
+
+        Returns
+        -------
+        self
         """
         self._check_parameters()
         with unchanged_if_refused(self):
@@ -168,52 +173,88 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
     # Predicting
 
     def use(self, hypothesis: str) -> Self:
-        """Return the same trained model, predicting by another hypothesis; nothing is trained again."""
+        """Return the same trained model with another predicting hypothesis; nothing is trained again.
+
+        Parameters
+        ----------
+        hypothesis : str
+            ``last``, ``averaged``, ``voted``, ``survivor``, ``pocket`` or ``random``.
+
+        Returns
+        -------
+        Perceptron
+            A shallow copy that shares the learner.
+        """
         check_is_fitted(self)
         hypotheses.check_name(hypothesis)
         if hypothesis != "voted":
-            self.learner_.weights(hypothesis)  # says at once where this run does not know it
+            self.learner_.weights(hypothesis)  # raises ValueError where this run cannot provide it
         elif self.learner_.ledger is None:
-            raise ValueError(
-                "the vote is told from the ledger, which was not kept: train with keep_ledger=True"
-            )
+            raise ValueError("'voted' needs the ledger, which was not recorded: train with keep_ledger=True")
         other = copy.copy(self)
         other.hypothesis = hypothesis
         return other
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return ``w·x + b`` for every row, a column per class when there are more than two.
+        """Return the score ``w·x + b`` of every row.
 
-        For the ``voted`` hypothesis: the share of survival that voted for, less the share against.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, classes) with more than two classes
+            For ``voted``: the survival time of the hypotheses that vote for the class minus that of those against it,
+            divided by the clock.
         """
         check_is_fitted(self)
         return self.learner_.scores(self._rows(X), self.hypothesis)
 
     def trace(self, reference: Any) -> Trace:
-        """Return ``v·u`` and ``‖v‖²`` after every update, against a reference hyperplane ``u``."""
+        """Return ``v·u`` and ``‖v‖²`` after every update.
+
+        Parameters
+        ----------
+        reference : array-like or (coef, intercept)
+            The hyperplane ``u``; it is scaled to norm one.
+
+        Returns
+        -------
+        Trace
+        """
         check_is_fitted(self)
         return trace_of(self.learner_, reference)
 
     # Files
 
     def save(self, path: str | os.PathLike[str], *, ledger: bool | None = None) -> None:
-        """Write the model to a file; with the ledger where asked, or where the hypothesis is read from it."""
+        """Write the model to a safetensors file, which holds no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+        ledger : bool, optional
+            Whether to store the ledger; by default only where the predicting hypothesis is read from it.
+        """
         check_is_fitted(self)
         if ledger is None:
             ledger = self.hypothesis in ("voted", "survivor", "random") and self.learner_.ledger is not None
-        about = self._about_training()
-        about["parameters"]["keep_ledger"] = bool(self.keep_ledger)
-        save_learner(self.learner_, path, about=about, ledger=ledger)
+        metadata = self._training_metadata()
+        metadata["parameters"]["keep_ledger"] = bool(self.keep_ledger)
+        save_learner(self.learner_, path, about=metadata, ledger=ledger)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file; averaging goes on exactly where it stopped."""
-        learner, about = load_learner(path)
-        kept = about.get("parameters")
-        keep_ledger = kept.get("keep_ledger") if isinstance(kept, dict) else None
+        """Read a model from a file; training continues from it exactly where it stopped, averages included."""
+        learner, metadata = load_learner(path)
+        parameters = metadata.get("parameters")
+        keep_ledger = parameters.get("keep_ledger") if isinstance(parameters, dict) else None
         if not isinstance(keep_ledger, bool):
-            raise BadModel(f"{path}: not a model of {cls.__name__}: it does not say whether a ledger is kept")
-        return cls._from_file(path, learner, about, keep_ledger=keep_ledger)
+            raise BadModel(
+                f"{path}: not a model of {cls.__name__}: its header has no true or false for parameters.keep_ledger"
+            )
+        return cls._from_file(path, learner, metadata, keep_ledger=keep_ledger)
 
     # Inside
 
@@ -234,12 +275,13 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         self.learner_.learn_checked(examples, classes)
 
     def _margin_on(self, X: Any, labels: NDArray[np.int64]) -> float:
-        self._hyperplanes()  # refuses a hypothesis without weights
+        self._hyperplanes()  # raises AttributeError for a hypothesis without weights
         return margin_on(self.learner_, self.hypothesis, X, labels)
 
     def _hyperplanes(self) -> NDArray[Any]:
         if self.hypothesis == "voted":
             raise AttributeError(
-                "'voted' is a vote of many hyperplanes and has no weights; use('averaged') has"
+                "'voted' is a vote of many hyperplanes and has no weights of its own; choose another hypothesis, as by "
+                "use('averaged')"
             )
         return self._learner().weights(self.hypothesis)

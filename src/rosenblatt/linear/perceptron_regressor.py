@@ -10,43 +10,45 @@ from sklearn.utils.validation import validate_data
 from rosenblatt import rules
 from rosenblatt.data.matrix import checked_weight
 from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
-from rosenblatt.learner.real import HYPOTHESES, RealLearner
-from rosenblatt.linear.base import LinearModel, seed_of, step_within
+from rosenblatt.learner.regression import HYPOTHESES, RealLearner
+from rosenblatt.linear.base import LinearModel, eta_for_radius, seed_of
 
 
 class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """A linear function that learns by correcting its errors, example by example.
 
-    **Update.** ``w ← w + η (y − ŷ) x``, ``b ← b + η (y − ŷ)``, for ``max_iter`` passes: the delta rule.
+    **Update.** ``w ← w + η (y − ŷ) x``, ``b ← b + η (y − ŷ)``, for ``max_iter`` epochs: the delta rule.
 
     Parameters
     ----------
     eta : float or None, default=None
-        The learning rate ``η``; None takes ``1/(2R²)`` for the largest norm ``R`` of the first data given, a quarter of
-        where steps stop being stable.
+        The learning rate ``η``; None takes ``1/(2R²)``, where ``R`` is the largest norm in the first data. Steps are
+        stable below ``2/R²``.
     hypothesis : {"last", "averaged"}, default="last"
-        What predicts: the weights at the end, or the average of all on the way.
+        The weights that predict: the last ones, or the average over all examples visited.
     max_iter : int, default=50
-        Passes over the data.
+        Number of epochs.
     fit_intercept : bool, default=True
-        Learn a bias, as the weight of an always-one coordinate that counts in every norm.
+        Learn a bias, as the weight of a constant input of 1 that counts in every norm.
     shuffle : bool, default=True
-        Visit the rows of every pass in a new order.
+        Visit the rows of every epoch in a new order.
     random_state : int, RandomState or None, default=0
         Seed of the shuffle.
 
     Attributes
     ----------
     coef_ : ndarray of shape (features,)
+        Weights of the predicting hypothesis.
     intercept_ : float
+        Its bias.
     n_iter_, n_features_in_, feature_names_in_ :
         As in scikit-learn.
     clock_, radius_ : float
-        Examples seen, and the largest norm among them.
+        Number of examples visited, and the largest norm among them, bias input included.
 
     Notes
     -----
-    **Guarantee.** The summed squared error of the first pass is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for
+    **Guarantee.** The summed squared error of the first epoch is at most ``(Σ (y − u·x)² + ‖u‖²/η)/(1 − ηR²)`` for
     every ``u`` where ``ηR² < 1`` (:meth:`rosenblatt.rules.WidrowHoff.loss_at_most`).
 
     Examples
@@ -63,7 +65,13 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """
 
     learner_: RealLearner
-    _kept: ClassVar[tuple[str, ...]] = ("eta", "hypothesis", "max_iter", "fit_intercept", "shuffle")
+    _saved_parameters: ClassVar[tuple[str, ...]] = (
+        "eta",
+        "hypothesis",
+        "max_iter",
+        "fit_intercept",
+        "shuffle",
+    )
 
     def __init__(
         self,
@@ -83,7 +91,19 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all examples, pass after pass, forgetting what was known."""
+        """Train on all examples for ``max_iter`` epochs; what was learned before is discarded.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            A weight of k presents an example k times; a fraction scales its step; zero leaves it out.
+
+        Returns
+        -------
+        self
+        """
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
         X, y, weight = self._examples(X, y, sample_weight, reset=True)
@@ -93,7 +113,18 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a batch once, in its order."""
+        """Learn from a batch once, in the given order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
         first = not hasattr(self, "learner_")
         X, y, weight = self._examples(X, y, sample_weight, reset=first)
         if first:
@@ -103,40 +134,40 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return ``w·x + b`` for every row."""
+        """Return ``w·x + b`` for every row, of shape (n,)."""
         X = self._rows(X)
         return self.learner_.scores(X, self.hypothesis)
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """Weights of what predicts."""
+        """Weights of the predicting hypothesis."""
         return self._hyperplanes()[0, 1:]
 
     @property
     def intercept_(self) -> Any:
-        """Bias of what predicts."""
+        """Bias of the predicting hypothesis."""
         return float(self._hyperplanes()[0, 0])
 
     @property
     def clock_(self) -> float:
-        """Examples seen in all."""
+        """Number of examples visited in all epochs."""
         return self.learner_.clock
 
     @property
     def radius_(self) -> float:
-        """The largest norm of an example, the always-one coordinate included."""
+        """The largest norm of an example, bias input included."""
         return self.learner_.radius
 
     def _hyperplanes(self) -> NDArray[Any]:
         if not hasattr(self, "learner_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit first")
         return self.learner_.weights(self.hypothesis)
 
     def _new_learner(self, X: Any) -> RealLearner:
         if self.hypothesis not in HYPOTHESES:
             raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {self.hypothesis!r}")
         eta = (
-            step_within(max_row_sqnorm(canonical_matrix(X)), self.fit_intercept, 0.5)
+            eta_for_radius(max_row_sqnorm(canonical_matrix(X)), self.fit_intercept, 0.5)
             if self.eta is None
             else self.eta
         )

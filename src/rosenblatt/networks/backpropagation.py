@@ -76,7 +76,7 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = checked_classes(np.unique(y))
         if self.classes_.size < 2:
             raise ValueError(
-                f"y holds only one class, {self.classes_[0]!r}: a boundary needs two to lie between"
+                f"y holds only one class, {self.classes_[0]!r}: a classifier needs examples of two or more"
             )
         self.mlp_ = MLPClassifier(
             self.hidden,

@@ -1,7 +1,7 @@
-"""What one example does to the weights: one file per rule, each named after who found it.
+"""Update rules: what one example does to the weights. One file per rule, named after its author or paper.
 
-A rule is a NamedTuple of its parameters and one short function ``step(rule, seen) -> (shrink, tau)``, after
-which ``w = shrink·w + tau·y·x``. The function is the reference and, compiled as it stands, what runs.
+A rule is a NamedTuple of its parameters and one short function ``step(rule, seen) -> (shrink, tau)``, after which
+``w = shrink·w + tau·y·x``. The same function runs in Python and, compiled unchanged, in every loop.
 """
 
 import math
@@ -76,7 +76,7 @@ __all__ = [
 
 
 def resolve(rule: Any, eta: float | None = None) -> Any:
-    """Return a rule object, checked: the object given, or the named one with ``eta`` where it has an eta.
+    """Return a checked rule object: the given one, or the named one, with ``eta`` where it has such a parameter.
 
     >>> resolve("margin", eta=0.5)
     Margin(eta=0.5, beta=1.0)
@@ -96,7 +96,7 @@ def resolve(rule: Any, eta: float | None = None) -> Any:
 
 
 def to_dict(rule: Any) -> dict[str, Any]:
-    """Describe one of the package's rules as JSON can hold it.
+    """Return a rule of this package as a JSON object.
 
     >>> to_dict(Margin(eta=1.0, beta=2.0))
     {'name': 'margin', 'eta': 1.0, 'beta': 2.0}
@@ -111,9 +111,9 @@ def to_dict(rule: Any) -> dict[str, Any]:
 
 
 def from_dict(description: dict[str, Any]) -> Any:
-    """Rebuild a rule from :func:`to_dict`; nothing but the names of :data:`BY_NAME` is accepted.
+    """Return the rule that :func:`to_dict` described; only the names of :data:`BY_NAME` are accepted.
 
-    A parameter that the rule did not have when it was written has its default.
+    Parameters that are missing have their defaults: the rule may have been written before they existed.
 
     >>> from_dict({"name": "passive-aggressive", "C": "inf"})
     PassiveAggressive(C=inf)
@@ -121,7 +121,7 @@ def from_dict(description: dict[str, Any]) -> Any:
     values = dict(description)
     name = values.pop("name", None)
     if name not in BY_NAME:
-        raise ValueError(f"unknown rule {name!r}; this version knows {', '.join(BY_NAME)}")
+        raise ValueError(f"unknown rule {name!r}; the rules of this version are {', '.join(BY_NAME)}")
     cls = BY_NAME[name]
     if not set(values) <= set(cls._fields):
         raise ValueError(f"rule {name!r} has parameters {', '.join(cls._fields)}, got {', '.join(values)}")

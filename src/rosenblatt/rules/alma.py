@@ -1,4 +1,4 @@
-"""ALMA: an approximate maximal margin by steps that shrink as corrections mount."""
+"""ALMA: an approximately maximal margin, by steps that shrink with the number of corrections."""
 
 import math
 from typing import NamedTuple
@@ -14,13 +14,13 @@ class ALMA(NamedTuple):
     ``wᵢ = sign(θᵢ) |θᵢ|^(p−1) / ‖θ‖_p^(p−2)``, so that ``‖w‖_q = ‖θ‖_p ≤ 1`` with ``1/p + 1/q = 1``; with p = 2 they
     are ``θ`` itself. The norms are of all coordinates, those that the example lacks included.
 
-    With p above 2 the weights are no sum of examples: there is no ledger and no dual form, ``last`` is the link of
+    With p above 2 the weights are not a sum of examples: there is no ledger and no dual form, ``last`` is the link of
     ``θ``, and ``averaged`` the link of the mean of ``θ`` over the clock, which costs nothing per example.
 
     Parameters
     ----------
     alpha : float
-        How far from the largest margin is near enough, ``0 < α ≤ 1``.
+        The tolerated relative distance from the largest margin, ``0 < α ≤ 1``.
     C : float
         The length of the first step, times ``√(p−1)``. The guarantee is for ``√2``, and ``B = √8/α``.
     p : float
@@ -30,8 +30,8 @@ class ALMA(NamedTuple):
     Notes
     -----
     **Guarantee.** If a vector with ``‖u‖_q = 1`` separates the examples, each divided by its p-norm, with margin
-    ``γ``, at most ``(2(p−1)/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and a pass without one leaves weights
-    whose margin on those examples, divided by ``‖w‖_q``, is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
+    ``γ``, at most ``(2(p−1)/γ²)(2/α − 1)² + 8/α − 4`` corrections are made, and after an epoch without one the margin
+    on those examples, divided by ``‖w‖_q``, is at least ``(1 − α) γ`` (:meth:`corrections_at_most`).
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ALMA(NamedTuple):
             raise ValueError(f"p must be 2 or more and finite, got {self.p!r}")
 
     def geometry(self) -> Euclidean | PNorm:
-        """Name the geometry: with p above 2, weights seen through the link and kept inside the unit ball."""
+        """Return the geometry: with p above 2, weights seen through the link and projected onto the unit ball."""
         return PNorm(self.p, max_norm=1.0) if self.p > 2.0 else Euclidean()
 
     def corrections_at_most(self, margin: float) -> float:
@@ -72,7 +72,7 @@ def step(alma: ALMA, seen: Seen) -> tuple[float, float]:
     """Step ``C/√((p−1)k)`` along the normalised example, then back into the unit ball.
 
     With p above 2 ``x_sqnorm`` is ``(p−1)‖x‖_p²``, which takes the place of ``‖x‖²`` throughout the paper, and the
-    geometry projects onto the ball: the score does not say how far the step reaches.
+    geometry projects onto the ball: the norm after the step does not follow from the score.
     """
     norm = math.sqrt(seen.x_sqnorm)
     root = math.sqrt(seen.updates + 1.0)
@@ -81,6 +81,6 @@ def step(alma: ALMA, seen: Seen) -> tuple[float, float]:
     eta = alma.C / root
     if alma.p > 2.0:
         return NO_SHRINK, eta / norm
-    reach = math.sqrt(max(seen.w_sqnorm + eta * (2.0 * seen.y * seen.score / norm + eta), 0.0))
-    back = 1.0 / max(1.0, reach)
-    return back, back * eta / norm
+    new_norm = math.sqrt(max(seen.w_sqnorm + eta * (2.0 * seen.y * seen.score / norm + eta), 0.0))
+    shrink = 1.0 / max(1.0, new_norm)
+    return shrink, shrink * eta / norm

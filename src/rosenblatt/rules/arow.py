@@ -1,4 +1,4 @@
-"""AROW: steps that are long where little has been seen and short where much has."""
+"""AROW: long steps for features that were rarely seen, short ones for features that were often seen."""
 
 import math
 from typing import NamedTuple
@@ -7,19 +7,19 @@ from rosenblatt.rules.base import NO_SHRINK, SecondOrder, Seen, rule
 
 
 class AROW(NamedTuple):
-    """Adaptive regularisation of weights: every weight has a variance, and learns in proportion to it.
+    """Adaptive regularisation of weights: every weight has a variance, and its steps are proportional to it.
 
-    **Problem.** Move ``N(w, Σ)``, ``Σ`` diagonal, as little as possible (in relative entropy) while
-    ``max(0, 1 − y w·x)² + x·Σx`` falls.
+    **Problem.** Change ``N(w, Σ)``, ``Σ`` diagonal, as little as possible (in relative entropy) while
+    ``max(0, 1 − y w·x)² + x·Σx`` decreases.
 
     **Update.** If ``y (w·x) < 1`` then ``w ← w + τ y Σx`` with ``τ = (1 − y w·x)/(x·Σx + r)``, and
-    ``1/σᵢ ← 1/σᵢ + xᵢ²/r``; ``Σ`` begins as the identity. The pass keeps ``Σ`` beside the weights and shows the rule
-    ``x·Σx`` as ``x_sqnorm``.
+    ``1/σᵢ ← 1/σᵢ + xᵢ²/r``; ``Σ`` starts as the identity. The loop stores ``Σ`` beside the weights and passes ``x·Σx``
+    to the rule as ``x_sqnorm``.
 
     Parameters
     ----------
     r : float
-        ``r > 0``: the larger, the less one example changes anything.
+        ``r > 0``: the larger, the less one example changes weights and variances.
 
     Notes
     -----
@@ -48,7 +48,7 @@ class AROW(NamedTuple):
             raise ValueError(f"r must be above 0 and finite, got {self.r!r}")
 
     def geometry(self) -> SecondOrder:
-        """Name the geometry: a variance for every weight, one to begin with."""
+        """Return the geometry: a variance for every weight, initially one."""
         return SecondOrder()
 
     def narrow(self, variance: float, value: float) -> float:

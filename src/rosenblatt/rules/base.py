@@ -1,4 +1,4 @@
-"""How a rule becomes part of the loop: one Python function, registered for one NamedTuple class.
+"""Registration of rules: one Python function, registered for one NamedTuple class, becomes part of the loop.
 
 A rule that needs more than ``w ← shrink·w + τ y x`` names its geometry: it has a method ``geometry()`` that returns
 :class:`SecondOrder` or :class:`PNorm`. Any number of rules may share a geometry.
@@ -23,11 +23,11 @@ class Seen(NamedTuple):
 
     score: float  # w·x before the step
     y: float  # the label, +1 or -1
-    x_sqnorm: float  # ‖x‖², the bias input included; in other geometries see there
+    x_sqnorm: float  # ‖x‖², bias input included; SecondOrder and PNorm say what it is there
     w_sqnorm: float  # ‖w‖² before the step
     updates: float  # number of updates before this example
     clock: float  # number of examples before this one
-    real: bool = False  # y is a number to be hit, and the step is tau·x instead of tau·y·x
+    real: bool = False  # y is a real-valued target, and the step is tau·x instead of tau·y·x
 
 
 class Euclidean(NamedTuple):
@@ -38,7 +38,7 @@ class SecondOrder(NamedTuple):
     """A variance for every weight: ``w ← shrink·w + τ y Σx``, and ``Σ`` narrows along the example.
 
     The rule reads ``x·Σx`` as ``x_sqnorm``, and has a method ``narrow(variance, value)`` that returns the variance of
-    a weight after an update by an example with this value in its feature. The method is compiled as it stands.
+    a weight after an update by an example with this value in its feature. The method is compiled unchanged.
     """
 
     initial_variance: float = 1.0
@@ -47,9 +47,9 @@ class SecondOrder(NamedTuple):
 class PNorm(NamedTuple):
     """Weights that are a vector ``θ`` seen through the p-norm link, ``θ ← shrink·θ + τ y x``.
 
-    The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``. The loop first shows it a bound
-    above that norm: a rule that makes no step there must make none at the norm itself. After a step ``θ`` is
-    projected onto the ball ``‖θ‖_p ≤ max_norm``.
+    The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``. The loop first calls it with an
+    upper bound of ``x_sqnorm``: a rule that makes no step with the bound must make none with the norm itself. After a
+    step ``θ`` is projected onto the ball ``‖θ‖_p ≤ max_norm``.
     """
 
     p: float
@@ -62,9 +62,9 @@ STEPS: dict[type, Step] = {}
 def rule(cls: type) -> Callable[[StepT], StepT]:
     """Register the decorated function as the step of ``cls``, in Python here and compiled in every loop.
 
-    The function is compiled as it stands, so it is written in what numba understands: arithmetic, comparisons,
-    ``min``, ``max`` and the ``math`` module. A class has one step: registering another is an error, because loops
-    compiled for the class may be in use.
+    The function is compiled unchanged, so it may use what numba supports: arithmetic, comparisons, ``min``, ``max``
+    and the ``math`` module. A class has one step: registering another is an error, because loops compiled for the
+    class may be in use.
 
     >>> from typing import NamedTuple
     >>> class Bold(NamedTuple):

@@ -1,4 +1,4 @@
-"""The logistic rule: every example teaches, the surer the less."""
+"""The logistic rule: every example makes an update, a smaller one the more confident the model is."""
 
 import math
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from rosenblatt.rules.base import Seen, rule
 
 
 class Logistic(NamedTuple):
-    """Online gradient steps on ``log(1 + exp(−y w·x)) + λ/2 ‖w‖²``: the soft perceptron.
+    """Online gradient steps on ``log(1 + exp(−y w·x)) + λ/2 ‖w‖²``: online logistic regression.
 
     **Update.** ``w ← (1 − ηλ) w + η σ(−y w·x) y x``, with ``σ(z) = 1/(1 + exp(−z))``: the probability that the
     model gave to the wrong class is the size of the step.
@@ -17,7 +17,7 @@ class Logistic(NamedTuple):
     eta : float
         The learning rate, ``η > 0``; ``1/R²`` is a safe one.
     lam : float
-        ``λ ≥ 0``, the weight of the regulariser, ``ηλ < 1``. The shrink touches no coordinate.
+        ``λ ≥ 0``, the weight of the regulariser, ``ηλ < 1``. Shrinking costs one multiplication per example.
 
     Notes
     -----

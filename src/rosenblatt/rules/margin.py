@@ -1,4 +1,4 @@
-"""The margin perceptron: also correct what is right by too little."""
+"""The margin perceptron: also update on correct examples whose margin is too small."""
 
 import math
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from rosenblatt.rules.rosenblatt import check_eta
 
 
 class Margin(NamedTuple):
-    """The perceptron with margin: update until every example is right by more than ``β``.
+    """The perceptron with margin: update until every example has a functional margin above ``β``.
 
     **Update.** If ``y (w·x) ≤ β`` then ``w ← w + η y x``.
 
@@ -17,13 +17,13 @@ class Margin(NamedTuple):
     eta : float
         The learning rate, ``0 < η ≤ 1``.
     beta : float
-        The functional margin asked for, ``β ≥ 0``; zero gives Rosenblatt's rule.
+        The required functional margin, ``β ≥ 0``; zero gives Rosenblatt's rule.
 
     Notes
     -----
     **Guarantee.** If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
     ``(R² + 2β/η)/γ² + 2‖w₀‖/(ηγ)`` updates are made, mistakes among them (:meth:`mistakes_at_most`), and
-    after a clean pass every example has ``y (w·x) > β``.
+    after an epoch without an update every example has ``y (w·x) > β``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Passive-aggressive: the smallest step that makes the example right by one."""
+"""Passive-aggressive: the smallest step that gives the example a functional margin of one."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 class PassiveAggressive(NamedTuple):
     """PA-I: the smallest step to functional margin 1, at most ``C`` long; ``C=inf`` is the hard variant.
 
-    **Update.** With ``ℓ = max(0, 1 − y w·x)``: ``τ = min(C, ℓ/‖x‖²)`` and ``w ← w + τ y x``. The bias is the
-    weight of an always-one coordinate and counts in ``‖x‖²``, so after a step that ``C`` does not cut short
-    ``y (w·x) = 1`` exactly.
+    **Update.** With ``ℓ = max(0, 1 − y w·x)``: ``τ = min(C, ℓ/‖x‖²)`` and ``w ← w + τ y x``. The bias is the weight
+    of a constant input of 1, which counts in ``‖x‖²``, so after a step that ``C`` does not limit ``y (w·x) = 1``
+    exactly.
 
     Parameters
     ----------
     C : float
-        The longest step, ``C > 0``. Small values keep noise from moving the weights far.
+        The largest step, ``C > 0``. Small values limit the effect of noisy examples.
 
     Notes
     -----
@@ -50,7 +50,7 @@ class PassiveAggressive(NamedTuple):
 
 @rule(PassiveAggressive)
 def step(pa: PassiveAggressive, seen: Seen) -> tuple[float, float]:
-    """Step ``min(C, ℓ/‖x‖²)``; an example without any coordinate has nothing to say."""
+    """Step ``min(C, ℓ/‖x‖²)``; an example that is all zero makes no step."""
     loss = 1.0 - seen.y * seen.score
     if loss > 0.0 and seen.x_sqnorm > 0.0:
         return NO_SHRINK, min(pa.C, loss / seen.x_sqnorm)

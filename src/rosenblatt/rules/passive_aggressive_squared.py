@@ -1,4 +1,4 @@
-"""Passive-aggressive with squared slack: steps grow with the loss, but never all the way."""
+"""Passive-aggressive with squared slack: steps grow with the loss, but do not remove all of it."""
 
 import math
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from rosenblatt.rules.passive_aggressive import check_C
 
 
 class PassiveAggressiveSquared(NamedTuple):
-    """PA-II: the step that trades its length against the square of the loss that is left.
+    """PA-II: the step that trades its length against the square of the remaining loss.
 
     **Update.** With ``ℓ = max(0, 1 − y w·x)``: ``τ = ℓ / (‖x‖² + 1/(2C))`` and ``w ← w + τ y x``.
 
     Parameters
     ----------
     C : float
-        How much the loss weighs against the step, ``C > 0``; ``C=inf`` is the hard variant.
+        The weight of the loss against the length of the step, ``C > 0``; ``C=inf`` is the hard variant.
 
     Notes
     -----

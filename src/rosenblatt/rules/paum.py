@@ -1,4 +1,4 @@
-"""PAUM: the perceptron with uneven margins, for when one class is rare."""
+"""PAUM: the perceptron with uneven margins, for data in which one class is rare."""
 
 import math
 from typing import NamedTuple
@@ -8,23 +8,24 @@ from rosenblatt.rules.rosenblatt import check_eta
 
 
 class PAUM(NamedTuple):
-    """The perceptron with uneven margins: ask more of one class than of the other.
+    """The perceptron with uneven margins: a larger margin for one class than for the other.
 
     **Update.** If ``y (w·x) ≤ τ₊`` for a positive example, ``≤ τ₋`` for a negative one, then ``w ← w + η y x``.
-    Among several classes in a joint contest every example is a positive one; use ``multi_class="ovr"``.
+    With several joint classes every example counts as a positive one; use ``multi_class="ovr"``.
 
     Parameters
     ----------
     eta : float
         The learning rate, ``0 < η ≤ 1``.
     tau_plus, tau_minus : float
-        The functional margins asked for; a rare positive class wants ``τ₊`` well above ``τ₋``.
+        The required functional margins; a rare positive class needs ``τ₊`` well above ``τ₋``.
 
     Notes
     -----
     **Guarantee.** If a unit vector separates with margin ``γ`` and ``‖x‖ ≤ R``, at most
     ``(R² + 2 max(τ₊, τ₋)/η)/γ² + 2‖w₀‖/(ηγ)`` updates are made, mistakes among them (:meth:`mistakes_at_most`), and
-    after a clean pass the boundary is at least ``τ₊/‖w‖`` from the positives and ``τ₋/‖w‖`` from the negatives.
+    after an epoch without an update the boundary is at least ``τ₊/‖w‖`` from the positives and ``τ₋/‖w‖`` from the
+    negatives.
 
     Examples
     --------
@@ -34,7 +35,7 @@ class PAUM(NamedTuple):
     References
     ----------
     Y. Li, H. Zaragoza, R. Herbrich, J. Shawe-Taylor, J. Kandola (2002), The perceptron algorithm with uneven
-    margins, Algorithm 1 and Theorem 2, with the bias as the weight of an always-one coordinate.
+    margins, Algorithm 1 and Theorem 2, with the bias as the weight of a constant input of 1.
     """
 
     eta: float = 1.0

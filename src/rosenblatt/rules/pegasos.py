@@ -7,15 +7,15 @@ from rosenblatt.rules.base import Seen, rule
 
 
 class Pegasos(NamedTuple):
-    """Stochastic subgradient steps on the hinge loss with ``λ/2 ‖w‖²``, inside the ball where the optimum lies.
+    """Stochastic subgradient steps on the hinge loss plus ``λ/2 ‖w‖²``, projected onto a ball that holds the optimum.
 
     **Update.** At clock ``t`` with ``η = 1/(λt)``: ``w ← (1 − ηλ) w``, plus ``η y x`` if ``y (w·x) < 1`` before, and
-    then ``w ← w · min(1, 1/(√λ ‖w‖))``. The shrink is one multiplication whatever the number of features.
+    then ``w ← w · min(1, 1/(√λ ‖w‖))``. Shrinking costs one multiplication, whatever the number of features.
 
     Parameters
     ----------
     lam : float
-        ``λ > 0``, the weight of the regulariser. The bias is a coordinate and is regularised too.
+        ``λ > 0``, the weight of the regulariser. The bias is a weight like any other and is regularised too.
 
     Notes
     -----
@@ -41,7 +41,7 @@ class Pegasos(NamedTuple):
             raise ValueError(f"lam must be above 0 and finite, got {self.lam!r}")
 
     def regret_at_most(self, radius: float, examples: int) -> float:
-        """Bound ``Σ f_t(w_t) − Σ f_t(u)`` after so many examples, against the best ``u`` there is."""
+        """Bound ``Σ f_t(w_t) − Σ f_t(u)`` after this many examples, for every ``u``."""
         return (math.sqrt(self.lam) + radius) ** 2 * (1.0 + math.log(examples)) / (2.0 * self.lam)
 
 

@@ -1,11 +1,11 @@
-"""ROMMA: the shortest weights that agree with this mistake and with all that was learned before."""
+"""ROMMA: the shortest weights that satisfy the constraint of this example and a relaxation of all earlier ones."""
 
 from typing import NamedTuple
 
 from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
-LONGEST = 1e60  # squared norm of weights that claim a margin below 1e-30; they still fit into a float32
-NARROWEST = 1e-12  # squared sine of the angle below which x and −w are one direction
+LONGEST = 1e60  # squared norm of weights with a margin of 1e-30; they still fit into a float32
+NARROWEST = 1e-12  # squared sine of the angle below which x and −w count as one direction
 
 
 class ROMMA(NamedTuple):
@@ -13,17 +13,19 @@ class ROMMA(NamedTuple):
 
     **Update.** If ``y (w·x) ≤ margin`` then ``w ← argmin ‖v‖`` subject to ``y (v·x) ≥ 1`` and ``v·w ≥ ‖w‖²``:
     ``w ← c w + d y x`` with ``c = (‖x‖²‖w‖² − y w·x)/D``, ``d = ‖w‖²(1 − y w·x)/D``, ``D = ‖x‖²‖w‖² − (w·x)²``.
-    The first example, one that alone implies all before it, and one that contradicts it, give ``w = y x/‖x‖²``.
+    The first example, an example that alone implies the earlier constraint, and one that contradicts it give
+    ``w = y x/‖x‖²``.
 
     Parameters
     ----------
     margin : float
-        0 corrects mistakes only (ROMMA); up to 1 also what is right by no more than it (aggressive ROMMA).
+        With 0 only mistakes make an update (ROMMA); with a value up to 1 also correct examples whose functional margin
+        is at most that (aggressive ROMMA).
 
     Notes
     -----
     **Guarantee.** On examples of norm at most ``R`` separated with margin ``γ``, from zero weights, at most ``R²/γ²``
-    mistakes (:meth:`mistakes_at_most`); while they are separable ``‖w‖`` never falls, and never exceeds ``1/γ``.
+    mistakes (:meth:`mistakes_at_most`); while they are separable ``‖w‖`` never decreases, and never exceeds ``1/γ``.
 
     Examples
     --------
@@ -44,7 +46,7 @@ class ROMMA(NamedTuple):
             raise ValueError(f"margin must be in [0, 1), got {self.margin!r}")
 
     def mistakes_at_most(self, radius: float, margin: float, start_norm: float = 0.0) -> float:
-        """Bound the mistakes on separable examples; nothing is known from other than zero weights."""
+        """Bound the mistakes on separable examples; infinite unless training started from zero weights."""
         return (radius / margin) ** 2 if start_norm == 0.0 else float("inf")
 
     def bound_coefficients(self, radius: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Rosenblatt's rule: add the example that was mistaken."""
+"""Rosenblatt's rule: on a mistake, add the example to the weights."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
 
 class Rosenblatt(NamedTuple):
-    """The perceptron rule of Rosenblatt: on a mistake, move towards the example.
+    """The perceptron rule of Rosenblatt: on a mistake, add ``η y x`` to the weights.
 
-    **Update.** If ``y (w·x) ≤ 0`` then ``w ← w + η y x``. A score of exactly zero is a mistake, so the
-    first example always teaches.
+    **Update.** If ``y (w·x) ≤ 0`` then ``w ← w + η y x``. A score of exactly zero is a mistake, so the first example
+    always makes an update.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class Rosenblatt(NamedTuple):
     Notes
     -----
     **Guarantee.** If some unit vector separates the examples with margin ``γ`` and ``‖x‖ ≤ R``, at most
-    ``R²/γ² + 2‖w₀‖/(ηγ)`` mistakes are made, in any order, for ever (:meth:`mistakes_at_most`).
+    ``R²/γ² + 2‖w₀‖/(ηγ)`` mistakes are made, in any order and any number of epochs (:meth:`mistakes_at_most`).
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Rosenblatt(NamedTuple):
 
 @rule(Rosenblatt)
 def step(rosenblatt: Rosenblatt, seen: Seen) -> tuple[float, float]:
-    """Step ``η`` on a mistake, else stay."""
+    """Step ``η`` on a mistake, else zero."""
     return NO_SHRINK, rosenblatt.eta if seen.y * seen.score <= 0.0 else 0.0
 
 

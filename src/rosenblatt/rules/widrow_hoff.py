@@ -1,4 +1,4 @@
-"""Widrow and Hoff's delta rule: move by the error."""
+"""Widrow and Hoff's delta rule: a step proportional to the error."""
 
 import math
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
 
 class WidrowHoff(NamedTuple):
-    """The delta rule (LMS, Adaline): move the weights by the error, on targets that are numbers or ±1.
+    """The delta rule (LMS, Adaline): steps proportional to the error, for real-valued targets or labels ±1.
 
     **Update.** ``w ← w + η (y − w·x) x``, at every example.
 
     Parameters
     ----------
     eta : float
-        The learning rate, ``η > 0``. Stable while ``ηR² < 2``; above that the weights grow without end.
+        The learning rate, ``η > 0``. Stable while ``ηR² < 2``; above that the weights may diverge.
 
     Notes
     -----

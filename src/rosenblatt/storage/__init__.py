@@ -1,7 +1,7 @@
 """Model files: safetensors with a versioned JSON header. Loading one reads numbers and never runs code.
 
-One declaration per kind of model (:mod:`rosenblatt.storage.models`) says which tensors and header fields a file has,
-which attributes they hold, and what must be true of them. :func:`write` and :func:`read_model` both follow it.
+One declaration per kind of model (:mod:`rosenblatt.storage.models`) states which tensors and header fields a file has,
+which attributes they hold, and which conditions they satisfy. :func:`write` and :func:`read_model` both follow it.
 """
 
 import contextlib
@@ -48,9 +48,9 @@ def write(
     about: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a model as the declaration of its kind says, all or nothing, checked as a reader checks it.
+    """Write a model according to the declaration of its kind, atomically, after the checks that a reader makes.
 
-    Only names of features are not checked again: a service writes snapshots with a million of them while it answers.
+    Only names of features are not checked: a service writes snapshots with a million of them between requests.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def write(
     model : object
         Has the attributes that the kind declares.
     about : mapping, optional
-        What else to store in the header, as JSON can hold it.
+        Metadata to store in the header, as JSON.
     values : mapping, optional
-        What to write in place of attributes of these names; None leaves one out.
+        Values to write in place of attributes of these names; None leaves an attribute out.
     """
     declared = KINDS[kind]
     fields, arrays = declared.pack(model, values or {})
@@ -79,12 +79,14 @@ def write(
     try:
         check_content(parse_header(_header_text({**header, "about": without_names})), arrays)
     except ValueError as error:
-        raise ValueError(f"{path}: this model cannot be saved, no reader would accept it: {error}") from error
+        raise ValueError(
+            f"{path}: this model cannot be saved, since it could not be loaded: {error}"
+        ) from error
     write_file(path, header, arrays)
 
 
 def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and tensors as they are, all or nothing; :func:`read_model` may refuse them."""
+    """Write a header and tensors without checking them, atomically; :func:`read_model` may refuse them."""
     from safetensors.numpy import save
 
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
@@ -99,30 +101,32 @@ def _header_text(header: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a file beside the path to write to; it replaces the path when all of it is on disk, or never.
+    """Open a temporary file in the same folder; it replaces ``path`` once all of it is on disk, or not at all.
 
-    Nobody but the owner can read a ``private`` file. Locks on the file are held until it has replaced the path.
+    Only the owner can read a ``private`` file. Locks on the file are held until it has replaced the path.
     """
     target = Path(path).resolve()
-    if target.exists() and not target.is_file():  # a pipe or a device has nothing to replace
+    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
         with target.open("wb") as file:
             yield file
         return
     try:
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except FileNotFoundError:
         folder = Path(path).parent
-        raise FileNotFoundError(f"{folder}: there is no such folder to write {target.name} into") from None
+        raise FileNotFoundError(
+            f"{folder}: no such folder, so {target.name} cannot be written into it"
+        ) from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not private:  # as mkstemp creates it
+            if not private:  # mkstemp creates a private file
                 os.fchmod(file.fileno(), 0o666 & ~_umask())
-            Path(beside).replace(target)
+            Path(temporary).replace(target)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 
@@ -133,32 +137,32 @@ def _umask() -> int:
 
 
 def read_model(path: str | os.PathLike[str], *kinds: str) -> Content:
-    """Read a file of one of these kinds and check it against its declaration; raise BadModel for anything else.
+    """Read a file of one of these kinds and check it against its declaration; raise BadModel for any other file.
 
-    This is the only way from a file to a model: what it returns can be handed to compiled code.
+    Every model is read by this function: its result is safe to pass to compiled code.
     """
     header, arrays = read_file(path)
     try:
         kind = kind_of(header)
         content = check_content(header, arrays) if kind in kinds else None
     except ValueError as error:
-        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+        raise BadModel(f"{path}: the model file is inconsistent: {error}") from error
     if content is None:
         raise BadModel(f"{path}: {titles_of([kind])}, expected {titles_of(kinds)}")
     return content
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what the caller of ``save`` wrote about a model, and none of its numbers."""
+    """Read the metadata of a model file (``about`` in its header) without its tensors."""
     with _opened(path) as file:
         about = _header(path, file).get("about")
     if not isinstance(about, dict):
-        raise BadModel(f"{path}: the model does not hold together: it says nothing about itself")
+        raise BadModel(f"{path}: the model file is inconsistent: its header has no object 'about'")
     return about
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a header and tensors as they are: :func:`read_model` checks them."""
+    """Read a header and tensors without checking them; :func:`read_model` does."""
     with _opened(path) as file:
         header = _header(path, file)
         arrays = {name: _tensor(path, file, name) for name in file.keys()}  # noqa: SIM118 (not a dict)
@@ -199,4 +203,4 @@ def _tensor(path: str | os.PathLike[str], file: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(file.get_tensor(name))
     except (TypeError, AttributeError, ValueError, OverflowError, MemoryError) as error:
-        raise BadModel(f"{path}: tensor {name!r} has a type or shape of no model: {error}") from error
+        raise BadModel(f"{path}: tensor {name!r} has a type or shape that no model has: {error}") from error

@@ -1,8 +1,8 @@
 """The declaration of every kind of model file: header fields, tensors, the attributes they hold, and their relations.
 
-Compiled loops trust class indices, row numbers, clocks and scales without looking, so what a file says is compared
-with its declaration before a model is built from it. Streams, snapshots of the service and checkpoints of engines are
-learners with fields of their own in ``about``.
+Compiled loops do not check class indices, row numbers, clocks and scales, so a file is compared with its declaration
+before a model is built from it. Streams, snapshots of the service and checkpoints of engines are learners with
+additional fields in ``about``.
 """
 
 import math
@@ -52,7 +52,7 @@ COUNT = Whole()
 
 
 def rule(value: Any, place: str) -> None:
-    """A rule of this package with its parameters in range."""
+    """Check that a value is a rule of this package with its parameters in range."""
     schema.check(value, Object({"name": OneOf(tuple(rules.BY_NAME))}, others=True), place)
     for name, item in value.items():
         if name != "name":
@@ -60,7 +60,7 @@ def rule(value: Any, place: str) -> None:
     try:
         rules.from_dict(value)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{place} does not exist, {error}") from None
+        raise ValueError(f"{place} is not a valid rule: {error}") from None
 
 
 KERNELS: dict[str, dict[str, Any]] = {
@@ -68,12 +68,12 @@ KERNELS: dict[str, dict[str, Any]] = {
     "rbf": {"gamma": POSITIVE},
     "linear": {},
     "precomputed": {},
-    "function": {"function": str},  # a caller's own, by name
+    "function": {"function": str},  # the name of a caller's function
 }
 
 
 def kernel(value: Any, place: str) -> None:
-    """A kernel with its parameters in range."""
+    """Check that a value is a kernel with its parameters in range."""
     schema.check(value, Object({"name": OneOf(tuple(KERNELS))}, others=True), place)
     schema.check(value, Object({"name": str, **KERNELS[value["name"]]}), place)
     if value["name"] == "poly" and value["halvings"] * value["degree"] > 1000:
@@ -81,7 +81,7 @@ def kernel(value: Any, place: str) -> None:
 
 
 def standings(value: Any, place: str) -> None:
-    """The margin, bound and accuracy of hypotheses on their training data."""
+    """Check the margin, bound and accuracy of hypotheses on their training data."""
     each = (word, word, Range(0.0, 1.0))
     schema.check(value, Object({}, dict.fromkeys(hypotheses.NAMES, each)), place)
     for name, (_, bound, _) in value.items():
@@ -133,7 +133,7 @@ BAYES_FIELDS = {
     "binarize": Field(Maybe(Range()), setting=True),
 }
 
-# What is written about a model beside its numbers: other keys belong to the caller who saved it.
+# The metadata of a model. Other keys belong to the caller who saved it.
 SHARD_PASS = (COUNT, COUNT, COUNT, COUNT, NON_NEGATIVE, COUNT)
 MIXED_EPOCH = (COUNT, COUNT, COUNT, NON_NEGATIVE, NON_NEGATIVE, COUNT, COUNT, [SHARD_PASS])
 SERVICE = Object(
@@ -168,7 +168,7 @@ ABOUT = Object(
 
 # --- Tensors ----------------------------------------------------------------------------------------------------------
 
-# Fields of structured arrays that format version 1 calls by another name.
+# Fields of structured arrays that have another name in format version 1.
 VERSION_1 = {"scale_sum": "shadow", "max_sqnorm": "reach", "target": "up", "rival": "down"}
 
 RUN = (  # the numbers of a training run: see rosenblatt.core.state
@@ -257,12 +257,15 @@ SUMS = (
 
 # --- Relations between tensors ----------------------------------------------------------------------------------------
 
-DRIFT = {"float32": 1e-2, "float64": 1e-7}  # of ‖w‖² updated by differences, for each update
-ROUNDING = 1e-3  # how far sums in float32 may be from their value
+DRIFT = {
+    "float32": 1e-2,
+    "float64": 1e-7,
+}  # relative error of ‖w‖² per update, since it is updated by differences
+ROUNDING = 1e-3  # relative error of sums in float32
 
 
 def bias_is_zero_without_intercept(content: Content) -> None:
-    """``fit_intercept=False``: the weight of the always-one coordinate never moves."""
+    """With ``fit_intercept=False`` every bias is zero."""
     if not content.fields["fit_intercept"]:
         for name in ("W", "A", "pocket", "ledger.start"):
             if name in content.arrays:
@@ -271,7 +274,7 @@ def bias_is_zero_without_intercept(content: Content) -> None:
 
 
 def classes_before_updates(content: Content) -> None:
-    """A learner that knows no class has learned nothing; a kernel learner is saved only after it has."""
+    """A learner without classes has learned nothing; a kernel learner is saved only after it has learned."""
     if content.classes is not None and not content.classes.size:
         symbols, lines = content.symbols, content.arrays.get("ledger.row", ())
         learned = symbols["clock"] or symbols["updates"] or content.arrays["W"].any() or len(lines)
@@ -280,7 +283,10 @@ def classes_before_updates(content: Content) -> None:
 
 
 def updates_add_up(content: Content) -> None:
-    """Two classes that became several count the updates they shared once in all, and once for each."""
+    """Totals and updates per hypothesis agree.
+
+    Where two classes became several, the updates they shared count once in the total and once for each of them.
+    """
     each, total = content.arrays["running.updates"], int(content.symbols["updates"])
     if not int(each.max()) <= total <= int(each.sum()):
         expected = f"a number from {each.max()} to {each.sum()}, as running.updates counts"
@@ -297,7 +303,7 @@ def _per_hypothesis(sums: NDArray[np.float64], content: Content) -> NDArray[np.f
 
 
 def _drift(content: Content) -> float:
-    """Return how far the rounding of all updates may have taken ``‖w‖²``, for the largest step of the rule."""
+    """Return a bound on the rounding error of ``‖w‖²`` after all updates, for the largest step of the rule."""
     parameters = {name: float(value) for name, value in content.fields["rule"].items() if name != "name"}
     steps = [1.0 / value if name == "lam" and value else value for name, value in parameters.items()]
     step = max([1.0, *(value for value in steps if value < math.inf)])
@@ -309,8 +315,8 @@ def _drift(content: Content) -> float:
 def sqnorm_is_of_weights(content: Content) -> None:
     """``running.sqnorm`` is ``‖w‖²`` updated by differences, so it may be off by the rounding of every update.
 
-    How far follows from the norms that the weights went through: those that steps of this rule can reach, and those in
-    the accumulator ``A``. ROMMA lengthens weights by a quotient of differences, whose error has no bound.
+    The tolerance follows from the norms that the weights had during training: those that steps of this rule can reach,
+    and those in the accumulator ``A``. ROMMA scales weights by a quotient of differences, whose error has no bound.
     """
     if content.fields["rule"]["name"] == "romma":
         return
@@ -326,7 +332,7 @@ def sqnorm_is_of_weights(content: Content) -> None:
 
 
 def sqnorm_is_within_reach(content: Content) -> None:
-    """``‖Σ αᵢ φ(xᵢ)‖ ≤ Σ |αᵢ| R``: what can be said of the norm of a kernel learner without its Gram matrix."""
+    """``‖Σ αᵢ φ(xᵢ)‖ ≤ Σ |αᵢ| R``: the norm of a kernel learner cannot be checked further without its Gram matrix."""
     if content.fields["rule"]["name"] == "romma":
         return
     sqnorm, sqradius = content.arrays["running.sqnorm"], content.symbols["max_sqnorm"]
@@ -403,9 +409,9 @@ def ledger_names_its_support(content: Content) -> None:
     name = "support_rows" if "support_rows" in content.arrays else "ledger.support_rows"
     lines, ascending = content.arrays["ledger.row"], np.sort(content.arrays[name])
     place = np.searchsorted(ascending, lines)
-    known = place < ascending.size
-    known[known] = ascending[place[known]] == lines[known]
-    refuse_first("ledger.row", lines, ~known, f"a row of {name}")
+    stored = place < ascending.size
+    stored[stored] = ascending[place[stored]] == lines[stored]
+    refuse_first("ledger.row", lines, ~stored, f"a row of {name}")
     named = np.zeros(ascending.size, np.bool_)
     named[place] = True
     refuse_first(name, ascending, ~named, "a row that a line of the ledger names")
@@ -417,7 +423,7 @@ def ledger_names_its_support(content: Content) -> None:
 
 
 def learner_support(content: Content) -> None:
-    """The examples that the ledger names are in the file, and none is longer than the longest that was seen."""
+    """The examples that the ledger names are in the file, and none has a norm above the largest of training."""
     present = "ledger.row" in content.arrays and content.symbols["support"] > 0
     _check_support("ledger.support", content, present)
     if present:
@@ -430,7 +436,7 @@ def learner_support(content: Content) -> None:
 
 
 def kernel_support(content: Content) -> None:
-    """Support rows are named once and stored, and none has a kernel with itself beyond the largest that was seen."""
+    """Support rows are distinct and stored, and ``K(x, x)`` of none is above the largest of training."""
     rows, of = content.arrays["support_rows"], content.fields["kernel"]
     if np.unique(rows).size < rows.size:
         refuse("support_rows", rows.tolist(), "every row once")
@@ -460,7 +466,7 @@ def kernel_support(content: Content) -> None:
 
 
 def pocket_is_of_the_run(content: Content) -> None:
-    """The pocket of each hypothesis is one that its updates went through."""
+    """The pocket of a hypothesis has at most as many updates as the hypothesis."""
     if "pocket" in content.arrays:
         updates, pocket = content.arrays["running.updates"], content.arrays["pocket"]
         refuse_first("pocket", pocket, pocket > updates, "at most as many updates as the hypothesis has")
@@ -487,13 +493,13 @@ def sums_are_of_counts(content: Content) -> None:
 
 
 def sums_are_within_counts(content: Content) -> None:
-    """No sum of binary features is beyond the count of its class."""
+    """No sum of binary features exceeds the count of its class."""
     sums, most = content.arrays["sums"], content.arrays["counts"][:, None] * (1.0 + 1e-9)
     refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
 
 
 def about_fits(content: Content) -> None:
-    """Feature names, schema and hashed names in ``about`` are of the features that the model has."""
+    """Feature names, schema and hashed names in ``about`` match the features of the model."""
     about, features = content.about, int(content.symbols["features"])
     names = about.get("feature_names")
     if names is not None and len(names) != features:
@@ -519,7 +525,7 @@ def about_fits(content: Content) -> None:
 
 
 def kernel_fields_agree(value: Any, place: str) -> None:
-    """What the settings of a kernel learner demand of each other."""
+    """Check that the settings of a kernel learner agree with each other."""
     if not isinstance(rules.geometry_of(rules.from_dict(value["rule"])), rules.Euclidean):
         refuse(f"{place}.rule", value["rule"], "a rule with a dual form")
     if value["tolerance"] and (value["budget"] is None or value["forget"] != "project"):
@@ -529,16 +535,16 @@ def kernel_fields_agree(value: Any, place: str) -> None:
 
 
 def rule_is_for_numbers(value: Any, place: str) -> None:
-    """Targets that are numbers are learned by Widrow and Hoff's rule."""
+    """Check that a regression model was trained by Widrow and Hoff's rule."""
     if value["rule"]["name"] != "widrow-hoff":
-        refuse(f"{place}.rule.name", value["rule"]["name"], "widrow-hoff, the rule for numbers")
+        refuse(f"{place}.rule.name", value["rule"]["name"], "widrow-hoff, the rule for regression")
 
 
 # --- Kinds ------------------------------------------------------------------------------------------------------------
 
 
 def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
-    """Return what sizes and limits of tensors follow from the header.
+    """Return the sizes and limits of tensors that follow from the header.
 
     Two classes share one row of weights, and lines of the ledger name the second; joint lines name two classes.
     """
@@ -609,7 +615,7 @@ KINDS: Mapping[str, Kind] = {
         kernel_fields_agree,
     ),
     "real": Kind(
-        "a model of numbers",
+        "a regression model",
         "model",
         REAL_FIELDS,
         lambda fields: WEIGHTS,
@@ -645,8 +651,8 @@ def check_content(header: dict[str, Any], arrays: Arrays) -> Content:
     """Compare a header and tensors with the declaration of their kind; raise ValueError at the first difference."""
     name = kind_of(header)
     own = {"kind": str} if KINDS[name].section == "model" else {}
-    beside = {"format": str, "version": COUNT, "classes": Maybe(ANY_OBJECT), "about": ABOUT}
-    content = KINDS[name].check(name, header, arrays, beside | own, _symbols)
+    other_fields = {"format": str, "version": COUNT, "classes": Maybe(ANY_OBJECT), "about": ABOUT}
+    content = KINDS[name].check(name, header, arrays, other_fields | own, _symbols)
     about_fits(content)
     return content
 

@@ -1,7 +1,7 @@
-"""The vocabulary in which kinds of model files are declared: header fields, tensors, and how both map to attributes.
+"""Classes that declare kinds of model files: header fields, tensors, and the attributes they hold.
 
 A kind of file is one :class:`Kind`. Writing (:meth:`Kind.pack`), validation (:meth:`Kind.check`) and reading
-(:class:`Content`) follow from it. Errors are ValueErrors that name the tensor or header field, the place in it, the
+(:class:`Content`) follow from it. Errors are ValueErrors that name the tensor or header field, the position in it, the
 value, and what was expected.
 """
 
@@ -36,7 +36,7 @@ LABELS: dict[str, tuple[tuple[str, ...], tuple[type, ...]]] = {  # numpy's kind:
 
 
 def parse_header(text: str) -> Any:
-    """Parse untrusted JSON: no duplicate keys, no number that is not finite, nothing huge or deep.
+    """Parse untrusted JSON; refuse duplicate keys, numbers that are huge or not finite, and deep nesting.
 
     >>> parse_header('{"a": 1, "a": 2}')
     Traceback (most recent call last):
@@ -119,13 +119,13 @@ class OneOf(NamedTuple):
 
 
 class Maybe(NamedTuple):
-    """What ``spec`` describes, or null."""
+    """A value that ``spec`` describes, or null."""
 
     spec: Any
 
 
 class Object(NamedTuple):
-    """An object with all ``fields``, any of ``optional``, and nothing else unless ``others`` says so."""
+    """An object with all ``fields``, any of ``optional``, and no other keys unless ``others`` is true."""
 
     fields: Mapping[str, Any]
     optional: Mapping[str, Any] = {}
@@ -136,7 +136,7 @@ ANY_OBJECT = Object({}, others=True)
 
 
 def refuse(place: str, value: Any, expected: str) -> None:
-    """Raise ValueError for a value that is not what it should be."""
+    """Raise ValueError: the value at this place is not the expected one."""
     shown = repr(value)
     raise ValueError(f"{place} is {shown if len(shown) <= 60 else shown[:57] + '...'}, expected {expected}")
 
@@ -182,27 +182,27 @@ def _check_object(value: Any, spec: Object, place: str) -> None:
     for name in spec.fields:
         if name not in value:
             raise ValueError(f"{place}.{name} is missing")
-    known = {**spec.fields, **spec.optional}
+    specs = {**spec.fields, **spec.optional}
     for name, item in value.items():
-        if name in known:
-            check(item, known[name], f"{place}.{name}")
+        if name in specs:
+            check(item, specs[name], f"{place}.{name}")
         elif not spec.others:
-            raise ValueError(f"{place}.{name} is not known; this version knows {', '.join(known)}")
+            raise ValueError(f"{place}.{name} is unknown; the fields of this version are {', '.join(specs)}")
 
 
 def word(value: Any, place: str) -> None:
-    """A finite number, or an infinity as a word: how JSON holds ``inf``."""
+    """Check that a value is a finite number, or ``"inf"`` or ``"-inf"``, which JSON cannot represent as a number."""
     if not (type(value) in (int, float) or (type(value) is str and value in ("inf", "-inf"))):
         refuse(place, value, "a number, 'inf' or '-inf'")
 
 
 def json_number(value: float) -> float | str:
-    """Return a number as JSON can hold it: infinities and nan as words."""
+    """Return a number as a JSON value: infinities and nan as strings."""
     return float(value) if math.isfinite(value) else str(value)
 
 
 def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
-    """Return classes as JSON can hold them: numbers or strings, nothing that could hold an object."""
+    """Return classes as a JSON object; they must be numbers or strings."""
     values = classes.tolist()
     if classes.dtype.kind not in LABELS or any(not isinstance(x, bool | int | float | str) for x in values):
         raise ValueError(f"classes must be numbers or strings to be saved, got {values[:3]}")
@@ -210,7 +210,7 @@ def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def labels_from_json(value: Any, *, ordered: bool) -> NDArray[Any]:
-    """Return the classes of a header as an array: distinct, and ascending where they are searched."""
+    """Return the classes of a header as an array: distinct, and ascending where ``ordered``."""
     check(value, Object({"kind": OneOf(tuple(LABELS)), "type": str, "values": [object]}), "classes")
     kind, values = value["kind"], value["values"]
     types, allowed = LABELS[kind]
@@ -247,8 +247,8 @@ ANY, NON_NEGATIVE, POSITIVE, COUNTS = Range(), Range(0.0), Range(above=0.0), Ran
 class Tensor(NamedTuple):
     """The dtype, shape and range of one tensor.
 
-    A symbol in ``shape`` that is not known yet is bound to the dimension of the array. Tensors of one ``part`` are in
-    a file together or not at all.
+    A symbol in ``shape`` that has no value yet is bound to the dimension of the array. A file has all tensors of one
+    ``part`` or none of them.
     """
 
     dtypes: tuple[str, ...]
@@ -257,7 +257,7 @@ class Tensor(NamedTuple):
     part: str = ""
 
     def check(self, name: str, array: NDArray[Any], symbols: Symbols) -> None:
-        """Compare an array with the declaration; what its shape or value binds is added to ``symbols``."""
+        """Compare an array with the declaration; add the symbols that its shape or value binds to ``symbols``."""
         if array.dtype.name not in self.dtypes or array.ndim != len(self.shape):
             expected = f"{' or '.join(self.dtypes)} of shape ({', '.join(map(str, self.shape))})"
             raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {expected}")
@@ -270,10 +270,12 @@ class Tensor(NamedTuple):
         least, most, above, order, binds = self.range
         span = Range(symbols.get(least, least), symbols.get(most, most), above)
         if span == ANY:
-            with np.errstate(over="ignore", invalid="ignore"):  # one pass where any finite number will do
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # a finite sum has finite terms: one read instead of two
                 if np.isfinite(array.sum()):
                     return
-        low, high = array.min().item(), array.max().item()  # nan where one is
+        low, high = array.min().item(), array.max().item()  # nan where a value is nan
         if not (math.isfinite(low) and math.isfinite(high)):
             refuse_first(name, array, ~np.isfinite(array), "a finite number")
         if not (low >= span.least and low > above and high <= span.most):
@@ -288,7 +290,7 @@ class Tensor(NamedTuple):
 
 
 def refuse_first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], expected: str) -> None:
-    """Raise ValueError for the first place that is wrong, if one is."""
+    """Raise ValueError for the first value that is marked as wrong, if there is one."""
     if wrong.any():
         place = np.unravel_index(int(wrong.argmax()), wrong.shape)
         refuse(f"{name}[{', '.join(map(str, place))}]", array[place].item(), expected)
@@ -301,7 +303,7 @@ class Field(NamedTuple):
     """A field of the header, and the attribute of the model that it holds."""
 
     spec: Any  # as in :func:`check`
-    attribute: str = ""  # where it has another name than the field
+    attribute: str = ""  # by default the name of the field
     setting: bool = False  # an argument of the model's constructor, under the name of the field
     to_json: Callable[[Any], Any] = lambda value: value
     from_json: Callable[[Any], Any] = lambda value: value
@@ -314,7 +316,7 @@ class Item(NamedTuple):
     attribute: str  # a path: "ledger.start"
     tensors: Mapping[str, Tensor]
     pack: Callable[[Any], dict[str, NDArray[Any]]]  # from the value to its tensors
-    unpack: Callable[[Arrays, Symbols], Any]  # from tensors that were checked; None where there are none
+    unpack: Callable[[Arrays, Symbols], Any]  # from checked tensors to the value; None where there are none
 
 
 def array(name: str, tensor: Tensor, attribute: str = "") -> Item:
@@ -365,7 +367,7 @@ def records(
 def rows(name: str, dtypes: tuple[str, ...], count: str, columns: str) -> Item:
     """Declare rows of examples, in one tensor where they are dense and in three where they are CSR.
 
-    Whether there are any, and which of the two they are, is for a relation to check.
+    A relation checks whether a file must have them; this declaration allows both forms, or none.
     """
     csr, offsets = tuple(f"{name}.{part}" for part in ("data", "indices", "indptr")), ("int32", "int64")
 
@@ -405,13 +407,13 @@ class Content:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the caller of ``save`` wrote into the header."""
+        """The metadata that the caller of ``save`` added to the header."""
         about: dict[str, Any] = self.header["about"]
         return about
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The part of the header that belongs to the kind of file, as JSON holds it."""
+        """The section of the header that belongs to the kind of file, as JSON values."""
         fields: dict[str, Any] = self.header[self.kind.section]
         return fields
 
@@ -424,13 +426,13 @@ class Content:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments with which the model's class is called."""
+        """The arguments of the model's constructor."""
         return {name: self[name] for name, field in self.kind.fields.items() if field.setting}
 
     def restore(self, model: M, **values: Any) -> M:
-        """Set every attribute that the kind declares, those in ``values`` to these values, and return the model.
+        """Set every attribute that the kind declares, and those in ``values`` to these values; return the model.
 
-        An attribute whose tensors the file does not have stays as the constructor left it.
+        An attribute whose tensors the file does not have keeps the value that the constructor gave it.
         """
         restored = {"classes": self.classes}
         for name, field in self.kind.fields.items():
@@ -457,14 +459,13 @@ class Kind(NamedTuple):
     fields: Mapping[str, Field]
     items: Callable[[dict[str, Any]], tuple[Item, ...]]  # from the fields
     relations: tuple[Callable[[Content], None], ...] = ()
-    parts: Callable[[dict[str, Any]], dict[str, bool | None]] = (
-        lambda _: {}
-    )  # must, must not, or may be there
-    agree: Any = object  # what header fields demand of each other, as in :func:`check`
+    # From the fields: which parts of the tensors a file must have (True), must not have (False), or may have (None).
+    parts: Callable[[dict[str, Any]], dict[str, bool | None]] = lambda _: {}
+    agree: Any = object  # a check of all fields together, as in :func:`check`
     classes: str = "ordered"  # "ordered", "distinct", or "" where there are none
 
     def pack(self, model: Any, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the fields and tensors of a model, those of ``values`` in place of the attributes of these names."""
+        """Return the fields and tensors of a model; ``values`` replace the attributes of these names."""
 
         def look_up(path: str) -> Any:
             first, *rest = path.split(".")
@@ -487,20 +488,20 @@ class Kind(NamedTuple):
         name: str,
         header: dict[str, Any],
         arrays: Arrays,
-        beside: Mapping[str, Any],
+        other_fields: Mapping[str, Any],
         sizes: Callable[[dict[str, Any], int], Symbols],
     ) -> Content:
         """Compare a header and tensors with the declaration; raise ValueError at the first difference.
 
-        ``beside`` describes the header beside the fields; ``sizes`` returns the symbols that follow from the fields and
-        the number of classes.
+        ``other_fields`` describes the header outside the section of this kind; ``sizes`` returns the symbols that
+        follow from the fields and the number of classes.
         """
-        check(header, Object({**beside, self.section: self._check_fields}), "header")
+        check(header, Object({**other_fields, self.section: self._check_fields}), "header")
         classes = None
         if self.classes:
             classes = labels_from_json(header["classes"], ordered=self.classes == "ordered")
         elif header["classes"] is not None:
-            refuse("classes", header["classes"], "null in a model of numbers")
+            refuse("classes", header["classes"], "null in a regression model")
         fields = header[self.section]
         symbols = sizes(fields, 0 if classes is None else classes.size)
         _bind_width(arrays, symbols)
@@ -518,7 +519,7 @@ class Kind(NamedTuple):
         tensors = {name: tensor for item in self.items(fields) for name, tensor in item.tensors.items()}
         unknown = sorted(set(arrays) - set(tensors))
         if unknown:
-            raise ValueError(f"tensor {unknown[0]} is not known to this kind of file")
+            raise ValueError(f"tensor {unknown[0]} does not belong to this kind of file")
         parts = {"": True, **self.parts(fields)}
         present = {tensors[name].part for name in arrays}
         for name, tensor in tensors.items():

@@ -4,7 +4,7 @@ from typing import Any
 
 from rosenblatt import rules
 from rosenblatt.learner.files import load_model
-from rosenblatt.learner.real import HYPOTHESES, RealLearner
+from rosenblatt.learner.regression import HYPOTHESES, RealLearner
 from rosenblatt.storage import BadModel
 
 

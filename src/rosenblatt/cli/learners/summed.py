@@ -5,9 +5,7 @@ from typing import Any
 
 from rosenblatt.cli.learners import Options
 from rosenblatt.cli.learners.hyperplane import HyperplaneModel
-from rosenblatt.learner.binary_bayes import BinaryBayes
-from rosenblatt.learner.centroids import Centroids
-from rosenblatt.learner.class_sums import ClassSums
+from rosenblatt.learner.additive import BinaryBayes, Centroids, ClassSums
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.storage import BadModel
 

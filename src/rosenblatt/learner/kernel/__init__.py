@@ -1,4 +1,4 @@
-"""The kernel learner: the ledger is the model, and examples are compared through a kernel."""
+"""The kernel learner: weights are a sum of support rows, and products of rows are kernel values."""
 
 from rosenblatt.learner.kernel.file import load_dual, save_dual
 from rosenblatt.learner.kernel.learner import FORGET, KernelLearner

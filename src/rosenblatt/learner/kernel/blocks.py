@@ -1,8 +1,8 @@
 """The training rows cut into blocks of visits, and two caches of their scores.
 
 A row's score changes only by updates. :class:`GramCache` holds the Gram row of every example that made an update, each
-computed once, and follows every update at once: for data whose Gram matrix fits in memory. :class:`ScoreCache` collects
-updates and applies them to all rows by one product: for larger data, and on a device.
+computed once, and applies every update immediately: for data whose Gram matrix fits in memory. :class:`ScoreCache`
+collects updates and applies them to all rows by one product: for larger data, and on a device.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,9 @@ class Data(NamedTuple):
     labels: NDArray[np.int64]  # class indices
     first_row: int  # the number of the first one among all the learner has seen
     diagonal: NDArray[np.float64]  # the kernel of each example with itself, in units
-    gram_tasks: tuple[DeviceTask, DeviceTask]  # the Gram matrix of a block; one is copied while one is read
+    gram_tasks: tuple[
+        DeviceTask, DeviceTask
+    ]  # the Gram matrix of a block; one is copied while the other is read
 
 
 class RowBlock(NamedTuple):
@@ -114,20 +116,20 @@ class GramCache:
     ) -> NDArray[np.float64]:
         """Return the scores ``(rows, hypotheses)`` of all examples by ``(hypotheses, support rows)`` coefficients.
 
-        Gram rows that are here are not computed again.
+        Gram rows in the cache are not computed again.
         """
         numbers = support_rows - self._data.first_row
-        known = (numbers >= 0) & (numbers < self.index.size)
-        known[known] = self.index[numbers[known]] >= 0
+        cached = (numbers >= 0) & (numbers < self.index.size)
+        cached[cached] = self.index[numbers[cached]] >= 0
         by_gram_row = np.zeros((coefficients.shape[0], self._used), self.gram.dtype)
-        by_gram_row[:, self.index[numbers[known]]] = coefficients[:, known]
+        by_gram_row[:, self.index[numbers[cached]]] = coefficients[:, cached]
         total = np.zeros((coefficients.shape[0], self.index.size))
         for piece in cut(self._used, 2048):  # summed in float64
             total += by_gram_row[:, piece] @ self.gram[piece]
         scores = self._space.value_scale * total.T
-        if not known.all():
-            others = support.all()[np.flatnonzero(~known)]
-            scores += self._space.all_times(self._data.X, others, coefficients[:, ~known].T)
+        if not cached.all():
+            others = support.all()[np.flatnonzero(~cached)]
+            scores += self._space.all_times(self._data.X, others, coefficients[:, ~cached].T)
         return scores
 
 
@@ -187,7 +189,7 @@ class ScoreCache:
         self._numbers, self._steps, self._on_device = self._numbers[:0], self._steps[:0], None
 
     def fold(self, c: int, scale: float, scale_sum: float) -> None:
-        """Follow ``A ← A − scale_sum·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
+        """Apply ``average_offset −= scale_sum·W`` and ``W ← scale·W`` for class ``c`` (all, when negative)."""
         _fold_columns(self._scores, c, scale, scale_sum)
         _fold_columns(self._steps, c, scale, scale_sum)
         self._on_device = None
@@ -202,7 +204,7 @@ class ScoreCache:
 def _score_task(space: FeatureSpace, data: Data, scores: Any, block_rows: list[Any]) -> DeviceTask:
     """Return the task that computes scores of rows, given pending updates; it keeps their rows and steps.
 
-    The rows of the block are at hand; only a CUDA graph gathers them itself.
+    On the CPU the rows of the block are passed in ``block_rows``; a device gathers them itself.
     """
     classes = int(scores.shape[1]) // 2
 

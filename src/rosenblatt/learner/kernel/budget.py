@@ -1,4 +1,4 @@
-"""The slots of a budget: what they hold from epoch to epoch, and what forgetting cost."""
+"""The slots of a budget, between epochs, and the cost of forgetting."""
 
 import math
 from typing import Any
@@ -88,24 +88,33 @@ class BudgetSlots:
         if n and factor.size:
             factor[:n, :n] = np.linalg.cholesky(products)
             if not (factor.diagonal()[:n] > 0.0).all():
-                raise ValueError("the support rows depend on each other: nothing can be projected onto them")
+                raise ValueError(
+                    "the support rows are linearly dependent, so that projections onto them are not defined: fit again"
+                )
         self.gram, self.factor = gram, factor
 
-    # What forgetting cost
+    # The cost of forgetting
 
     def mistakes_at_most(
         self, eta: float, radius: float, max_sqnorm: float, norm: float, hinge: float
     ) -> float:
-        """Return ``G²(1 + S) + 2GD + Q + 2L`` with ``G = R‖g‖``: the bound without a budget, and what forgetting cost.
+        """Return ``G²(1 + S) + 2GD + Q + 2L`` with ``G = R‖g‖``: the bound without a budget plus forgetting's cost.
 
-        ``S`` is what shrinking took, ``D`` what projections fell short of, ``Q`` the damage of removals; tuned
-        shrinking keeps ``Q`` at or below 15/32 of the mistakes. Infinite for rules other than Rosenblatt's.
+        ``S`` is the cost of shrinking, ``D`` that of projections, ``Q`` the damage of removals; tuned shrinking keeps
+        ``Q`` at or below 15/32 of the mistakes. Infinite for rules other than Rosenblatt's.
 
         Parameters
         ----------
-        eta : the step of Rosenblatt's rule
-        radius, max_sqnorm : the largest norm of an example (√2 larger with joint classes), and its square without √2
-        norm, hinge : of ``g``: its norm and the sum of its hinge losses
+        eta : float
+            The step of Rosenblatt's rule.
+        radius, max_sqnorm : float
+            The largest norm of an example (√2 larger with joint classes), and its square without the √2.
+        norm, hinge : float
+            The norm of ``g``, and the sum of its hinge losses.
+
+        Returns
+        -------
+        float
         """
         if not self._bounded:
             return math.inf
@@ -115,13 +124,13 @@ class BudgetSlots:
         return float(size**2 * (1.0 + cost["shrunk"]) + 2.0 * size * short + removals + 2.0 * hinge)
 
     def damage(self, eta: float, radius: float) -> float:
-        """Return ``Q``: what the removed rows took from the progress of the mistakes, in mistakes."""
+        """Return ``Q``, the damage of removed rows, in mistakes."""
         if not radius:
             return 0.0
         return float(self.cost["squares"][0] / (eta**2 * radius**2) + self.cost["lengths"][0])
 
     def bound_terms(self, without: BoundTerms) -> BoundTerms:
-        """Return what the bound of a hypothesis depends on, given the same without a budget."""
+        """Return the terms of a hypothesis' bound under a budget, given those without one."""
         if not self._bounded or self.cost["short"][0] > 0.0:
             return without._replace(holds=False)
         wider = without.radius * math.sqrt(1.0 + float(self.cost["shrunk"][0]))

@@ -1,8 +1,8 @@
-"""Where matrices live: numpy and CSR on the CPU, any array-API library on the device of its arrays.
+"""Matrices of kernel learners: NumPy and CSR on the CPU, any array-API library on the device of its arrays.
 
 Everything that a kernel learner does to a matrix goes through :class:`Arrays`. From a GPU only the scores and the Gram
-matrix of a block come to the CPU. Below it stand what a GPU needs to be asked quickly: buffers in pinned memory, tasks
-that are recorded as CUDA graphs, a growing matrix, the visiting order, and the vote of all hypotheses.
+matrix of a block are copied to the CPU. The rest of the module keeps a GPU busy: buffers in pinned memory, tasks
+recorded as CUDA graphs, a growing matrix, the visiting order, and the vote of all hypotheses.
 """
 
 import contextlib
@@ -80,7 +80,9 @@ class Arrays:
             self._library = _torch_library()
             self.device = _usable(device)
             if hasattr(X, "tocsr"):
-                raise ValueError("a sparse matrix stays on the CPU: leave device=None, or make it dense")
+                raise ValueError(
+                    "device= takes dense data only: leave device=None, or convert X to a dense matrix"
+                )
         elif is_foreign(X):
             self._library = _library(X)
             self.device = X.device
@@ -108,15 +110,22 @@ class Arrays:
         """How many kernel values to hold at once."""
         return VALUES_IN_CACHE if self.is_numpy else VALUES_ON_DEVICE
 
-    def matrix(self, X: Any, n_features: int | None = None) -> Any:
-        """Return ``X`` as a finite matrix of this library, device and precision."""
+    def matrix(self, X: Any, n_features: int | None = None, *, is_checked: bool = False) -> Any:
+        """Return ``X`` as a finite matrix of this library, device and precision.
+
+        A NumPy or CSR matrix with ``is_checked`` is known to be finite. Tensors are always checked, after they are
+        rounded to the precision of the model.
+        """
         if self.is_numpy:
-            X = checked_matrix(to_numpy(X) if is_foreign(X) else X, n_features=n_features)
+            finite = not is_checked or is_foreign(X)
+            X = checked_matrix(to_numpy(X) if is_foreign(X) else X, n_features=n_features, finite=finite)
             return X.astype(self.dtype, copy=False)
         if hasattr(X, "tocsr"):
-            raise ValueError("the model lives on a device, where rows are dense: give a dense matrix")
+            raise ValueError(
+                "the model is on a device, which takes dense rows only: convert X to a dense matrix"
+            )
         if not is_foreign(X):
-            X = checked_matrix(X, n_features=n_features)
+            X = checked_matrix(X, n_features=n_features, finite=not is_checked)
         _refuse_odd_tensors(X)
         X = self.put(X.detach() if hasattr(X, "detach") else X)
         if X.ndim != 2:
@@ -238,7 +247,7 @@ def _usable(device: Any) -> Any:
 
 
 def _refuse_odd_tensors(X: Any) -> None:
-    """Raise ValueError for a tensor that is no dense matrix of real numbers."""
+    """Raise ValueError for a tensor that is not a dense matrix of real numbers."""
     if str(X.dtype).rpartition(".")[2].startswith("complex"):
         raise ValueError(f"X must hold real numbers, got {X.dtype}")
     if "strided" not in str(getattr(X, "layout", "strided")):
@@ -290,9 +299,9 @@ class _Buffer(NamedTuple):
 
 
 class PinnedBuffers:
-    """Buffers in pinned memory, by name: copies neither wait nor are waited for.
+    """Buffers in pinned memory, by name, for asynchronous copies.
 
-    What was fetched or sent stays valid until the next of its name.
+    An array that was fetched or sent stays valid until the next one of the same name.
     """
 
     def __init__(self) -> None:
@@ -323,7 +332,7 @@ class PinnedBuffers:
             pinned = torch.empty(2 * size, dtype=getattr(torch, dtype), pin_memory=True)
             buffer = _Buffer(pinned, pinned.numpy(), pinned.to(device), torch.cuda.Event())
             self._buffers[name] = buffer
-        buffer.done.synchronize()  # the array before has left
+        buffer.done.synchronize()  # the previous array has been copied
         buffer.array[:size] = array.reshape(-1)
         on_device = buffer.on_device[:size].copy_(buffer.pinned[:size], non_blocking=True)
         buffer.done.record(torch.cuda.current_stream(on_device.device))
@@ -344,8 +353,8 @@ class DeviceTask:
     Parameters
     ----------
     arrays : where matrices live
-    function : the function
-    dtypes : of its arguments
+    function : called with the arguments on the device
+    dtypes : the dtypes of its arguments
     use_graphs : the function makes the same calls every time, and never waits for the device
     own_stream : replay in a CUDA stream of its own: nothing that the function reads may be written meanwhile
     """
@@ -363,7 +372,7 @@ class DeviceTask:
         self._graphs: dict[Any, CudaGraph] = {}
         self._seen: dict[
             Any, Any
-        ] = {}  # by the shapes of the arguments: where the first result was copied to
+        ] = {}  # shapes of arguments seen once -> where the first result was copied to
         self._buffers = PinnedBuffers()
 
     def run(self, *arguments: NDArray[Any]) -> tuple[Transfer, Any]:
@@ -421,7 +430,7 @@ class CudaGraph:
             on_device = [each.to(device, non_blocking=True) for each in pinned]
             function(
                 *on_device
-            )  # libraries initialise at their first call in a stream, which no graph may hold
+            )  # libraries initialise at their first call in a stream, which cannot be recorded
             pool = recorder.latest.pool() if recorder.latest else None
             self._graph.capture_begin(pool, capture_error_mode="thread_local")
             try:
@@ -439,7 +448,7 @@ class CudaGraph:
         """Run the recorded function on these arrays."""
         import torch
 
-        self._done.synchronize()  # the arguments before have left
+        self._done.synchronize()  # the previous arguments have been copied
         for pinned, array in zip(self._arguments, arguments, strict=True):
             pinned[...] = array
         stream = torch.cuda.current_stream(self._device)
@@ -462,7 +471,7 @@ class _Recorder:
     def __init__(self, device: str) -> None:
         import torch
 
-        # Callers' streams have priority 0, so this one is none of them.
+        # Callers' streams have priority 0, so this is not one of them.
         self.stream = torch.cuda.Stream(device, priority=-1)
         self.latest: Any = None  # held, since the memory goes with the last graph in it
 
@@ -684,9 +693,8 @@ def _decays(decay: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
 
 def _sign_votes(arrays: Arrays, values: Any, entries: Any, slots: Any, clock: float) -> Any:
     xp = arrays.xp
-    survival = arrays.put(
-        np.diff(np.append(entries["clock"], clock)), "float64"
-    )  # of the weights after each line
+    # Of the weights after each line.
+    survival = arrays.put(np.diff(np.append(entries["clock"], clock)), "float64")
     parts = invertible_parts(entries["decay"], VOTE_LINES)
     decays = [_decays(entries["decay"][part]) for part in parts] if slots.size else []
     # A positive factor changes no sign: divide the steps of a part by its decays.

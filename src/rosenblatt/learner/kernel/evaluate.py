@@ -12,7 +12,7 @@ from rosenblatt.learner.training import CANDIDATE, BoundTerms, Evaluation, Evalu
 if TYPE_CHECKING:
     from rosenblatt.learner.kernel.learner import KernelLearner
 
-QUICK = 1 << 25  # kernel values: up to so many, every hypothesis is evaluated without being asked for
+QUICK = 1 << 25  # up to this many kernel values, every hypothesis is evaluated by default
 
 
 Scored = tuple[NDArray[np.float64], NDArray[np.float64]]  # (rows, rows of weights) scores, and squared norms
@@ -26,13 +26,14 @@ def evaluate_kernel(
     every: bool | None,
     only_these: bool,
 ) -> tuple[dict[str, Evaluation], NDArray[np.int64] | None]:
-    """Evaluate ``last`` and ``averaged``, and the hypotheses of the ledger where asked for or quick.
+    """Evaluate ``last`` and ``averaged``, and with ``every`` the hypotheses of the ledger; None: where that is quick.
 
-    Returns the evaluations, and how many updates the pocket had.
+    Returns the evaluations, and the number of updates of the pocket.
     """
     copies = None if weight is None else np.ceil(weight).astype(np.int64)
-    whole = weight is None or bool((weight == copies).all())
-    terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), 0.0, whole and only_these)
+    integer_weights = weight is None or bool((weight == copies).all())
+    holds = integer_weights and only_these
+    terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), 0.0, holds)
     if learner.budget_slots is not None and learner.budget_slots.lossy:
         terms = learner.budget_slots.bound_terms(terms)
     quick = data.labels.size * learner.n_support <= QUICK
@@ -46,7 +47,7 @@ def evaluate_kernel(
         names["pocket"] = evaluator.best([name for name in scored if name.startswith(CANDIDATE)])
         pocket = numbers[2 + int(names["pocket"].removeprefix(CANDIDATE))]
     for name, column in names.items():
-        # A function that is no kernel may give a squared norm below zero: then no margin is defined.
+        # A function that is not a kernel may give a negative squared norm: then no margin is defined.
         sqnorm = np.maximum(scored[column][1], 0.0)
         evaluations[name] = evaluator.evaluation(column, sqnorm, terms)
     return evaluations, pocket
@@ -55,9 +56,9 @@ def evaluate_kernel(
 def _scored(
     learner: "KernelLearner", data: Data, cache: GramCache | ScoreCache | None, from_ledger: bool
 ) -> tuple[dict[str, Scored], NDArray[np.int64]]:
-    """Score hypotheses on all rows, in one look at every row; those of the ledger where wanted.
+    """Score hypotheses on all rows, in one read of the data; with ``from_ledger`` also those of the ledger.
 
-    Also returns how many updates the survivor, the random hypothesis and each candidate for the pocket had.
+    Also returns the numbers of updates of the survivor, the random hypothesis and each candidate for the pocket.
     """
     slots, run = learner.slots_of(data), learner.run()
     rows, numbers = run.W.shape[0], np.empty((0, 0), np.int64)
@@ -83,7 +84,7 @@ def _scored(
 
 
 def _numbers(run: hypotheses.Run) -> NDArray[np.int64]:
-    """Return how many updates the survivor, the random hypothesis and each candidate for the pocket had."""
+    """Return the numbers of updates of the survivor, the random hypothesis and each candidate for the pocket."""
     assert run.ledger is not None
     final = [run.ledger.lines_of(h, run.joint).size for h in range(run.running.size)]
     survivor, drawn = hypotheses.survivor_numbers(run), hypotheses.drawn_numbers(run)
@@ -95,22 +96,22 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Return scores ``(rows, hypotheses)`` of all examples by ``(hypotheses, support rows)`` coefficients.
 
-    The first coefficients are those of ``W`` and ``average_offset``, whose scores a :class:`ScoreCache` knows.
+    The first coefficients are those of ``W`` and ``average_offset``, whose scores a :class:`ScoreCache` holds.
     """
     space, support = learner.fitted_space(), learner.support
     if isinstance(cache, GramCache):
         return cache.scores_of(coefficients, learner.support_rows, support)
     if cache is None:
         return space.all_times(data.X, support.all(), coefficients.T)
-    both, known = cache.all_scores(), 2 * learner.W.shape[0]
-    if coefficients.shape[0] == known:
-        return both
-    others = space.all_times(data.X, support.all(), coefficients[known:].T)
-    return np.concatenate([both, others], axis=1)
+    cached, n_cached = cache.all_scores(), 2 * learner.W.shape[0]
+    if coefficients.shape[0] == n_cached:
+        return cached
+    others = space.all_times(data.X, support.all(), coefficients[n_cached:].T)
+    return np.concatenate([cached, others], axis=1)
 
 
 def _slack(learner: "KernelLearner", slots: NDArray[np.int64], coefficients: NDArray[Any]) -> NDArray[Any]:
-    """Return what the coordinates of their own (Δ) add to the scores of examples, ``(rows, hypotheses)``."""
+    """Return the ``Δ²`` terms of the scores of examples that are support rows, ``(rows, hypotheses)``."""
     if not learner.delta or not coefficients.shape[1]:
         return np.zeros((1, coefficients.shape[0]))
     own = np.where(slots[:, None] >= 0, coefficients.T[slots], 0.0)

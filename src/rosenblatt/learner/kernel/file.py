@@ -1,4 +1,4 @@
-"""Model files of kernel learners: safetensors with a JSON header, as all of ours. Loading one never runs code."""
+"""Reading and writing of kernel learners as files."""
 
 import os
 from typing import Any
@@ -21,7 +21,17 @@ def save_dual(
     about: dict[str, Any] | None = None,
     ledger: bool = True,
 ) -> None:
-    """Write a kernel learner to a file, all or nothing; without the ledger only two hypotheses can be loaded."""
+    """Write a kernel learner to a file, atomically.
+
+    Parameters
+    ----------
+    learner : KernelLearner
+    path : str or path-like
+    about : dict, optional
+        Metadata to store in the header, as JSON.
+    ledger : bool, default=True
+        Write the ledger too; without it only ``last`` and ``averaged`` can predict after loading.
+    """
     space, n, support = learner.fitted_space(), learner.n_support, learner.support.all()
     values = {
         "W": learner.W[:, :n],
@@ -38,20 +48,25 @@ def save_dual(
 def load_dual(
     path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None
 ) -> tuple[KernelLearner, dict[str, Any]]:
-    """Read a kernel learner and what was said about it; raise :class:`BadModel` for anything else.
+    """Read a kernel learner and its metadata; raise :class:`BadModel` for any other file.
 
     Parameters
     ----------
+    path : str or path-like
     kernel : callable, optional
-        The function it was trained with, where it was one: files hold no code.
+        The kernel function, where the model was trained with one: files hold no code.
     device : str, optional
-        Where to put its support rows.
+        Where to put the support rows.
+
+    Returns
+    -------
+    (KernelLearner, metadata)
     """
     content = read_model(path, "dual")
     try:
         return _from_content(content, kernel, device), dict(content.about)
     except ValueError as error:
-        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+        raise BadModel(f"{path}: the model file is inconsistent: {error}") from error
 
 
 def _from_content(content: Content, function: Any, device: Any) -> KernelLearner:

@@ -1,4 +1,4 @@
-"""Kernels: the product of two examples in a feature space whose coordinates are never computed.
+"""Kernels: the inner product of two examples in a feature space whose coordinates are never computed.
 
 A kernel is computed for two blocks of rows at once. High degrees of large numbers overflow float32, so a polynomial
 is computed in units of a power of two, which changes no digit and no sign.
@@ -15,8 +15,11 @@ from scipy.sparse import issparse
 from rosenblatt.learner.kernel.device import Arrays, cut, to_numpy
 
 NAMES = ("poly", "rbf", "linear", "precomputed")
-LARGEST_VALUE = 480  # of a kernel, as a power of two: bounds multiply two of them
-LARGEST_POWER = {"float32": 60, "float64": 500}  # of two: larger kernel values are computed in larger units
+LARGEST_VALUE = 480  # of a kernel, as an exponent of two: bounds multiply two kernel values
+LARGEST_POWER = {
+    "float32": 60,
+    "float64": 500,
+}  # exponents of two: larger kernel values are computed in larger units
 
 
 class Poly(NamedTuple):
@@ -29,7 +32,7 @@ class Poly(NamedTuple):
 
     @property
     def value_scale(self) -> float:
-        """The product that a kernel value of one stands for."""
+        """The product that a kernel value of one represents."""
         return 2.0 ** (self.halvings * self.degree)
 
     def sized(self, largest_sqnorm: float, dtype: str) -> "Poly":
@@ -38,7 +41,7 @@ class Poly(NamedTuple):
         power = math.log2(base) * self.degree if 0.0 < base < math.inf else base
         if power > LARGEST_VALUE:
             raise ValueError(
-                f"a kernel of degree {self.degree} is beyond what a float can hold on rows of squared norm "
+                f"a polynomial kernel of degree {self.degree} overflows on rows of squared norm "
                 f"{largest_sqnorm:.3g}: scale the features, or lower the degree"
             )
         return self._replace(halvings=max(0, math.ceil((power - LARGEST_POWER[dtype]) / self.degree)))
@@ -251,7 +254,7 @@ def _gamma(gamma: Any, default: float, n_features: int, variance: float) -> floa
 class FeatureSpace:
     """The space in which a kernel learner learns: products of examples, computed block by block.
 
-    Values are in units of ``value_scale``; a bias is the product of two always-one coordinates.
+    Values are in units of ``value_scale``; a bias is the product of two constant inputs of 1.
     """
 
     def __init__(self, arrays: Arrays, kernel: Kernel, bias: float) -> None:
@@ -261,12 +264,12 @@ class FeatureSpace:
 
     @property
     def value_scale(self) -> float:
-        """The product that a kernel value of one stands for."""
+        """The product that a kernel value of one represents."""
         return self.kernel.value_scale
 
     @property
     def recordable(self) -> bool:
-        """Whether products are the same calls every time, so that a CUDA graph can hold them; a function's may vary."""
+        """Whether a CUDA graph can record products; a caller's function may make different calls every time."""
         return isinstance(self.kernel, Poly | RBF | Linear)
 
     def choose_units(self, X: Any) -> None:
@@ -297,8 +300,8 @@ class FeatureSpace:
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
             raise ValueError(
-                f"X has a row too large for the kernel, row {wrong[0]}: its kernel with itself is beyond what "
-                f"{self.arrays.dtype} can hold beside the rows learned from; scale the features"
+                f"X has a row too large for the kernel, row {wrong[0]}: its kernel with itself overflows "
+                f"{self.arrays.dtype} in the units chosen for the training data; scale the features"
             )
         return values
 
@@ -316,7 +319,8 @@ class FeatureSpace:
     def fill_gram_rows(self, A: Any, X: Any, X_sqnorm: Any, out: NDArray[Any]) -> None:
         """Write the product of every row of ``A`` with every training row of ``X`` into ``out``.
 
-        In place: fresh memory costs more than the values. An RBF kernel needs ``X_sqnorm``, the squared norms of ``X``.
+        In place, since allocating memory takes longer than computing the values. An RBF kernel needs ``X_sqnorm``, the
+        squared norms of ``X``.
         """
         if isinstance(self.kernel, RBF):
             values = self.kernel.values(self.arrays, A, X, out, X_sqnorm)

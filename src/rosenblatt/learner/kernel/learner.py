@@ -32,6 +32,7 @@ from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_labels, checked_weight, encoded
+from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.kernel import kernels
 from rosenblatt.learner.kernel.blocks import (
     CPU_BLOCK,
@@ -120,16 +121,16 @@ class KernelLearner(LearnerState):
     Parameters
     ----------
     rule : a rule object or its name
-    eta : the learning rate of a rule given by name; None leaves the rule's own
+    eta : the learning rate of a rule given by name; None is the rule's default
     kernel : ``"poly"``, ``"rbf"``, ``"linear"``, ``"precomputed"``, or a function of two blocks of rows
-    degree, gamma, coef0 : of the kernel; see :mod:`rosenblatt.learner.kernel.kernels`
+    degree, gamma, coef0 : parameters of the kernel, see :mod:`rosenblatt.learner.kernel.kernels`
     delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
     budget : the largest number of support rows, or None
     forget : what happens when the budget is full: ``"oldest"``, ``"random"`` or ``"project"``
     tolerance : with ``"project"``, an example nearer than this to the span of the support rows, relative to its norm,
         takes no slot
     multi_class : ``"joint"`` or ``"ovr"``
-    fit_intercept : learn a bias, as the weight of an always-one coordinate: ``K + 1``
+    fit_intercept : learn a bias, as the weight of a constant input of 1: ``K + 1``
     keep_ledger : record every update, from which all hypotheses but ``last`` and ``averaged`` are read
     seed : of the shuffle, of ``random`` and of random removals
     block_size : rows decided together; changes the speed only. None computes Gram rows once for all epochs where
@@ -179,7 +180,7 @@ class KernelLearner(LearnerState):
         if not is_finite(tolerance) or not 0.0 <= tolerance < 1.0:
             raise ValueError(f"tolerance must be in [0, 1), got {tolerance!r}")
         if tolerance and (budget is None or forget != "project"):
-            raise ValueError("tolerance is of projections: give budget= and forget='project' with it")
+            raise ValueError("tolerance needs budget= and forget='project': it limits projections")
         if block_size is not None and (not is_whole(block_size) or block_size < 1):
             raise ValueError(f"block_size must be 1 or more, or None, got {block_size!r}")
         if not is_whole(seed) or seed < 0:
@@ -189,7 +190,8 @@ class KernelLearner(LearnerState):
         geometry = rules.geometry_of(self.rule)
         if geometry != rules.Euclidean():
             raise ValueError(
-                f"{self.rule} has no dual form: with {geometry} its weights are no sum of examples"
+                f"{self.rule} has no dual form, since with {geometry} its weights are not a sum of examples: choose "
+                "another rule for a kernel"
             )
         kernels.resolve(kernel, degree, 1.0 if gamma is None else gamma, coef0, 1, 1.0)  # raises ValueError
         self.kernel_parameters = (kernel, degree, gamma, coef0)
@@ -225,18 +227,18 @@ class KernelLearner(LearnerState):
     def fitted_space(self) -> FeatureSpace:
         """Return the feature space; raise ValueError before the first examples."""
         if self.space is None or not self.classes.size:
-            raise ValueError("the learner has not learned yet: call learn or train first")
+            raise ValueError("the learner is not trained yet: call learn or train first")
         return self.space
 
     def recorded_ledger(self) -> KernelLedger:
-        """Return the ledger; raise ValueError where none is kept."""
+        """Return the ledger; raise ValueError where there is none."""
         if self.ledger is None:
             why = (
-                "with a budget the rows they were made of are forgotten"
+                "the other hypotheses need rows that a budget removes: train with budget=None"
                 if self.budget is not None
-                else "the ledger was not kept: train with keep_ledger=True"
+                else "the ledger was not recorded: train with keep_ledger=True"
             )
-            raise ValueError(f"only 'last' and 'averaged' are known: {why}")
+            raise ValueError(f"only 'last' and 'averaged' can predict: {why}")
         return self.ledger
 
     def run(self) -> hypotheses.Run:
@@ -251,9 +253,13 @@ class KernelLearner(LearnerState):
 
     def learn(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Epoch:
         """Visit the examples once, in the given order; classes not seen before are added."""
-        data, weight = self._add_data(X, y, sample_weight, classes, stream=True)
+        return self.learn_checked(self._check(X, y, sample_weight), classes)
+
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> Epoch:
+        """Do what :meth:`learn` does, with examples that were checked before."""
+        data = self._add_data(examples, classes, stream=True)
         mistakes, updates = self.mistakes, self.updates
-        self._visit_rows(data, in_given_order(data.labels.size, weight), None)
+        self._visit_rows(data, in_given_order(data.labels.size, examples.weight), None)
         self.rows_seen = data.first_row + data.labels.size
         self.learned_from = None
         forget_evaluations(self)
@@ -276,7 +282,25 @@ class KernelLearner(LearnerState):
         ``evaluate`` evaluates all hypotheses on the data afterwards and chooses the pocket, which reads every row once
         more; by default only where that is quick. ``last`` and ``averaged`` are always evaluated.
         """
-        data, weight = self._add_data(X, y, sample_weight, None, stream=False)
+        self.train_checked(
+            self._check(X, y, sample_weight),
+            max_iter=max_iter,
+            shuffle=shuffle,
+            on_epoch=on_epoch,
+            evaluate=evaluate,
+        )
+
+    def train_checked(
+        self,
+        examples: CheckedExamples,
+        *,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        on_epoch: Callable[[Epoch], bool | None] | None = None,
+        evaluate: bool | None = None,
+    ) -> None:
+        """Do what :meth:`train` does, with examples that were checked before."""
+        data, weight = self._add_data(examples, None, stream=False), examples.weight
         n = data.labels.size
         shuffle_of = shuffled(data.X, data.labels, self.seed, weight) if shuffle else None
         in_order = in_given_order(n, weight)
@@ -309,7 +333,7 @@ class KernelLearner(LearnerState):
             return hypotheses.averaged(run)
         if hypothesis == "voted":
             raise ValueError(
-                "'voted' is a vote of many hyperplanes and has no weights of its own; 'averaged' has"
+                "'voted' is a vote of many hypotheses and has no coefficients of its own; use 'averaged' or another"
             )
         hypotheses.check_name(hypothesis)
         self.recorded_ledger()
@@ -319,8 +343,8 @@ class KernelLearner(LearnerState):
             numbers = hypotheses.drawn_numbers(run)
         elif self.pocket is None:
             raise ValueError(
-                "the pocket is chosen on a whole training set, which takes one more look at every row: it is known "
-                "after fit with hypothesis='pocket' (train with evaluate=True); 'survivor' needs no training set"
+                "'pocket' is chosen on the whole training set, which takes one more read of every row: call fit with "
+                "hypothesis='pocket' (or train with evaluate=True), or use 'survivor', which needs no training set"
             )
         else:
             numbers = self.pocket
@@ -343,7 +367,7 @@ class KernelLearner(LearnerState):
     def predict(
         self, X: Any, hypothesis: str = "averaged", undecided: Any = None, normalise: bool = False
     ) -> NDArray[Any]:
-        """Return the class of every row; where no class is ahead, ``undecided`` if given, else the first."""
+        """Return the class of every row; where scores are tied, ``undecided`` if given, else the first class."""
         return decided(self.scores(X, hypothesis, normalise), self.classes, undecided)
 
     def _votes(self, X: Any) -> NDArray[np.float64]:
@@ -374,19 +398,27 @@ class KernelLearner(LearnerState):
                 votes[piece] = own.T
         return votes / self.clock
 
-    # Inside
+    # Implementation
 
-    def _add_data(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, stream: bool
-    ) -> tuple[Data, NDArray[np.float64] | None]:
-        """Check the examples of a batch, add their classes, and return them."""
-        arrays = self.space.arrays if self.space else Arrays(X, *self._arrays_options)
-        X = arrays.matrix(X, self.n_features if self.space and not self.precomputed else None)
+    def _arrays(self, X: Any) -> Arrays:
+        """Return where products are computed: chosen by the first matrix."""
+        return self.space.arrays if self.space else Arrays(X, *self._arrays_options)
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> CheckedExamples:
+        """Check examples that no estimator has checked."""
+        X = self._arrays(X).matrix(X)
+        n = int(X.shape[0])
+        classes, labels = checked_labels(to_numpy(y) if is_foreign(y) else y, n)
+        return CheckedExamples(X, classes, labels, checked_weight(sample_weight, n), 0.0)
+
+    def _add_data(self, examples: CheckedExamples, classes: Any, stream: bool) -> Data:
+        """Add the classes of a batch, and return its rows on the device of the model."""
+        arrays, weight = self._arrays(examples.X), examples.weight
+        n_features = self.n_features if self.space and not self.precomputed else None
+        X = arrays.matrix(examples.X, n_features, is_checked=True)
         n = int(X.shape[0])
         if self.space and int(X.shape[1]) < self.n_features:
             raise ValueError(f"X has {X.shape[1]} columns, but the learner has seen {self.n_features}")
-        batch_classes, index = checked_labels(to_numpy(y) if is_foreign(y) else y, n)
-        weight = checked_weight(sample_weight, n)
         first_row = self.rows_seen
         if self.precomputed:
             again = X.shape[1] == n < first_row + n  # the whole matrix once more
@@ -397,7 +429,7 @@ class KernelLearner(LearnerState):
                 )
         if classes is not None:
             self.add_classes(encoded(classes)[0])
-        self.add_classes(batch_classes)
+        self.add_classes(examples.classes)
         if self.space is None:
             variance = arrays.variance(X, weight) if self.kernel_parameters[2] == "scale" else 1.0
             kernel = kernels.resolve(*self.kernel_parameters, int(X.shape[1]), variance)
@@ -405,9 +437,9 @@ class KernelLearner(LearnerState):
             self.space.choose_units(X)
             self.support = RowStore(arrays)
         self._n_features = int(X.shape[1])
-        labels = np.searchsorted(self.classes, batch_classes)[index]
+        labels = np.searchsorted(self.classes, examples.classes)[examples.labels]
         tasks = gram_tasks(self.space, X, first_row, use_graphs=not stream and self.budget is None)
-        return Data(X, labels, first_row, self.space.diagonal(X, first_row), tasks), weight
+        return Data(X, labels, first_row, self.space.diagonal(X, first_row), tasks)
 
     def _new_cache(self, data: Data) -> GramCache | ScoreCache | None:
         """Return a cache of the scores of all examples by the coefficients as they are; None under a budget."""
@@ -438,7 +470,7 @@ class KernelLearner(LearnerState):
             )
 
     def _visit_with_gram(self, data: Data, visits: Visits, cache: GramCache) -> None:
-        """Visit every example in order; an update moves the scores of all examples by its Gram row."""
+        """Visit every example in order; an update changes the scores of all examples by its Gram row."""
         n = data.labels.size
         changes = self._new_changes(data, n)
         block = Block(
@@ -461,8 +493,8 @@ class KernelLearner(LearnerState):
     def _visit_in_blocks(self, data: Data, visits: Visits, cache: ScoreCache | None) -> None:
         """Visit every example in order; a cache computes the scores of a block, or all support rows do.
 
-        A device is asked for a block's scores first; it computes what depends on none of the block's decisions while
-        they are made.
+        The scores of a block are requested from the device first; it computes everything that does not depend on the
+        block's decisions while these are made.
         """
         changes = self._new_changes(data, min(self._rows_at_once, data.labels.size))
         blocks = row_blocks(data, visits, self._rows_at_once)
@@ -508,7 +540,7 @@ class KernelLearner(LearnerState):
         loop_budget = slots.start(
             self.rule, self.support_rows, self.slots_of(data), self.running.size, self.seed
         )
-        kernel_scale, room = KernelScale(space.value_scale, self.delta**2), np.empty(classes)
+        kernel_scale, scores = KernelScale(space.value_scale, self.delta**2), np.empty(classes)
         targets = self._targets(data.labels)
         W, average_offset = self.W[:, : slots.size], self.average_offset[:, : slots.size]
         for rows in row_blocks(data, visits, self._rows_at_once):
@@ -518,7 +550,7 @@ class KernelLearner(LearnerState):
                 values = arrays.fetch("support values", space.values(rows.rows, support))
             block = BudgetBlock(rows.visits, rows.weight, rows.numbers, targets[rows.numbers], values, gram)
             loop_budget.block_rows[:] = -1
-            state = State(W, average_offset, self.running, room, self.totals)
+            state = State(W, average_offset, self.running, scores, self.totals)
             visit_block_on_budget(self.rule, block, kernel_scale, state, loop_budget, data.first_row)
             for slot in np.flatnonzero(loop_budget.block_rows[: slots.used] >= 0).tolist():
                 place = loop_budget.block_rows[slot]
@@ -532,12 +564,12 @@ class KernelLearner(LearnerState):
     def _decide(
         self, data: Data, block: Block, changes: Changes, cache: GramCache | ScoreCache | None
     ) -> None:
-        """Run the compiled loop over a block; write the ledger, compute Gram rows it asks for, let the cache follow."""
+        """Run the compiled loop over a block; write the ledger, compute the Gram rows it requests, update the cache."""
         space, counts, classes = self.fitted_space(), changes.counts, self.W.shape[0]
-        kernel_scale, room = KernelScale(space.value_scale, self.delta**2), np.empty(classes)
+        kernel_scale, scores = KernelScale(space.value_scale, self.delta**2), np.empty(classes)
         visits, hypotheses_count = block.visits.size, self.running.size
         self._reserve(self.n_support + block.rows.size)
-        state = State(self.W, self.average_offset, self.running, room, self.totals)
+        state = State(self.W, self.average_offset, self.running, scores, self.totals)
         visited = 0
         while visited < visits:
             lines = NO_LEDGER
@@ -565,7 +597,7 @@ class KernelLearner(LearnerState):
 
     @property
     def _rows_at_once(self) -> int:
-        """How many rows are decided together."""
+        """The number of rows in a block."""
         return self.block_size or (CPU_BLOCK if self.fitted_space().arrays.is_numpy else DEVICE_BLOCK)
 
     def _targets(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -581,13 +613,13 @@ class KernelLearner(LearnerState):
         return slots
 
     def _reserve(self, slots: int) -> None:
-        """Make room for so many support rows."""
+        """Make room for this many support rows."""
         if slots > self.W.shape[1]:
             room = max(slots, 2 * self.W.shape[1])
             self.W, self.average_offset = widened(self.W, room), widened(self.average_offset, room)
 
     def _new_changes(self, data: Data, rows: int) -> Changes:
-        """Return an empty record of what a block of so many rows changes."""
+        """Return an empty record of the changes by a block of this many rows."""
         new, updated, update_index = np.full((3, rows), -1)
         steps, counts = np.zeros((rows, 2 * self.W.shape[0])), np.zeros(1, COUNTS)
         folds, requested = np.empty(FOLDS_AT_ONCE + self.running.size, FOLD), np.empty(LOOKAHEAD, np.int64)
@@ -619,12 +651,12 @@ class KernelLearner(LearnerState):
         if support is None:
             return np.zeros((0, 0))
         if self.precomputed:
-            raise ValueError("a precomputed kernel with a budget cannot go on from a file: fit it anew")
+            raise ValueError("a precomputed kernel with a budget cannot continue from a file: fit it again")
         values: NDArray[np.float64] = to_numpy(space.values(support, support)).astype(np.float64)
         return space.value_scale * values + self.delta**2 * np.eye(n)
 
 
 def _normalised(coefficients: NDArray[np.float64], sqnorm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide by the norms of the hypotheses; one that is zero stays so."""
+    """Divide by the norms of the hypotheses; zero coefficients stay zero."""
     norm = np.sqrt(np.maximum(sqnorm, 0.0))
     return np.asarray(coefficients / np.where(norm > 0.0, norm, 1.0)[:, None])

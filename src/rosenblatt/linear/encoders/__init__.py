@@ -1,4 +1,4 @@
-"""From tables, text and curved data to vectors, with scikit-learn's manners."""
+"""Transformers from tables, text and nonlinear features to vectors, with the scikit-learn interface."""
 
 from rosenblatt.linear.encoders.attributes import Attributes
 from rosenblatt.linear.encoders.bag_of_words import BagOfWords

@@ -1,4 +1,4 @@
-"""Attributes: tables of numbers, categories and text to vectors."""
+"""The transformer ``Attributes``: from tables of numbers, categories and text to vectors."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -19,9 +19,9 @@ UNSEEN = ("ignore", "error")
 
 
 class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Mixed tables to vectors: discrete columns one-hot, text as words, numbers kept or scaled.
+    """Encode mixed tables: discrete columns one-hot, text as words, numbers as they are or standardised.
 
-    The same encoding as the command line gives a CSV file with the same values. Takes data frames (pandas,
+    The encoding is the one that the command line gives a CSV file with the same values. Accepts data frames (pandas,
     polars, pyarrow), lists of dicts, and arrays of numbers or objects.
 
     Parameters
@@ -29,20 +29,21 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     scale : bool, default=False
         Numeric columns become ``(x − mean) / standard deviation``.
     missing : {"error", "mean"}, default="error"
-        A missing number is an error that names its row and column, or becomes the mean of training. A missing
-        category is the feature ``Outlook=(missing)`` where training had one, else unseen.
+        A missing number is an error that names its row and column, or is replaced by the column's mean in training.
+        A missing category is the feature ``Outlook=(missing)`` where training had one; otherwise it counts as unseen.
     unseen : {"ignore", "error"}, default="ignore"
-        A category that training never saw becomes zeros, or an error.
+        A category that did not occur in training is encoded as zeros, or is an error.
     discrete, text : collections of column names
-        Columns to be taken as such, whatever their values look like.
+        Columns to encode as categories or as text, whatever their values look like.
     sparse : bool, default=True
         Return sparse rows where a column is discrete or text.
 
     Attributes
     ----------
     schema_ : TableSchema
-        What was learned, as a model file keeps it.
-    n_features_in_, feature_names_in_ : as in scikit-learn
+        The learned encoding, as a model file stores it.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
 
     Examples
     --------
@@ -72,7 +73,17 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.sparse = sparse
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the kind of every column, and the categories, words, means and scales of training."""
+        """Learn the kind of every column, its categories or words, and means and scales of numbers.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts or array of shape (n, columns)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         for name, value, allowed in (("missing", self.missing, MISSING), ("unseen", self.unseen, UNSEEN)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
@@ -80,52 +91,65 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in [*self.discrete, *self.text]:
             if name not in table.columns:
                 raise ValueError(f"no column is called {name!r}; there are {', '.join(table.columns)}")
-        columns = {name: self._kept(name, column) for name, column in table.columns.items()}
+        columns = {name: self._training_column(name, column) for name, column in table.columns.items()}
         self._means: dict[str, float] = {}
         if self.missing == "mean":
             self._means = {name: _mean(column) for name, column in columns.items() if _is_number(column)}
             columns = self._filled(columns)
         wish = Wish(self.text, self.discrete, Words(), self.scale)
         schema = learn_schema(lambda: [columns], list(columns), None, wish)
-        found = encode(columns, schema)
-        if found.bad:
-            self._refuse(found.bad[0])
+        encoded = encode(columns, schema)
+        if encoded.bad:
+            self._refuse(encoded.bad[0])
         self.schema_ = replace(schema, target=None)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the rows as vectors, sparse where a column is discrete or text."""
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts or array of shape (n, columns)
+
+        Returns
+        -------
+        csr_array or ndarray of shape (n, features)
+            Sparse where a column is discrete or text, unless ``sparse=False``.
+        """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         columns = {}
         for column in self.schema_.columns:
             values = table.columns[column.name]
             columns[column.name] = values if column.categories is None else _strings(values)
-        found = encode(self._filled(columns), self.schema_)
-        if found.bad:
-            self._refuse(found.bad[0])
-        if found.unseen and self.unseen == "error":
-            name, count = next(iter(found.unseen.items()))
-            raise ValueError(f"column {name!r} has {count} value(s) that training never saw")
-        return found.X if self.sparse or isinstance(found.X, np.ndarray) else found.X.toarray()
+        encoded = encode(self._filled(columns), self.schema_)
+        if encoded.bad:
+            self._refuse(encoded.bad[0])
+        if encoded.unseen and self.unseen == "error":
+            name, count = next(iter(encoded.unseen.items()))
+            raise ValueError(
+                f"column {name!r} has {count} value(s) that training never saw: fit again with them, or set "
+                "unseen='ignore'"
+            )
+        return encoded.X if self.sparse or isinstance(encoded.X, np.ndarray) else encoded.X.toarray()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return names such as ``Wind``, ``Outlook=Rainy`` and ``mail:free``."""
+        """Return the names of the encoded features, such as ``Wind``, ``Outlook=Rainy`` and ``mail:free``."""
         check_is_fitted(self)
-        known = [column.name for column in self.schema_.columns]
-        if input_features is None or list(input_features) == known:
+        columns = [column.name for column in self.schema_.columns]
+        if input_features is None or list(input_features) == columns:
             return np.array(self.schema_.feature_names, dtype=object)
         if hasattr(self, "feature_names_in_"):
             raise ValueError("input_features is not equal to feature_names_in_")
-        if len(input_features) != len(known):
+        if len(input_features) != len(columns):
             raise ValueError("input_features should have length equal to number of features")
-        named = (
+        renamed = (
             replace(c, name=str(name)) for c, name in zip(self.schema_.columns, input_features, strict=True)
         )
-        return np.array([feature for column in named for feature in column.features], dtype=object)
+        return np.array([feature for column in renamed for feature in column.features], dtype=object)
 
     def _table(self, X: Any, reset: bool) -> Table:
-        """Check the shape, the names and the values as scikit-learn does, and read the columns."""
+        """Check shape, names and values as scikit-learn does, and return the columns."""
         dicts = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(row, dict) for row in X)
         if dicts or hasattr(X, "columns") or hasattr(X, "column_names"):
             return self._named(as_table(X), reset)
@@ -143,16 +167,15 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(names, dtype=object)
             self.n_features_in_ = len(names)
             return table
-        known = [column.name for column in self.schema_.columns]
-        lacking = [name for name in known if name not in table.columns]
-        if lacking:
+        missing = [column.name for column in self.schema_.columns if column.name not in table.columns]
+        if missing:
             raise ValueError(
-                f"X lacks the column {lacking[0]!r} that training had; it has {', '.join(names)}"
+                f"X lacks the column {missing[0]!r} that training had; it has {', '.join(names)}"
             )
         return table
 
-    def _kept(self, name: str, column: Any) -> Any:
-        """Return a column of training: numbers written as strings become numbers, unless they are discrete."""
+    def _training_column(self, name: str, column: Any) -> Any:
+        """Return a column of the training data; numbers written as strings become floats, unless it is discrete."""
         if name in self.discrete or name in self.text:
             return _strings(column)
         if _is_number(column):
@@ -162,6 +185,7 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _floats(column) if kind.numeric else column
 
     def _filled(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Replace missing numbers by the means of training, with ``missing="mean"``."""
         filled = dict(columns)
         for name, mean in self._means.items():
             values = columns[name] if _is_number(columns[name]) else _floats(columns[name])
@@ -190,14 +214,14 @@ def _is_number(column: Any) -> bool:
 
 
 def _floats(column: Any) -> Any:
-    """Read strings as numbers, null where one is missing."""
+    """Convert a column of strings to float64, null where a value is missing."""
     import pyarrow as pa
 
     return pa.array(numbers(column), pa.float64(), from_pandas=True)
 
 
 def _strings(column: Any) -> Any:
-    """Write numbers as strings, whole ones without a point."""
+    """Convert a column of numbers to strings, integers without a decimal point."""
     import pyarrow as pa
 
     if not _is_number(column):

@@ -1,4 +1,4 @@
-"""Bag of words: every text becomes the row of words that occur in it."""
+"""The transformer ``BagOfWords``: from texts to sparse rows of words."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -12,26 +12,27 @@ from rosenblatt.data.words import Words, count_words
 
 
 class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Texts to sparse rows, one feature per word; the vocabulary is open and may grow mid-stream.
+    """Encode texts as sparse rows, one feature per word; :meth:`partial_fit` extends the vocabulary.
 
-    Words join the vocabulary in order of appearance, so that any split into batches gives the same features as
-    one go, and what was learned about earlier words stays where it was. A word is a run of letters, digits and
-    their combining marks in any script; an apostrophe joins (``don't``).
+    Words enter the vocabulary in order of appearance, so that any split into batches gives the same features, and
+    the columns of earlier words do not change. A word is a sequence of letters, digits and their combining marks in
+    any script; an apostrophe joins two (``don't``).
 
     Parameters
     ----------
     ngrams : (int, int), default=(1, 1)
-        From how many words in a row to how many.
+        The smallest and the largest number of consecutive words that make a feature.
     lowercase : bool, default=True
+        Convert texts to lower case first.
     binary : bool, default=True
-        1 for a word that occurs, however often; else how often it occurs.
+        The value of a word is 1 where it occurs; with False it is the number of its occurrences.
     buckets : int, default=0
-        Hash words into so many features instead of keeping a vocabulary (CRC-32: the same everywhere).
+        Hash words into this many features instead of storing a vocabulary (CRC-32, the same on every machine).
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The place of every word; empty where words are hashed.
+        The column of every word; empty where words are hashed.
 
     Examples
     --------
@@ -56,7 +57,17 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.buckets = buckets
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the vocabulary of the texts, and of no others."""
+        """Learn the vocabulary of the texts; an earlier vocabulary is discarded.
+
+        Parameters
+        ----------
+        X : iterable of str
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         self.vocabulary_: dict[str, int] = {}
         return self.partial_fit(X)
 
@@ -70,18 +81,27 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return ``(texts, words)`` as a ``csr_array``; words that are not in the vocabulary do not count."""
+        """Encode texts; words that are not in the vocabulary are ignored.
+
+        Parameters
+        ----------
+        X : iterable of str
+
+        Returns
+        -------
+        csr_array of shape (texts, features)
+        """
         check_is_fitted(self)
         return count_words(checked_texts(X), self._words(), self.vocabulary_).X
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn the vocabulary and count, reading every text once."""
+        """Learn the vocabulary and encode the texts, reading each once."""
         words, texts = self._words(), checked_texts(X)
         self.vocabulary_ = {}
         return count_words(texts, words, self.vocabulary_, grow=not words.buckets).X
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the words in the order of the columns; for hashed words, their buckets."""
+        """Return the words in the order of the columns; ``#0``, ``#1``, … where words are hashed."""
         check_is_fitted(self)
         names = [f"#{bucket}" for bucket in range(self.buckets)] if self.buckets else list(self.vocabulary_)
         return np.array(names, dtype=object)
@@ -98,7 +118,7 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def checked_texts(X: Any) -> list[str]:
-    """Return texts as a list of strings, or say which is none.
+    """Return texts as a list of strings; raise ValueError where one is not a string.
 
     >>> checked_texts("one text")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Tables of any make as named pyarrow columns: numbers as float64, everything else as strings."""
+"""Conversion of data frames, lists of dicts and arrays to named pyarrow columns, of float64 or of strings."""
 
 from typing import Any, NamedTuple
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 class Table(NamedTuple):
-    """Columns side by side."""
+    """Named columns of the same length."""
 
     columns: dict[str, Any]  # name -> pyarrow array of float64 (null: missing) or of strings ("": missing)
-    named: bool  # the table itself names its columns
+    named: bool  # whether the input itself names its columns
 
 
 def as_table(X: Any) -> Table:
-    """Read a data frame (pandas, polars, pyarrow), a list of dicts, or rows of values.
+    """Convert a data frame (pandas, polars, pyarrow), a list of dicts, or rows of values.
 
     >>> table = as_table([{"Wind": 3, "Outlook": "Sunny"}, {"Outlook": "Rainy"}])
     >>> {name: column.to_pylist() for name, column in table.columns.items()}
@@ -30,8 +30,7 @@ def as_table(X: Any) -> Table:
         columns = (_frame_column(frame[name]) for name in frame.columns)
         return Table(dict(zip(names, columns, strict=True)), True)
     rows = np.asarray(X)
-    columns = (rows[:, place] for place in range(rows.shape[1]))
-    return Table({f"x{place}": _values(values) for place, values in enumerate(columns)}, False)
+    return Table({f"x{j}": _values(rows[:, j]) for j in range(rows.shape[1])}, False)
 
 
 def _frame_column(series: Any) -> Any:
@@ -45,15 +44,15 @@ def _frame_column(series: Any) -> Any:
 
 
 def _values(values: Any) -> Any:
-    """Return a column of Python or numpy values."""
+    """Return Python or NumPy values as a column."""
     import pyarrow as pa
 
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         return pa.array(values.astype(np.float64), pa.float64(), from_pandas=True)
-    some = [None if _is_missing(value) else value for value in values]
-    if all(value is None or isinstance(value, bool | int | float | np.number | np.bool_) for value in some):
-        return pa.array([None if value is None else float(value) for value in some], pa.float64())
-    return pa.array(["" if value is None else str(value).strip() for value in some], pa.string())
+    values = [None if _is_missing(value) else value for value in values]
+    if all(value is None or isinstance(value, bool | int | float | np.number | np.bool_) for value in values):
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array(["" if value is None else str(value).strip() for value in values], pa.string())
 
 
 def _is_missing(value: Any) -> bool:

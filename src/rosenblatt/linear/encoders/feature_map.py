@@ -1,4 +1,4 @@
-"""Feature maps: data that no hyperplane separates, moved to where one does."""
+"""The transformer ``FeatureMap``: squares, products and polynomials of the features."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -14,21 +14,21 @@ KINDS = ("squares", "products", "polynomial")
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """``φ(x)``: the features themselves, and what is made of them.
+    """A feature map ``φ(x)``: the features, and functions of them that a hyperplane may need.
 
-    No always-one feature is added: the bias is the learner's. Sparse rows stay sparse (a function gets what
-    comes and may return either).
+    No constant feature is added: the classifier learns a bias. Sparse rows stay sparse; a function receives dense or
+    sparse rows as they were given and may return either.
 
     Parameters
     ----------
     kind : str or callable, default="polynomial"
-        ``squares``: every feature and its square; ``products``: every feature and every product of ``degree``
-        or fewer different ones; ``polynomial``: every monomial of degree 1 to ``degree``; a function of the whole
-        matrix that returns another with as many rows.
+        ``squares``: every feature and its square; ``products``: every feature and every product of at most ``degree``
+        different ones; ``polynomial``: every monomial of degree 1 to ``degree``; or a function of the whole matrix
+        that returns a matrix with the same number of rows.
     degree : int, default=2
-        Of the products or the polynomial.
+        Degree of the products or of the polynomial.
     names : list of str, optional
-        Names for what a function returns; ``phi0``, ``phi1``, … by default.
+        Names of the columns that a function returns; ``phi0``, ``phi1``, … by default.
 
     Attributes
     ----------
@@ -54,7 +54,17 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.names = names
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how many features come in and go out."""
+        """Learn the number of input and output features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         if not callable(self.kind) and self.kind not in KINDS:
             raise ValueError(f"kind must be a function or one of {', '.join(KINDS)}, got {self.kind!r}")
         if not isinstance(self.degree, int | np.integer) or self.degree < 1:
@@ -72,24 +82,33 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return ``φ(x)`` for every row."""
+        """Return ``φ(x)`` for every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_features_out_)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         mapped = self._polynomial.transform(X) if self.kind in ("products", "polynomial") else self._mapped(X)
         if mapped.shape[1] != self.n_features_out_:
             raise ValueError(
-                f"kind returned {mapped.shape[1]} features, but {self.n_features_out_} when it was fitted"
+                f"the function given as kind returned {mapped.shape[1]} features, but {self.n_features_out_} in fit"
             )
         return csr_array(mapped) if _is_sparse(mapped) else mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return names such as ``x0^2`` and ``x0 x1``."""
+        """Return the names of the mapped features, such as ``x0^2`` and ``x0 x1``."""
         check_is_fitted(self)
-        names_in = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # as they came
+        names_in = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         if self.names is not None:
             return np.array(self.names, dtype=object)
         if callable(self.kind):
-            return np.array([f"phi{place}" for place in range(self.n_features_out_)], dtype=object)
+            return np.array([f"phi{j}" for j in range(self.n_features_out_)], dtype=object)
         if self.kind == "squares":
             return np.array([*names_in, *(f"{name}^2" for name in names_in)], dtype=object)
         return np.asarray(self._polynomial.get_feature_names_out(names_in), dtype=object)
@@ -101,7 +120,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         mapped: Any = self.kind(X)
         mapped = mapped if _is_sparse(mapped) else np.asarray(mapped, dtype=np.float64)
         if mapped.ndim != 2 or mapped.shape[0] != X.shape[0]:
-            raise ValueError(f"kind must return {X.shape[0]} rows of features, got shape {mapped.shape}")
+            raise ValueError(
+                f"the function given as kind must return {X.shape[0]} rows of features, got shape {mapped.shape}"
+            )
         return mapped
 
     def __sklearn_tags__(self) -> Any:

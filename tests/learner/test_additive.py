@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from tests.strategies import integer_data
 
-from rosenblatt.learner.binary_bayes import BinaryBayes
-from rosenblatt.learner.centroids import Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.storage import BadModel, read_file, write_file
 
@@ -101,7 +100,7 @@ def test_bad_examples_are_named_and_teach_nothing():
         with pytest.raises(ValueError, match=message):
             learner.learn(X, y)
     assert np.array_equal(learner.weights(), before)
-    with pytest.raises(ValueError, match="has not learned yet"):
+    with pytest.raises(ValueError, match="is not trained yet"):
         Centroids().weights()
-    with pytest.raises(TypeError, match="merges with its like"):
+    with pytest.raises(TypeError, match="can be merged with another one"):
         learner.merge(Centroids())

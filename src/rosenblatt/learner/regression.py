@@ -1,4 +1,4 @@
-"""The learner for targets that are numbers: the same loop, the step along the example itself."""
+"""The learner for real-valued targets: the same loop as for classes, with the step ``τ x`` instead of ``τ y x``."""
 
 from typing import Any, Self
 
@@ -22,13 +22,16 @@ HYPOTHESES = ("last", "averaged")
 
 
 class RealLearner(LearnerState):
-    """State and passes for real-valued targets (seed 001): ``w += η (y − w·x) x``.
+    """State and training of a linear regression by ``w += η (y − w·x) x``.
 
     Parameters
     ----------
-    rule : a rule object or its name that knows targets: ``WidrowHoff``
-    fit_intercept : learn a bias, as the weight of an always-one coordinate
-    seed : of the shuffle
+    rule : str or rule
+        ``WidrowHoff``, or its name: the only rule for real-valued targets.
+    fit_intercept : bool
+        Learn a bias, as the weight of a constant input of 1.
+    seed : int
+        Seed of the shuffle.
 
     Examples
     --------
@@ -38,7 +41,7 @@ class RealLearner(LearnerState):
     array([[1., 2.]])
     """
 
-    kind = "real"  # of its file, see rosenblatt.storage
+    kind = "real"  # of its model file, see rosenblatt.storage
     classes = None  # type: ignore[assignment]
 
     def __init__(self, rule: Any = "widrow-hoff", *, fit_intercept: bool = True, seed: int = 0) -> None:
@@ -46,32 +49,34 @@ class RealLearner(LearnerState):
         self.classes = None
         self.rule = rules.resolve(rule)
         if not isinstance(self.rule, rules.WidrowHoff):
-            raise TypeError(f"{type(self.rule).__name__} knows classes only: targets need WidrowHoff")
+            raise TypeError(
+                f"{type(self.rule).__name__} is a rule for classes: for real-valued targets use WidrowHoff"
+            )
         self.seed = seed
-        self.passes = 0
+        self.passes = 0  # epochs so far, under the name that model files have for it
 
     def learn(self, X: Any, y: Any, sample_weight: Any = None) -> None:
-        """See the examples once, in the given order; features not met before are taken in."""
-        X, y, weight = self._take_in(X, y, sample_weight)
-        self._pass(X, y, in_given_order(X.shape[0], weight))
+        """Visit the examples once, in the given order; features not seen before are added."""
+        X, y, weight = self._check(X, y, sample_weight)
+        self._run_epoch(X, y, in_given_order(X.shape[0], weight))
 
     def train(
         self, X: Any, y: Any, *, max_iter: int = 10, shuffle: bool = True, sample_weight: Any = None
     ) -> None:
-        """Go through the examples ``max_iter`` times."""
-        X, y, weight = self._take_in(X, y, sample_weight)
+        """Visit all examples ``max_iter`` times."""
+        X, y, weight = self._check(X, y, sample_weight)
         visits = in_given_order(X.shape[0], weight)
-        targets = y.view(np.int64)  # rows that differ in their target alone get keys of their own
+        targets = y.view(np.int64)  # rows that differ only in their target get different shuffle keys
         shuffled = Shuffle(rows_of(X), targets, self.seed, weight) if shuffle else None
         for _ in range(max_iter):
-            self._pass(X, y, shuffled.epoch(self.passes) if shuffled is not None else visits)
+            self._run_epoch(X, y, shuffled.epoch(self.passes) if shuffled is not None else visits)
 
     def weights(self, hypothesis: str = "averaged") -> NDArray[Any]:
         """Return ``(1, 1 + features)`` weights, the bias first."""
         if hypothesis not in HYPOTHESES:
             raise ValueError(f"hypothesis must be one of {', '.join(HYPOTHESES)}, got {hypothesis!r}")
         if not self.clock:
-            raise ValueError("the learner has not learned yet: call learn or train first")
+            raise ValueError("the learner is not trained yet: call learn or train first")
         run = hypotheses.Run(
             self.W, self.average_offset, self.running, self.clock, self.bias_input, False, None, self.seed
         )
@@ -88,7 +93,8 @@ class RealLearner(LearnerState):
         """Rebuild a learner from a checked file."""
         return content.restore(cls(**content.settings))
 
-    def _take_in(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], Any]:
+        """Check examples and add their features."""
         X = canonical_matrix(X)
         n = X.shape[0]
         y = np.ascontiguousarray(y, dtype=np.float64)
@@ -98,7 +104,9 @@ class RealLearner(LearnerState):
             raise ValueError("X has no rows: there is nothing to learn from")
         wrong = np.flatnonzero(~np.isfinite(y))
         if wrong.size:
-            raise ValueError(f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row")
+            raise ValueError(
+                f"y has the value {y[wrong[0]]} in row {wrong[0]}: remove the row or fill in a number"
+            )
         weight = checked_weight(sample_weight, n)
         max_sqnorm = max_row_sqnorm(X, weight)
         self.cast_weights(X.dtype)
@@ -106,7 +114,7 @@ class RealLearner(LearnerState):
         self.include_sqnorm(max_sqnorm)
         return X, y, weight
 
-    def _pass(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
+    def _run_epoch(self, X: Any, y: NDArray[np.float64], visits: Visits) -> None:
         rows = rows_of(X)
         self.W, self.average_offset = laid_out(rows, self.W), laid_out(rows, self.average_offset)
         scores = np.empty(1, self.W.dtype)
@@ -116,6 +124,6 @@ class RealLearner(LearnerState):
         self.passes += 1
         if not np.isfinite(self.running["sqnorm"]).all() or not np.isfinite(self.W).all():
             raise ValueError(
-                f"the weights grew without end: eta={self.rule.eta:g} is too large for rows of norm {self.radius:g}; "
-                f"stay below {1 / max(self.radius, 1e-300) ** 2:.3g}, or scale the features"
+                f"the weights diverged: eta={self.rule.eta:g} is too large for rows of norm {self.radius:g}; "
+                f"choose eta below {1 / max(self.radius, 1e-300) ** 2:.3g}, or scale the features"
             )

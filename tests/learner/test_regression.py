@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from rosenblatt import rules
 from rosenblatt.learner.files import load_model, save_model
-from rosenblatt.learner.real import RealLearner
+from rosenblatt.learner.regression import RealLearner
 
 
 def examples(n=60, d=3):
@@ -68,7 +68,7 @@ def test_bad_targets_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             learner.learn(X, y)
-    with pytest.raises(TypeError, match="knows classes only"):
+    with pytest.raises(TypeError, match="is a rule for classes"):
         RealLearner("rosenblatt")
-    with pytest.raises(ValueError, match="has not learned yet"):
+    with pytest.raises(ValueError, match="is not trained yet"):
         learner.weights()
