@@ -122,6 +122,7 @@ class _Reader(JsonExamples):
         self._told = NamedSchema((), 0, "label", "text", (), Words())
         self._labelled = True
         self._written_as = {}
+        self._large_label = self._fraction = None
 
 
 def check_jsonl(text):

@@ -196,7 +196,7 @@ def _json_value(name, value, features, depth):
         case None | False:
             pass
         case True:
-            features[name] = 1.0
+            _set(features, name, 1.0)
         case int() | float():
             try:
                 number = float(value)
@@ -204,15 +204,26 @@ def _json_value(name, value, features, depth):
                 raise ValueError(value) from error
             if not isfinite(number):
                 raise ValueError(value)
-            features[name] = number
+            _set(features, name, number)
         case str():
-            features[f"{name}={value}"] = 1.0
+            _set(features, f"{name}={value}", 1.0)
         case dict():
             for key, inner in value.items():
                 _json_value(f"{name}.{key}", inner, features, depth + 1)
         case list():
+            texts = set()
             for at, item in enumerate(value):
-                _json_value(name if isinstance(item, str) else f"{name}[{at}]", item, features, depth + 1)
+                if not isinstance(item, str):
+                    _json_value(f"{name}[{at}]", item, features, depth + 1)
+                elif item not in texts:
+                    _set(features, f"{name}={item}", 1.0)
+                    texts.add(item)
+
+
+def _set(features, name, value):
+    if name in features:
+        raise ValueError("two fields of one name")
+    features[name] = value
 
 
 def lines_of(text, read, errors=(ValueError, RecursionError)):

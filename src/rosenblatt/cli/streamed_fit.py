@@ -1,6 +1,5 @@
 """``fit`` on what does not fit in memory: passes over a stream, reported like any other fit."""
 
-import os
 import time
 from collections import Counter
 from json import dumps
@@ -46,13 +45,14 @@ def bytes_of(text: str) -> int:
 
 
 def too_large(source: str, memory: str | None) -> bool:
-    """Whether a source would not fit in the memory asked for, or in half of what the machine has.
+    """Whether a source would not fit in the memory asked for, or in half of what there is.
 
     Nobody knows how much comes through standard input: where a memory is asked for, it is too much.
     """
+    from rosenblatt.data.memory import memory_limit
     from rosenblatt.data.sources import paths_of
 
-    limit = bytes_of(memory) if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    limit = bytes_of(memory) if memory else memory_limit() // 2
     if source == STANDARD_INPUT:
         return memory is not None
     if source.startswith("sample:"):

@@ -30,6 +30,7 @@ REASONS = {
 NOT_TEXT = "not UTF-8 text: convert the file to UTF-8"
 NUL = "a NUL byte: is this a text file?"
 NO_LABEL = "no label: nothing can be learned from it"
+OVERFLOW = "the values of {token} add up beyond a float64: write smaller ones"
 
 
 class VwExamples(Examples):
@@ -86,7 +87,10 @@ class VwExamples(Examples):
                     ]
                     self._pass_over([*malformed, *unlabelled])
                 if found.labels.size and keep.any():
-                    yield self._batch(text, found, first, keep)._replace(files=((0, path),))
+                    batch, overflowing = self._batch(text, found, first, keep)
+                    self._pass_over(self._overflow(path, first, text, line) for line in overflowing)
+                    if batch.lines.size:
+                        yield batch._replace(files=((0, path),))
                 first += found.n_lines
 
     def _with_label(self, found: VwScan) -> NDArray[np.bool_]:
@@ -97,21 +101,45 @@ class VwExamples(Examples):
             return np.ones(found.labels.size, np.bool_)
         return found.labelled
 
-    def _batch(self, text: bytearray, found: VwScan, first: int, keep: NDArray[np.bool_]) -> Batch:
-        if self._bits:
-            places = (found.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
-            if self.heard is not None:
-                _tell_names(text, found, places, self.heard)
-        else:
-            places = self._table.numbers(text, found, self._grow)
-            if not self._grow and (places < 0).any():
-                self.unseen_in["features the model does not know"] += int((places < 0).sum())
-        entries = in_order_of_place(found, places)
+    def _batch(
+        self, text: bytearray, found: VwScan, first: int, keep: NDArray[np.bool_]
+    ) -> tuple[Batch, list[int]]:
+        """Return the rows of a block, and the lines of those left out because values add up beyond a float64."""
+        places = self._places(text, found)
+        if self._bits and self.heard is not None:
+            _tell_names(text, found, places, self.heard)
+        if not self._grow and not self._bits and (places < 0).any():
+            self.unseen_in["features the model does not know"] += int((places < 0).sum())
+        entries, overflowing = in_order_of_place(found, places)
         X = sparse_rows(found.values[:entries], places[:entries], found.indptr, self.n_features)
         weight = None if (found.weights == 1.0).all() else found.weights
         y = found.labels if self._labelled else None
         batch = Batch(X, y, first + found.lines, weight, tags=_tags(text, found))
-        return batch if keep.all() else _rows(batch, np.flatnonzero(keep))
+        bad_lines = found.lines[overflowing[keep[overflowing]]].tolist()
+        if overflowing.size:
+            keep = keep.copy()
+            keep[overflowing] = False
+        return batch if keep.all() else _rows(batch, np.flatnonzero(keep)), bad_lines
+
+    def _places(self, text: bytes | bytearray, found: VwScan) -> NDArray[np.int32]:
+        """Return the feature of every name of a block, -1 where it has none."""
+        if self._bits:
+            return (found.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
+        return self._table.numbers(text, found, self._grow)
+
+    def _overflow(self, path: str, first: int, text: bytearray, line: int) -> BadLine:
+        """Say which feature of a line has values that add up beyond a float64."""
+        alone = bytes(text.split(b"\n", line + 1)[line]) + b"\n"
+        found = scan_vw(alone)
+        sums: dict[int, float] = {}
+        for place, value, name in zip(
+            self._places(alone, found).tolist(), found.values.tolist(), found.names.tolist(), strict=True
+        ):
+            sums[place] = sums.get(place, 0.0) + value
+            if place >= 0 and not np.isfinite(sums[place]):
+                token = alone[name[2] : name[3]].decode("utf-8", "backslashreplace")
+                return BadLine(path, first + line, OVERFLOW.format(token=shown(token)), name[2] + 1)
+        raise AssertionError("a sum was refused that no feature of the line makes")
 
     def _finish(self, batch: Batch) -> Batch:
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))

@@ -1,7 +1,6 @@
 """What a learner knows and how it grows: weights, running scalars, classes, and room for new ones."""
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from rosenblatt.core.geometry import initial_beside, powers_of, through_link
 from rosenblatt.core.ledger import Ledger, widened
 from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
+from rosenblatt.data.memory import memory_limit
 
 
 class LearnerState:
@@ -225,13 +225,13 @@ class LearnerState:
 
 
 def _check_room(rows: int, n_features: int) -> None:
-    """Raise MemoryError where weights, their average and a copy of one would not fit into the machine's memory.
+    """Raise MemoryError where weights, their average and a copy of one would not fit into memory.
 
     The system would promise the memory, and end the process when it is used.
     """
     needed = 3 * 8 * rows * (n_features + 1)
-    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if needed > memory_limit():
         raise MemoryError(
-            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than this machine has: number "
+            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than there is: number "
             "the features more densely, or hash their names (--hash-bits)"
         )

@@ -145,10 +145,13 @@ def test_entries_are_put_in_order_and_added_up(longest):
     ]
     values = [rng.integers(1, 9, row.size).astype(float) for row in rows]
     found = scan_vw(b"")._replace(
-        indptr=np.cumsum([0] + [row.size for row in rows]), values=np.concatenate(values)
+        labels=np.zeros(len(rows)),
+        indptr=np.cumsum([0] + [row.size for row in rows]),
+        values=np.concatenate(values),
     )
     places = np.concatenate(rows).astype(np.int32)
-    kept = in_order_of_place(found, places)
+    kept, overflowing = in_order_of_place(found, places)
+    assert not overflowing.size
     for row, value, lo, hi in zip(rows, values, found.indptr[:-1], found.indptr[1:], strict=True):
         expected = {}
         for place, amount in zip(row.tolist(), value.tolist(), strict=True):
@@ -219,6 +222,21 @@ def test_splits_and_hashes(tmp_path, monkeypatch):
     assert hashed.X.sum() == whole.X.sum()
     known = read_all(path, schema=whole.schema)
     assert (known.X.toarray() == whole.X.toarray()).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 8}])
+def test_values_that_add_up_beyond_a_float64_are_refused_by_line_and_column(tmp_path, options):
+    path = tmp_path / "a.vw"
+    path.write_text("1 | a:1\n-1 |n b a:1e308 |m c |n a:1e308\n1 | a:1e308 b:2\n")
+    with pytest.raises(BadInput, match=r"a.vw:2:\d+: the values of 'a' add up beyond a float64") as error:
+        read_all(path, **options)
+    assert error.value.column == 25
+    found = read_all(path, skip_bad=True, **options)
+    assert found.lines.tolist() == [1, 3]
+    assert found.y.tolist() == [1, 1]
+    assert np.isfinite(found.X.data).all()
+    path.write_text("1 | a:1\n-1 | a:-1e308 a:1e308 a:1e308\n")  # no sum on the way is too large
+    assert read_all(path, **options).X.toarray().max() == 1e308
 
 
 def test_text_that_is_not_utf8_is_told(tmp_path):

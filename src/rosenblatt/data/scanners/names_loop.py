@@ -180,13 +180,16 @@ def put_in_slots(slots: Any, starts: Any, known: Any, size: int) -> None:
 
 
 @compiled
-def sort_and_sum(indptr: Any, places: Any, values: Any, room: Any, counts: Any) -> int:
-    """Sort every row by place, adding up what shares one and leaving out -1; return how many entries are left.
+def sort_and_sum(
+    indptr: Any, places: Any, values: Any, room: Any, counts: Any, overflows: Any
+) -> tuple[int, int]:
+    """Sort every row by place, adding up what shares one and leaving out -1.
 
+    Return how many entries are left, and how many rows have a sum that is not finite: ``overflows`` (rows) says which.
     ``indptr``, ``places`` and ``values`` are overwritten. ``room`` (3, entries of the longest row) and ``counts`` (256)
     are to work in. The sort is stable: sums are made in the order of the line.
     """
-    kept = 0
+    kept = n_overflows = 0
     for row in range(indptr.shape[0] - 1):
         lo, hi = indptr[row], indptr[row + 1]
         first, entries, ascending, last, largest = kept, 0, True, -1, 0
@@ -201,10 +204,18 @@ def sort_and_sum(indptr: Any, places: Any, values: Any, room: Any, counts: Any) 
         kept += entries
         if not ascending:
             _sort(places[first:kept], values[first:kept], largest, room, counts)
+            before = kept
             kept = first + _summed(places[first:kept], values[first:kept])
+            finite = True
+            if kept < before:
+                for k in range(first, kept):
+                    finite &= np.isfinite(values[k])
+            if not finite:
+                overflows[row] = True
+                n_overflows += 1
         indptr[row] = first
     indptr[indptr.shape[0] - 1] = kept
-    return kept
+    return kept, n_overflows
 
 
 @compiled

@@ -23,6 +23,7 @@ from rosenblatt.data.scanners.vw_loop import (
     scan_vw_lines,
 )
 
+NO_ROWS = np.empty(0, np.intp)
 LABEL, IMPORTANCE, BASE, VALUE = 0, 1, 2, 3  # what a hard decimal is; 4 is a scale
 
 
@@ -119,14 +120,17 @@ def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
     )
 
 
-def in_order_of_place(found: VwScan, places: NDArray[np.int32]) -> int:
-    """Put the entries of every row in order of their places, in place; return how many are left.
+def in_order_of_place(found: VwScan, places: NDArray[np.int32]) -> tuple[int, NDArray[np.intp]]:
+    """Put the entries of every row in order of their places, in place.
 
-    Entries of one place are added up, those of place -1 left out.
+    Entries of one place are added up, those of place -1 left out. Return how many are left, and the rows in which such
+    a sum is beyond a float64.
     """
     longest = int(np.diff(found.indptr).max(initial=0))
     room, counts = np.empty((3, longest), np.int64), np.empty(256, np.int64)
-    return int(sort_and_sum(found.indptr, places, found.values, room, counts))
+    overflows = np.zeros(found.labels.size, np.bool_)
+    entries, n_overflows = sort_and_sum(found.indptr, places, found.values, room, counts, overflows)
+    return int(entries), np.flatnonzero(overflows) if n_overflows else NO_ROWS
 
 
 class NameTable:
