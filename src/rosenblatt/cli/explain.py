@@ -9,7 +9,7 @@ from rosenblatt.cli.info import feature_names
 from rosenblatt.cli.learners import load
 from rosenblatt.cli.predict import known_hypothesis
 from rosenblatt.cli.reading import Reading, Rows, read_for
-from rosenblatt.cli.telling import refuse
+from rosenblatt.cli.telling import listed, refuse
 
 if TYPE_CHECKING:
     from rosenblatt.learner.explain import Explanation
@@ -86,10 +86,15 @@ def _place(rows: Rows, row: int | None, line: int | None) -> int:
         if row > rows.lines.size:
             refuse(f"{rows.source}: has {rows.lines.size:,} rows, so no row {row:,}")
         return row - 1
-    found = np.flatnonzero(rows.lines == line)
-    if not found.size:
+    matches = np.flatnonzero(rows.lines == line).tolist()
+    if not matches:
         refuse(f"{rows.source}: line {line:,} holds no row")
-    return int(found[0])
+    if len(matches) > 1:
+        places = listed([f"{rows.where(match)} is row {match + 1:,}" for match in matches])
+        refuse(
+            f"line {line:,} holds a row in {len(matches):,} files: name one of them, or give --row N ({places})"
+        )
+    return int(matches[0])
 
 
 def _told(

@@ -94,6 +94,8 @@ def predict(
             found = trained.scores(batch.X, chosen)
             shown = Shown(lines or form == "json", tags, scores)
             write(file, trained, label_texts(trained, found, undecided), found, batch, shown)
+            if output is None:
+                file.flush()  # who reads from a pipe may wait for this answer
     note_oddities(examples)
 
 

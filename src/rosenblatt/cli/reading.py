@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.telling import counted, listed, note, note_skipped, refuse
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def open_for(model: "Model", source: str, reading: Reading, labels: bool = True)
     schema = schema_of(model, source, reading)
     if not labels:
         schema, reading = without_target(schema), reading._replace(target=None)
-    return open_examples(source, schema=schema, batch_rows=BATCH_ROWS, **reading.options())
+    batch_rows = None if source == STANDARD_INPUT else BATCH_ROWS  # a pipe is answered as its lines come
+    return open_examples(source, schema=schema, batch_rows=batch_rows, **reading.options())
 
 
 def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> None:
