@@ -139,8 +139,10 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     Without one there is a column for each feature. Where a numeric column is NULL, the prediction is NULL.
 
     >>> import numpy as np
-    >>> sql_expression(Form(np.array([[2.0, -1.0]]), np.array([0.5]), np.array(["no", "yes"]), ["a", "b"]))
-    'CASE WHEN "a" IS NULL OR "b" IS NULL THEN NULL WHEN 0.5 + 2.0 * "a" - 1.0 * "b" > 0 THEN \\'yes\\' ELSE \\'no\\' END'
+    >>> sql_expression(Form(np.array([[2.0, -1.0]]), np.array([0.5]), None, ["a", "b"]))
+    '0.5 + 2.0 * "a" - 1.0 * "b"'
+    >>> sql_expression(Form(np.array([[2.0]]), np.array([0.5]), np.array([0, 1]), ["a"]))
+    'CASE WHEN "a" IS NULL THEN NULL WHEN 0.5 + 2.0 * "a" > 0 THEN 1 ELSE 0 END'
     """
     form = _linear_only(form, "SQL")
     columns = (
