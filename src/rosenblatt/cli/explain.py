@@ -8,7 +8,7 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.info import feature_names
 from rosenblatt.cli.learners import load
 from rosenblatt.cli.predict import known_hypothesis
-from rosenblatt.cli.reading import Reading, Rows, read_for
+from rosenblatt.cli.reading import Rows, read_for, read_options
 from rosenblatt.cli.telling import listed, refuse
 
 if TYPE_CHECKING:
@@ -55,7 +55,12 @@ def explain(
         refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
     names = feature_names(trained)
     sketch = _sketch(trained)
-    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad), sketch)
+    rows = read_for(
+        trained,
+        source,
+        read_options(target=target, format=format, zero_based=zero_based, skip_bad=skip_bad),
+        sketch,
+    )
     if sketch is not None:  # what the source calls its features, else what training called them
         heard = [sketch.name(place) for place in range(trained.n_features)]
         names = [old if new.startswith("#") else new for old, new in zip(names, heard, strict=True)]

@@ -8,7 +8,7 @@ import typer
 from rosenblatt.cli import ctrl_c
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Meter, in_words
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriting
 from rosenblatt.cli.telling import INTERRUPTED, counted, note, refuse
 from rosenblatt.rules import BY_NAME, to_dict
 
@@ -109,17 +109,19 @@ def stream(
         )
     examples = open_examples(
         source,
-        target=target,
-        format=format,
-        batch_rows=None,
+        read_options(
+            target=target,
+            format=format,
+            zero_based=zero_based,
+            skip_bad=skip_bad,
+            header=header,
+            text=text,
+            hash_bits=hash_bits or 0,
+            grow=True,
+            at_once=True,
+        ),
         schema=schema,
-        skip_bad=skip_bad,
-        zero_based=zero_based,
-        header=header,
-        text=tuple(text or ()),
-        grow=True,
-        hash_bits=hash_bits or 0,
-        at_once=True,
+        batch_rows=None,
     )
     sketch = told.get("names") or NameSketch()
     listen(examples, sketch)
