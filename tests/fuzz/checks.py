@@ -70,8 +70,11 @@ def check_vw(text):
     found = vw.scan_vw(text)
     assert [line for line, _, _ in found.bad] == bad
     assert found.lines.tolist() == [line for line, _ in rows]
-    assert found.labelled.tolist() == [row[0] is not None for _, row in rows]
-    assert same(found.labels[found.labelled], [row[0] for _, row in rows if row[0] is not None])
+    kinds = [0 if row[0] is None else 2 if isinstance(row[0], bytes) else 1 for _, row in rows]
+    assert found.labelled.tolist() == kinds
+    assert same(found.labels[found.labelled == 1], [row[0] for _, row in rows if isinstance(row[0], float)])
+    texts = [text[lo:hi] for lo, hi in found.label_spans[found.labelled == 2].tolist()]
+    assert texts == [row[0] for _, row in rows if isinstance(row[0], bytes)]
     assert same(found.weights, [row[1] for _, row in rows])
     assert [text[lo:hi] for lo, hi in found.tags.tolist()] == [row[2] for _, row in rows]
     features = [feature for _, row in rows for feature in row[3]]
@@ -79,7 +82,7 @@ def check_vw(text):
     table = vw.NameTable()
     expected = {}
     places = [expected.setdefault(name, len(expected)) for name, _ in features]
-    assert table.numbers(text if text.endswith(b"\n") else text + b"\n", found).tolist() == places
+    assert table.numbers(found).tolist() == places
     assert [name.encode("utf-8", "surrogateescape") for name in table.names()] == list(expected)
 
 

@@ -80,7 +80,7 @@ def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool =
 
     schema = schema_of(model, source, options)
     if not labels:
-        schema, options = without_target(schema), options.changed(target=None)
+        schema, options = without_target(schema), options.changed(target=None, labels=False)
     batch_rows = None if source == STANDARD_INPUT else BATCH_ROWS  # a pipe is answered as its lines come
     return open_examples(source, options, schema=schema, batch_rows=batch_rows)
 
@@ -138,6 +138,8 @@ def _all_of(examples: "Examples") -> Rows:
 def note_oddities(examples: "Examples") -> None:
     """Say which lines were skipped, and how many values training never saw."""
     note_skipped(examples.skipped)
+    if examples.unlabelled:
+        note(f"{examples.path}: {counted(examples.unlabelled, 'line')} without a label passed over")
     if examples.unseen:
         where = ", ".join(f"{column} {count:,}" for column, count in examples.unseen_in.most_common(5))
         note(f"{examples.path}: {counted(examples.unseen, 'value')} unseen in training ignored ({where})")

@@ -64,6 +64,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
         "classes": sorted(classes),
         "skipped": [list(line) for line in examples.skipped],
         "skipped_in_all": examples.skipped.total,
+        "unlabelled": examples.unlabelled,
     }
     writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
     writer.close()
@@ -218,7 +219,7 @@ class BatchFile(Examples):
         return self._count
 
     def _blocks(self) -> Iterator[Batch]:
-        self.skipped = self.skipped_before()
+        self.skipped, self.unlabelled = self.skipped_before(), self.about.get("unlabelled", 0)
         for at in range(self._count):
             yield self.batch(at)
 
@@ -416,7 +417,7 @@ def _checked_about(about: Any, rows: int) -> dict[str, Any]:
     strings = [about["path"], about["format"], *about["files"]]
     skipped = [BadLine(*line) for line in about["skipped"]]
     strings += [text for line in skipped for text in (line.path, line.reason)]
-    counts = [about["rows"], about.get("skipped_in_all", 0)]
+    counts = [about["rows"], about.get("skipped_in_all", 0), about.get("unlabelled", 0)]
     counts += [number for line in skipped for number in (line.line, line.column)]
     if not all(type(text) is str for text in strings) or not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError("what it says about its examples is not what is written here")

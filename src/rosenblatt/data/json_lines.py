@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
@@ -27,6 +27,9 @@ from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.standard_input import STANDARD_INPUT
 from rosenblatt.data.words import Words, looks_like_text
+
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
 
 ROWS_AT_ONCE = 1024
 HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
@@ -136,37 +139,26 @@ class JsonExamples(Examples):
 
     format = "jsonl"
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        path: str,
-        target: str | None,
-        schema: NamedSchema | None,
-        grow: bool,
-        text: Sequence[str],
-        words: Words,
-        bits: int,
-        batch_rows: int | None,
-        skip_bad: bool,
-    ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self._paths = list(paths)
+    def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
+        options, target, grow = opening.options, opening.options.target, opening.options.grow
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        self._paths = opening.paths
         head = _head(self._paths[0])
         named = (
             schema is None and target is not None
         )  # then every line must have it, whatever the first ones have
         if schema is None:
             target = target or _usual_target(self._paths[0], head)
+            text = options.text or _prose(head, target)
             schema = NamedSchema(
-                (), bits, target, _label_kind(head, target), tuple(text) or _prose(head, target), words
+                (), options.hash_bits, target, _label_kind(head, target), text, options.words
             )
             grow = True
         elif target is not None:
             schema = NamedSchema(schema.names, schema.bits, target, schema.labels, schema.text, schema.words)
         self._told = schema
         self._grow = grow
-        self._labelled = named or any(schema.target in record for record in head)
+        self._labelled = options.labels and (named or any(schema.target in record for record in head))
         self._vocabulary = Vocabulary(schema, grow)
         self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
         self._large_label: float | None = None  # an integer label that no float64 holds

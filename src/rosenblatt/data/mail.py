@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from rosenblatt.data.named import Record, Vocabulary, batch_of, in_batches
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.packed import pieces
 from rosenblatt.data.words import Words
+
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
 
 ROWS_AT_ONCE = 256
 LARGEST_MESSAGE = 64 << 20  # bytes
@@ -233,26 +236,14 @@ def sent_at(content: bytes) -> float:
 class MailExamples(Examples):
     """Messages as examples: the class is a header where one is named or usual, else the box or folder."""
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        path: str,
-        format: str,
-        target: str | None,
-        schema: NamedSchema | None,
-        grow: bool,
-        words: Words,
-        bits: int,
-        batch_rows: int | None,
-        skip_bad: bool,
-    ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self.format = format
-        self._paths = list(paths)
-        self._told = schema or NamedSchema((), bits, target, "text", (), words)
-        self._target = target or self._told.target
-        self._vocabulary = Vocabulary(self._told, grow or schema is None)
+    def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
+        options = opening.options
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        self.format = opening.format
+        self._paths = opening.paths
+        self._told = schema or NamedSchema((), options.hash_bits, options.target, "text", (), options.words)
+        self._target = options.target or self._told.target
+        self._vocabulary = Vocabulary(self._told, options.grow or schema is None)
         self._order = self._by_time()
 
     @property

@@ -152,57 +152,23 @@ def _libsvm(opening: Opening) -> Examples:
 
 
 def _vw(opening: Opening) -> Examples:
-    from rosenblatt.data.vowpal_wabbit import open_vw
+    from rosenblatt.data.vowpal_wabbit import VwExamples
 
-    options = opening.options
-    return open_vw(
-        opening.paths,
-        path=opening.path,
-        target=options.target,
-        schema=opening.schema,
-        grow=options.grow,
-        bits=options.hash_bits,
-        batch_rows=opening.batch_rows,
-        skip_bad=options.skip_bad,
-    )
+    return VwExamples(opening)
 
 
 def _json_lines(opening: Opening) -> Examples:
     from rosenblatt.data.json_lines import JsonExamples
 
-    options = opening.options
-    return JsonExamples(
-        opening.paths,
-        path=opening.path,
-        target=options.target,
-        schema=_named(opening),
-        grow=options.grow,
-        text=list(options.text),
-        words=options.words,
-        bits=options.hash_bits,
-        batch_rows=opening.batch_rows,
-        skip_bad=options.skip_bad,
-    )
+    return JsonExamples(opening, _named(opening))
 
 
 def _mail(opening: Opening) -> Examples:
     from rosenblatt.data.mail import MailExamples
 
-    options = opening.options
     if STANDARD_INPUT in opening.paths:
         standard_input().keep()  # mail is read twice: for its dates, then in their order
-    return MailExamples(
-        opening.paths,
-        path=opening.path,
-        format=opening.format,
-        target=options.target,
-        schema=_named(opening),
-        grow=options.grow,
-        words=options.words,
-        bits=options.hash_bits,
-        batch_rows=opening.batch_rows,
-        skip_bad=options.skip_bad,
-    )
+    return MailExamples(opening, _named(opening))
 
 
 def _arrow(opening: Opening) -> Examples:

@@ -34,6 +34,7 @@ class ReadOptions:
     scale : numeric columns become (x − mean) / standard deviation
     zero_based : whether LIBSVM indices begin at 0
     hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
+    labels : whether labels are read; without them a line needs none
     grow : with a schema, add features that it does not know
     at_once : read a table once and as it arrives
     tight : memory is short: take longer rather than more of it
@@ -65,6 +66,7 @@ class ReadOptions:
     scale: bool = False
     zero_based: bool | None = None
     hash_bits: int = 0
+    labels: bool = True
     grow: bool = False
     at_once: bool = False
     tight: bool = False

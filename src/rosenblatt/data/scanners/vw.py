@@ -1,7 +1,9 @@
 """A compiled scanner of Vowpal Wabbit text, and a table that numbers names in order of appearance.
 
-**Grammar** of a line: ``[label [importance [0]]] ['tag]|[namespace[:scale]] feature[:value] ... |...``. A token that
-touches the first bar is a tag, as in Vowpal Wabbit. Features are called ``namespace^feature``.
+**Grammar** of a line: ``[label [importance [0]]] ['tag]|[namespace[:scale]] feature[:value] ... |...``, read as ``vw``
+reads it. A label is a number, or a text without ``:`` and ``,``. A token that touches the first bar is a tag. Features
+are called ``namespace^feature``; one whose value is a text, as in ``colour:red``, is called so as a whole and is 1; one
+without a name, as in ``:0.5``, by its number among those of its namespace, from 0.
 """
 
 import zlib
@@ -20,19 +22,21 @@ from rosenblatt.data.scanners.vw_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
     count_rows_and_names,
+    most_anonymous,
     scan_vw_lines,
 )
 
-NO_ROWS = np.empty(0, np.intp)
+NO_ROWS, NO_NUMERALS = np.empty(0, np.intp), np.empty(0, np.int64)
 LABEL, IMPORTANCE, BASE, VALUE = 0, 1, 2, 3  # what a hard decimal is; 4 is a scale
 
 
 class VwScan(NamedTuple):
     """The examples of a block of text, and what could not be read in it."""
 
-    labels: NDArray[np.float64]
+    text: bytes | bytearray  # the block, and the numerals that features without a name are called by
+    labels: NDArray[np.float64]  # 0 where it is not a number
     weights: NDArray[np.float64]
-    labelled: NDArray[np.bool_]
+    labelled: NDArray[np.uint8]  # UNLABELLED, NUMBER or TEXT
     indptr: NDArray[np.int64]
     names: NDArray[np.uint32]  # (features, 4): start and end of the namespace, start and end of the feature
     crcs: NDArray[np.uint32]
@@ -40,6 +44,7 @@ class VwScan(NamedTuple):
     lines: NDArray[np.int64]
     bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
     n_lines: int
+    label_spans: NDArray[np.int64]  # (rows, 2): start and end of the label; both 0 where there is none
     tags: NDArray[np.int64]  # (rows, 2): start and end of the tag; both 0 where there is none
 
 
@@ -54,18 +59,41 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
     """
     if not text.endswith(b"\n"):
         text += b"\n"
-    data = as_bytes(text)
-    rows, bars, pairs = count_rows_and_names(data)
-    labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.bool_)
+    data, size, numerals = as_bytes(text), len(text), NO_NUMERALS
+    rows, bars, pairs, anonymous = count_rows_and_names(data)
+    if anonymous:
+        words = [b"%d" % number for number in range(most_anonymous(data))]
+        numerals = size + np.cumsum([0, *map(len, words)])
+        text = b"".join([text, *words, b"\n"])
+        data = as_bytes(text)
+    labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.uint8)
     lines, indptr = np.empty(rows, np.int64), np.zeros(rows + 1, np.int64)
     names, crcs, values = np.empty((pairs, 4), np.uint32), np.empty(pairs, np.uint32), np.empty(pairs)
     hard, bad = np.empty((3 * rows + bars + pairs, 6), np.int64), np.empty((rows, 3), np.int64)
     tags, numbers, spans = np.empty((rows, 2), np.int64), np.empty(3), np.empty((4, 3), np.int64)
+    label_spans = np.zeros((rows, 2), np.int64)
     n, n_hard, n_bad = scan_vw_lines(
-        data, labels, weights, labelled, indptr, names, crcs, values, lines, tags, hard, bad, numbers, spans
+        data,
+        size,
+        numerals,
+        labels,
+        weights,
+        labelled,
+        indptr,
+        names,
+        crcs,
+        values,
+        lines,
+        label_spans,
+        tags,
+        hard,
+        bad,
+        numbers,
+        spans,
     )
     m = indptr[n]
     found = VwScan(
+        text,
         labels[:n],
         weights[:n],
         labelled[:n],
@@ -76,6 +104,7 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
         lines[:n],
         [tuple(entry) for entry in bad[:n_bad].tolist()],
         rows,
+        label_spans[:n],
         tags[:n],
     )
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
@@ -115,6 +144,7 @@ def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
         crcs=found.crcs[pairs],
         values=found.values[pairs],
         lines=found.lines[keep],
+        label_spans=found.label_spans[keep],
         tags=found.tags[keep],
         bad=sorted([*found.bad, *bad.values()]),
     )
@@ -137,8 +167,7 @@ class NameTable:
     r"""Names and their numbers, in order of appearance.
 
     >>> table = NameTable()
-    >>> text = b"1 | b a b\n"
-    >>> table.numbers(text, scan_vw(text)).tolist(), table.names()
+    >>> table.numbers(scan_vw(b"1 | b a b\n")).tolist(), table.names()
     ([0, 1, 0], ['b', 'a'])
     """
 
@@ -162,9 +191,9 @@ class NameTable:
         arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
         return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
 
-    def numbers(self, text: bytes | bytearray, found: VwScan, grow: bool = True) -> NDArray[np.int32]:
+    def numbers(self, found: VwScan, grow: bool = True) -> NDArray[np.int32]:
         """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
-        data = as_bytes(text)
+        data = as_bytes(found.text)
         out = np.empty(found.names.shape[0], np.int32)
         done = 0
         while done < out.size:
