@@ -13,7 +13,7 @@ from rosenblatt.data.json_lines import JsonExamples
 from rosenblatt.data.json_places import BadValue
 from rosenblatt.data.kinds import numbers
 from rosenblatt.data.lines import Block
-from rosenblatt.data.scanners import libsvm, table_check, vw
+from rosenblatt.data.scanners import libsvm, names, table_check, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.words import Words
 
@@ -33,7 +33,7 @@ def guarded():
             places.append(free)
         return free.holding(text)
 
-    modules = (libsvm, vw, plain_numbers, table_check)
+    modules = (libsvm, vw, names, plain_numbers, table_check)
     before = [module.as_bytes for module in modules]
     for module in modules:
         module.as_bytes = holding
@@ -79,10 +79,10 @@ def check_vw(text):
     assert [text[lo:hi] for lo, hi in found.tags.tolist()] == [row[2] for _, row in rows]
     features = [feature for _, row in rows for feature in row[3]]
     assert same(found.values, [value for _, value in features])
-    table = vw.NameTable()
+    table = names.NameTable()
     expected = {}
     places = [expected.setdefault(name, len(expected)) for name, _ in features]
-    assert table.numbers(found).tolist() == places
+    assert table.numbers(found.text, found.names, found.crcs).tolist() == places
     assert [name.encode("utf-8", "surrogateescape") for name in table.names()] == list(expected)
 
 

@@ -14,7 +14,8 @@ from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.parallel import in_order
 from rosenblatt.data.scanners import vw_loop as wrong
-from rosenblatt.data.scanners.vw import NameTable, VwScan, in_order_of_place, scan_vw
+from rosenblatt.data.scanners.names import NameTable, sorted_rows
+from rosenblatt.data.scanners.vw import VwScan, scan_vw
 from rosenblatt.data.standard_input import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class VwExamples(Examples):
             _tell_names(scan, places, self.heard)
         if not self._grow and not self._bits and (places < 0).any():
             self.unseen_in["features the model does not know"] += int((places < 0).sum())
-        entries, overflowing = in_order_of_place(scan, places)
+        entries, overflowing = sorted_rows(scan.indptr, places, scan.values)
         X = sparse_rows(scan.values[:entries], places[:entries], scan.indptr, self.n_features)
         weight = None if (scan.weights == 1.0).all() else scan.weights
         y: NDArray[Any] | None = None
@@ -138,7 +139,7 @@ class VwExamples(Examples):
         """Return the feature of every name of a block, -1 where it has none."""
         if self._bits:
             return (scan.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
-        return self._table.numbers(scan, self._grow)
+        return self._table.numbers(scan.text, scan.names, scan.crcs, self._grow)
 
     def _overflow(self, path: str, first: int, text: bytes | bytearray, line: int) -> BadLine:
         """Say which feature of a line has values that add up beyond a float64."""

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.fuzz.plain import vw_line
 
 from rosenblatt.data import BadInput, open_examples, read_all
-from rosenblatt.data.scanners.vw import NameTable, in_order_of_place, scan_vw
+from rosenblatt.data.scanners.names import NameTable, sorted_rows
+from rosenblatt.data.scanners.vw import scan_vw
 from rosenblatt.data.scanners.vw_loop import NUMBER, TEXT
 
 AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
@@ -160,22 +161,22 @@ def test_entries_are_put_in_order_and_added_up(longest):
         rng.integers(-1, rng.choice([2, 40, 70_000, 2**31 - 1]), rng.integers(0, longest)) for _ in range(60)
     ]
     values = [rng.integers(1, 9, row.size).astype(float) for row in rows]
-    found = scan_vw(b"")._replace(
-        labels=np.zeros(len(rows)),
-        indptr=np.cumsum([0] + [row.size for row in rows]),
-        values=np.concatenate(values),
-    )
+    indptr, values_in = np.cumsum([0] + [row.size for row in rows]), np.concatenate(values)
     places = np.concatenate(rows).astype(np.int32)
-    kept, overflowing = in_order_of_place(found, places)
+    kept, overflowing = sorted_rows(indptr, places, values_in)
     assert not overflowing.size
-    for row, value, lo, hi in zip(rows, values, found.indptr[:-1], found.indptr[1:], strict=True):
+    for row, value, lo, hi in zip(rows, values, indptr[:-1], indptr[1:], strict=True):
         expected = {}
         for place, amount in zip(row.tolist(), value.tolist(), strict=True):
             if place >= 0:
                 expected[place] = expected.get(place, 0.0) + amount
         assert places[lo:hi].tolist() == sorted(expected)
-        assert found.values[lo:hi].tolist() == [expected[place] for place in sorted(expected)]
-    assert kept == found.indptr[-1]
+        assert values_in[lo:hi].tolist() == [expected[place] for place in sorted(expected)]
+    assert kept == indptr[-1]
+
+
+def numbers(table, found, grow=True):
+    return table.numbers(found.text, found.names, found.crcs, grow).tolist()
 
 
 @settings(max_examples=100, deadline=None)
@@ -186,11 +187,11 @@ def test_names_are_numbered_in_order_of_appearance(words):
     numbers = [expected.setdefault(word, len(expected)) for word in words]
     table = NameTable()
     cut = text.index(b"\n", len(text) // 2) + 1
-    got = [n for part in (text[:cut], text[cut:]) for n in table.numbers(scan_vw(part)).tolist()]
+    got = [n for part in (text[:cut], text[cut:]) for n in numbers(table, scan_vw(part))]
     assert got == numbers
     assert table.names() == list(expected)
     fixed = NameTable(tuple(expected)[:3])
-    known = fixed.numbers(scan_vw(text), grow=False).tolist()
+    known = numbers(fixed, scan_vw(text), grow=False)
     assert known == [n if n < 3 else -1 for n in numbers]
 
 

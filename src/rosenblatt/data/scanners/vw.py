@@ -6,15 +6,12 @@ are called ``namespace^feature``; one whose value is a text, as in ``colour:red`
 without a name, as in ``:0.5``, by its number among those of its namespace, from 0.
 """
 
-import zlib
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import as_bytes
-from rosenblatt.data.scanners.names_loop import find_names, put_in_slots, sort_and_sum
 from rosenblatt.data.scanners.vw_loop import (
     BAD_IMPORTANCE,
     BAD_SCALE,
@@ -26,7 +23,7 @@ from rosenblatt.data.scanners.vw_loop import (
     scan_vw_lines,
 )
 
-NO_ROWS, NO_NUMERALS = np.empty(0, np.intp), np.empty(0, np.int64)
+NO_NUMERALS = np.empty(0, np.int64)
 LABEL, IMPORTANCE, BASE, VALUE = 0, 1, 2, 3  # what a hard decimal is; 4 is a scale
 
 
@@ -148,83 +145,3 @@ def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
         tags=found.tags[keep],
         bad=sorted([*found.bad, *bad.values()]),
     )
-
-
-def in_order_of_place(found: VwScan, places: NDArray[np.int32]) -> tuple[int, NDArray[np.intp]]:
-    """Put the entries of every row in order of their places, in place.
-
-    Entries of one place are added up, those of place -1 left out. Return how many are left, and the rows in which such
-    a sum is beyond a float64.
-    """
-    longest = int(np.diff(found.indptr).max(initial=0))
-    room, counts = np.empty((3, longest), np.int64), np.empty(256, np.int64)
-    overflows = np.zeros(found.labels.size, np.bool_)
-    entries, n_overflows = sort_and_sum(found.indptr, places, found.values, room, counts, overflows)
-    return int(entries), np.flatnonzero(overflows) if n_overflows else NO_ROWS
-
-
-class NameTable:
-    r"""Names and their numbers, in order of appearance.
-
-    >>> table = NameTable()
-    >>> table.numbers(scan_vw(b"1 | b a b\n")).tolist(), table.names()
-    ([0, 1, 0], ['b', 'a'])
-    """
-
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
-        known = [name.encode("utf-8", "surrogateescape") for name in names]
-        ends = np.cumsum([0, *map(len, known)])
-        self._size = len(known)
-        self._arena = np.frombuffer(b"".join(known) + bytes(1 << 12), np.uint8).copy()
-        self._starts = np.zeros(self._size + 1024, np.int64)
-        self._starts[: self._size + 1] = ends
-        self._known = np.zeros(self._size + 1024, np.uint32)
-        self._known[: self._size] = [zlib.crc32(name) for name in known]
-        self._slots = np.empty(0, np.uint32)
-        self._make_slots()
-
-    def __len__(self) -> int:
-        return self._size
-
-    def names(self) -> list[str]:
-        """Return the names in order."""
-        arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
-        return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
-
-    def numbers(self, found: VwScan, grow: bool = True) -> NDArray[np.int32]:
-        """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
-        data = as_bytes(found.text)
-        out = np.empty(found.names.shape[0], np.int32)
-        done = 0
-        while done < out.size:
-            done, self._size = find_names(
-                data,
-                found.names,
-                found.crcs,
-                done,
-                self._slots,
-                self._arena,
-                self._starts,
-                self._known,
-                self._size,
-                grow,
-                out,
-            )
-            if done < out.size:
-                self._make_room(int(found.names[done, 3] - found.names[done, 0]) + 16)
-        return out
-
-    def _make_room(self, bytes_needed: int) -> None:
-        if self._starts[self._size] + bytes_needed >= 2**32:
-            raise MemoryError("more than 4 GB of feature names: hash them (hash_bits, --hash-bits)")
-        if self._starts[self._size] + bytes_needed > self._arena.size:
-            self._arena = np.concatenate([self._arena, np.zeros(self._arena.size + bytes_needed, np.uint8)])
-        if self._size + 2 > self._starts.size:
-            self._starts = np.concatenate([self._starts, np.zeros(self._starts.size, np.int64)])
-            self._known = np.concatenate([self._known, np.zeros(self._known.size, np.uint32)])
-        if 8 * (self._size + 1) > self._slots.size:
-            self._make_slots()
-
-    def _make_slots(self) -> None:
-        self._slots = np.zeros(4 << max(11, (2 * self._size).bit_length()), np.uint32)
-        put_in_slots(self._slots, self._starts, self._known, self._size)

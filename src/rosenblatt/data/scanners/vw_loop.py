@@ -21,7 +21,7 @@ from rosenblatt.data.scanners.decimals import (
     is_digit,
     plain_decimal,
 )
-from rosenblatt.data.scanners.names_loop import ALL_ONES, crc_of_name, crc_of_space, crc_over
+from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name, crc_of_space, crc_over
 from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
 
 # What can be wrong with a line; vowpal_wabbit.py says it in words.
