@@ -138,6 +138,8 @@ def _all_of(examples: "Examples") -> Rows:
 def note_oddities(examples: "Examples") -> None:
     """Say which lines were skipped, and how many values training never saw."""
     note_skipped(examples.skipped)
+    for text in examples.notes:
+        note(text)
     if examples.unlabelled:
         note(f"{examples.path}: {counted(examples.unlabelled, 'line')} without a label passed over")
     if examples.unseen:

@@ -24,6 +24,7 @@ class Examples(ABC):
     unseen_in : in the latest reading, how many values were ignored because training never saw them,
         by column
     unlabelled : lines of the latest reading that were passed over because they have no label
+    notes : what else was passed over, each a sentence
     """
 
     format: str
@@ -37,6 +38,7 @@ class Examples(ABC):
         self.skipped = SkippedLines()
         self.unseen_in: Counter[str] = Counter()
         self.unlabelled = 0
+        self.notes: list[str] = []
 
     @property
     @abstractmethod

@@ -89,7 +89,7 @@ def open_examples(
         return SampleExamples(path, known, batch_rows, options.skip_bad, options.scale)
     paths = paths_of(source)
     form = find_format(paths[0]) if options.format is None or Path(paths[0]).is_dir() else options.format
-    if form == "folder of files":
+    if form == "folder of files" and options.format not in ("folders", "maildir"):
         paths = [file for folder in paths for file in files_in(folder)]
         form = options.format or find_format(paths[0])
     form = options.format or form

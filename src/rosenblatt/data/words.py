@@ -167,7 +167,9 @@ def _scanned(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> Wor
     table, n = NameTable(), len(prefixes)
     numbered, keys, size = np.zeros(0, np.int32), np.empty(0, np.int64), 0
     parts: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = []
-    for found in in_order(lambda part: scan(*part), _parts(texts, n)):
+    bounds = list(_parts(texts, n))
+    scans = in_order(lambda part: scan(*part), bounds) if len(bounds) > 1 else [scan(*bounds[0])]
+    for found in scans:
         numbers = table.numbers(found.text, found.spans, found.crcs)
         if n > 1:
             numbered = np.concatenate([numbered, np.zeros(n * len(table) - numbered.size, np.int32)])
