@@ -141,3 +141,26 @@ def test_names_that_do_not_fit_are_no_names(tmp_path):
     load(str(tmp_path / "m")).save(str(tmp_path / "other"), {"feature_names": None, "schema": None}, False)
     assert "feature 1" in run_well(f"info {tmp_path / 'other'}").stdout
     assert run_well(f"predict {tmp_path / 'other'} sample:iris").stdout.startswith("setosa\n")
+
+
+def test_a_line_of_several_files_must_be_told_apart(tmp_path):
+    for name, first in (("a.svm", "1 1:1"), ("b.svm", "0 1:-1")):
+        (tmp_path / name).write_text(f"{first}\n0 2:1\n1 1:3\n" + ("1 1:2\n" if name == "b.svm" else ""))
+    model, both = tmp_path / "m", tmp_path / "*.svm"
+    run_well(f"fit {tmp_path / 'a.svm'} --model {model}")
+    answer = run(f"explain {model} '{both}' --line 1")
+    assert answer.exit_code == 2
+    assert "line 1 holds a row in 2 files: name one of them, or give --row N" in answer.stderr
+    assert "a.svm:1 is row 1" in answer.stderr
+    assert "b.svm:1 is row 4" in answer.stderr
+    assert run_well(f"explain {model} '{both}' --line 4 --json").exit_code == 0  # only one has a fourth line
+    assert run_well(f"explain {model} {tmp_path / 'b.svm'} --line 1").exit_code == 0
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_info_describes_a_kernel_model(tmp_path, form):
+    model = tmp_path / "m"
+    run_well(f"fit sample:moons --learner kernel --kernel rbf --passes 2 --model {model}")
+    told = run_well(f"info {model} {form}").stdout
+    assert "rbf" in told
+    assert "support" in told

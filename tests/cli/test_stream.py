@@ -164,6 +164,7 @@ def svm(tmp_path, classes=(0, 1, 2)):
     [
         ("--rule", ["arow", "rosenblatt"]),
         ("--hypothesis", ["last", "averaged"]),
+        ("--hypothesis", ["voted", "last"]),
         ("--forget", ["50", "60"]),
         ("--hash-bits", ["10", "11"]),
         ("--multi-class", ["ovr", "joint"]),
@@ -176,11 +177,16 @@ def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values)
     run(*words, tmp_path / "plain")
     other = [option, *values[:1]]
     result = run(*words, tmp_path / "plain", *other, code=2)
-    assert f"was begun with another {option}" in result.stderr
+    without = option in ("--forget", "--hash-bits", "--no-intercept")
+    assert f"exists and was trained {'without' if without else 'with'} {option}" in result.stderr
+    assert "omit the option, or choose another --model" in result.stderr
     run(*words, tmp_path / "other", *other)
     run(*words, tmp_path / "other", *other)  # the same again
     run(*words, tmp_path / "other")  # nothing said
     assert load_learner(tmp_path / "other")[1]["stream"]["rows"] == 120
+    if values:  # also where the default is asked for
+        result = run(*words, tmp_path / "other", option, values[1], code=2)
+        assert f"exists and was trained with {option} {values[0]}" in result.stderr
 
 
 def test_names_are_hashed_where_there_are_names(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from tests.sources import SVM, WRITERS, as_vw, dense
 
@@ -60,3 +61,36 @@ def test_labels_of_batches_held_for_the_next_pass_take_no_more_than_the_file(tmp
         kept.forget(at, small_too=True)
     assert not kept._held
     assert not kept._copied
+
+
+def converted(source, out):
+    """Write a source as ``convert`` does, in batches of two rows."""
+    examples = open_examples(source, batch_rows=2)
+    with out.open("wb") as file:
+        write_batches(file, examples)
+    return read_all(out)
+
+
+def test_the_tags_of_vowpal_wabbit_text_are_converted_too(tmp_path):
+    source, out = tmp_path / "a.vw", tmp_path / "a.arrow"
+    source.write_text("1 | a\n0 | b\n1 'mail7| a\n0 'été| b\n1 | c\n")  # the first batch has none
+    assert (
+        converted(source, out).tags.tolist() == read_all(source).tags.tolist() == ["", "", "mail7", "été", ""]
+    )
+    again = tmp_path / "b.arrow"
+    assert converted(out, again).tags.tolist() == ["", "", "mail7", "été", ""]
+    source.write_text("1 | a\n0 | b\n")
+    assert converted(source, out).tags is None
+
+
+def test_labels_beyond_2_to_the_53_are_converted_exactly(tmp_path):
+    source, out = tmp_path / "a.jsonl", tmp_path / "a.arrow"
+    labels = [2**53, 2**53 + 1, -(2**63), 2**63 - 1, 5]
+    source.write_text("".join(f'{{"label": {label}, "a": 1}}\n' for label in labels))
+    read = converted(source, out)
+    assert read.y.dtype == np.int64
+    assert read.y.tolist() == labels
+    assert sorted(BatchFile(str(out)).classes.tolist()) == sorted(labels)
+    source.write_text("".join(f'{{"label": {label}, "a": 1}}\n' for label in [1, 2, 3, 2**53 + 1]))
+    with pytest.raises(BadInput, match=r"a.jsonl:4: the label 9007199254740993 .* write labels as text"):
+        converted(source, out)

@@ -4,10 +4,12 @@ import mailbox
 from email.message import EmailMessage
 
 import pytest
+from tests.cli.commands import run_well
 from tests.sources import Stdin, as_parquet, by_name, dense, make
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
+from rosenblatt.data.words import Words
 
 
 def letter(subject, body, date, **headers):
@@ -118,6 +120,66 @@ def test_classes_may_be_called_new_and_hidden_files_are_no_texts(tmp_path):
     (tmp_path / "box" / "new" / "1").write_bytes(MAIL[0].as_bytes())
     (tmp_path / "box" / "new" / ".hidden").write_bytes(MAIL[0].as_bytes())
     assert read_all(tmp_path / "box").y.tolist() == ["INBOX"]
+
+
+def test_stray_files_beside_class_folders_are_passed_over_with_a_note(tmp_path):
+    reviews = tmp_path / "reviews"
+    for name in (
+        "neg/1.txt",
+        "pos/1.txt",
+        "pos/deeper/2.txt",
+        "README",
+        "LICENSE.md",
+        "notes.txt",
+        "urls.txt",
+    ):
+        (reviews / name).parent.mkdir(parents=True, exist_ok=True)
+        (reviews / name).write_text("a word")
+    for options in ({}, {"format": "folders"}):
+        examples = open_examples(reviews, **options)
+        assert examples.format == "folders"
+        assert sorted(label for batch in examples for label in batch.y) == ["neg", "pos", "pos"]
+        assert examples.notes == [
+            f"{reviews}: 4 files beside the class folders passed over (LICENSE.md, README, notes.txt, ...)"
+        ]
+    answer = run_well(f"fit {reviews} --model {tmp_path / 'm'}")
+    assert "4 files beside the class folders passed over" in answer.stderr
+    (reviews / "data.csv").write_text("a,y\n1,0\n2,1\n")  # a table is data: which is meant must be said
+    assert open_examples(reviews, format="folders").format == "folders"
+    assert len(list(open_examples(reviews, format="folders"))) == 1
+
+
+def test_folders_are_classes_where_that_is_asked_for(tmp_path):
+    """Also where they could be the parts of a Maildir, or there is only one."""
+    for name in ("cars/new/1.txt", "cars/cur/1.txt", "one/only/1.txt", "one/README"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a car")
+    assert sorted(read_all(tmp_path / "cars", format="folders").y) == ["cur", "new"]
+    assert read_all(tmp_path / "cars").y.tolist() == ["INBOX", "INBOX"]
+    assert read_all(tmp_path / "one", format="folders").y.tolist() == ["only"]
+
+
+def test_many_texts_are_counted_as_few_are(tmp_path, monkeypatch):
+    """By compiled loops from some size on, and in any split."""
+    for row in range(60):
+        file = tmp_path / "texts" / ("yes" if row % 3 else "no") / f"{row}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        header = f"Subject: word{row % 7} prize\nFrom: bob{row % 5}@example.org\n\n" if row % 2 else ""
+        file.write_text(header + f"Prize word{row % 11} word{row % 7} été don't " * 3)
+    few = read_all(tmp_path / "texts", words=Words(binary=False))
+    for name, value in (
+        ("words.MANY_CHARACTERS", 0),
+        ("mail.ROWS_AT_ONCE", 7),
+        ("words.PART_CHARACTERS", 50),
+    ):
+        monkeypatch.setattr(f"rosenblatt.data.{name}", value)
+        many = read_all(tmp_path / "texts", words=Words(binary=False))
+        assert many.feature_names == few.feature_names
+        assert (dense(many) == dense(few)).all()
+        known = read_all(tmp_path / "texts", schema=few.schema)
+        assert (dense(known) == dense(few)).all()
+        hashed = read_all(tmp_path / "texts", hash_bits=3, words=Words(binary=False))
+        assert hashed.X.sum() == few.X.sum()
 
 
 def test_files_that_are_no_text_are_told(tmp_path):

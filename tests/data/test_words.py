@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.words import Words, count_words, looks_like_text
+from rosenblatt.data.words import WORD, Words, count_words, looks_like_text, words_in
 
 TEXTS = st.lists(
     st.text(max_size=30) | st.sampled_from(["to be or not", "not to be", "Be! be; BE"]), max_size=8
@@ -42,6 +42,54 @@ def test_every_count_is_how_often_the_word_was_cut(texts, how):
     hashed = how._replace(buckets=8, binary=False)
     folded = count_words(texts, hashed, {}).X.toarray()
     assert folded.sum(axis=1).tolist() == [len(how.cut(text)) for text in texts]
+
+
+LETTERS = [
+    "a",
+    "é",
+    "don't",
+    "rock'n'roll",
+    "d’or",
+    "'quoted'",
+    "x'",
+    "_",
+    "9",
+    "हिन्दी",
+    "日本語",
+    "𝒜",
+    "cafe\u0301",
+    "ẞ",
+    "İ",
+]
+OTHERS = ["'", "’", " ", "\n", ".", "\0", "\ud800", "e\u0301'", "\u200d", "😀", "--", "''", "a''b"]
+PIECES = st.sampled_from(LETTERS + OTHERS)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=20), max_size=12),
+    st.builds(Words, st.just((1, 1)), st.booleans(), st.booleans()),
+    st.integers(1, 3),
+    st.integers(1, 40),
+)
+def test_the_compiled_scanner_counts_what_the_regular_expression_finds(texts, how, n, part):
+    prefixes = ["", "from:", "subject:"][:n]
+    texts = texts[: len(texts) // n * n]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rosenblatt.data.words.PART_CHARACTERS", part)
+        plain = words_in(texts, how, prefixes)
+        patch.setattr("rosenblatt.data.words.MANY_CHARACTERS", 0)
+        scanned = words_in(texts, how, prefixes)
+    assert scanned.words == plain.words
+    for ours, theirs in zip(scanned[1:], plain[1:], strict=True):
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_every_character_is_of_one_kind():
+    """As the regular expression has it, on all of Unicode."""
+    text = "".join(chr(code) + " " for code in range(0x110000))
+    how = Words(lowercase=False)
+    assert words_in([text], how).words == list(dict.fromkeys(WORD.findall(how.normalized(text))))
 
 
 @pytest.mark.parametrize(

@@ -53,29 +53,30 @@ def test_python_source_says_what_the_model_says(linear):
     agree(linear, labels if linear.predict(X).dtype.kind != "f" else None, np.squeeze(scores))
 
 
-def test_c_source_says_what_the_model_says(linear, tmp_path):
+def compiled_c(form, folder):
+    """Return the library that a C compiler makes of a form."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler here")
-    (tmp_path / "model.c").write_text(c_source(form_of(linear)))
-    subprocess.run(
-        [
-            compiler,
-            "-std=c99",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-pedantic",
-            "-shared",
-            "-fPIC",
-            "-o",
-            "m.so",
-            "model.c",
-        ],
-        cwd=tmp_path,
-        check=True,
-    )
-    library = ctypes.CDLL(str(tmp_path / "m.so"))
+    (folder / "model.c").write_text(c_source(form), encoding="utf-8")
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run([compiler, *strict, "-shared", "-fPIC", "-o", "m.so", "model.c"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "m.so"))
+
+
+def test_c_source_has_any_class_and_any_name(tmp_path):
+    labels = ["😀", 'quo"te', "back\\slash", "é1", "??/what??", "tab\tend", "%d \x01f", "no"]
+    y = np.array(labels * 2)
+    names = ["*/ int x; /*", "😀", "/*", "end\\"]
+    model = rosenblatt.Perceptron(max_iter=2).fit(rng.normal(size=(y.size, 4)), y)
+    form = form_of(model, names=names)
+    library = compiled_c(form, tmp_path)
+    texts = (ctypes.c_char_p * len(form.classes)).in_dll(library, "rosenblatt_classes")
+    assert [text.decode() for text in texts] == form.classes.tolist()
+
+
+def test_c_source_says_what_the_model_says(linear, tmp_path):
+    library = compiled_c(form_of(linear), tmp_path)
     form = form_of(linear)
     room, scores, places = (ctypes.c_double * len(form.bias))(), [], []
     library.rosenblatt_predict.restype = ctypes.c_int if form.classes is not None else ctypes.c_double
@@ -122,6 +123,24 @@ def test_sql_speaks_of_the_columns_of_the_table():
     expression = sql_expression(form_of(model), schema)
     table = {"size": size.tolist(), "colour": [value or None for value in colour.tolist()]}
     assert np.array_equal(in_sqlite(expression, table), model.predict(rows))
+
+
+def test_sql_is_null_where_a_number_is_null(linear):
+    """As ``predict`` refuses a row with a gap: no class is made up for it."""
+    form = form_of(linear, names=["a", "b", "c", "d"])
+    for name in form.names:
+        table = {own: [None if own == name else 1.0, 1.0] for own in form.names}
+        first, second = in_sqlite(sql_expression(form), table).tolist()
+        assert first is None
+        assert second is not None
+
+
+def test_sql_of_discrete_columns_alone_needs_no_number(tmp_path):
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+    model = rosenblatt.Perceptron().fit(rows, ["no", "yes"])
+    schema = TableSchema((Column("colour", ("", "red")),), "y")
+    expression = sql_expression(form_of(model), schema)
+    assert in_sqlite(expression, {"colour": [None, "red", ""]}).tolist() == ["no", "yes", "no"]
 
 
 def test_what_cannot_be_exported_says_why(tmp_path):

@@ -13,7 +13,7 @@ from rosenblatt.data.json_lines import JsonExamples
 from rosenblatt.data.json_places import BadValue
 from rosenblatt.data.kinds import numbers
 from rosenblatt.data.lines import Block
-from rosenblatt.data.scanners import libsvm, table_check, vw
+from rosenblatt.data.scanners import libsvm, names, table_check, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.words import Words
 
@@ -33,7 +33,7 @@ def guarded():
             places.append(free)
         return free.holding(text)
 
-    modules = (libsvm, vw, plain_numbers, table_check)
+    modules = (libsvm, vw, names, plain_numbers, table_check)
     before = [module.as_bytes for module in modules]
     for module in modules:
         module.as_bytes = holding
@@ -70,16 +70,19 @@ def check_vw(text):
     found = vw.scan_vw(text)
     assert [line for line, _, _ in found.bad] == bad
     assert found.lines.tolist() == [line for line, _ in rows]
-    assert found.labelled.tolist() == [row[0] is not None for _, row in rows]
-    assert same(found.labels[found.labelled], [row[0] for _, row in rows if row[0] is not None])
+    kinds = [0 if row[0] is None else 2 if isinstance(row[0], bytes) else 1 for _, row in rows]
+    assert found.labelled.tolist() == kinds
+    assert same(found.labels[found.labelled == 1], [row[0] for _, row in rows if isinstance(row[0], float)])
+    texts = [text[lo:hi] for lo, hi in found.label_spans[found.labelled == 2].tolist()]
+    assert texts == [row[0] for _, row in rows if isinstance(row[0], bytes)]
     assert same(found.weights, [row[1] for _, row in rows])
     assert [text[lo:hi] for lo, hi in found.tags.tolist()] == [row[2] for _, row in rows]
     features = [feature for _, row in rows for feature in row[3]]
     assert same(found.values, [value for _, value in features])
-    table = vw.NameTable()
+    table = names.NameTable()
     expected = {}
     places = [expected.setdefault(name, len(expected)) for name, _ in features]
-    assert table.numbers(text if text.endswith(b"\n") else text + b"\n", found).tolist() == places
+    assert table.numbers(found.text, found.names, found.crcs).tolist() == places
     assert [name.encode("utf-8", "surrogateescape") for name in table.names()] == list(expected)
 
 
@@ -122,6 +125,7 @@ class _Reader(JsonExamples):
         self._told = NamedSchema((), 0, "label", "text", (), Words())
         self._labelled = True
         self._written_as = {}
+        self._large_label = self._fraction = None
 
 
 def check_jsonl(text):

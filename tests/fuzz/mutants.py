@@ -58,6 +58,7 @@ SEEDS = {
         b"1 | free:2 offer\n-1 2.5 'mail7|from bob ann:3 |body:0.5 a b:0.1234 c\n",
         b"0 1 0 tag|n x:1 y:-2 z\n\n1 |name_of_a_space longer_name_than_eight:0.7352941176470588 s\n",
         b"-1 | 730:0.1773 1910:0.6724 1934:0.2189 3178:0.0648 3708:0.0785 3775:0.973\n" * 2,
+        b"spam 2 'm1|n :0.5 :2 colour:red |: x\nham | :1 a:nancy |s:2 :3 b:x\n",
     ],
     "csv": [
         b"1,2.5,x\n3, 4 ,y\n-5,1e3,z\n",
@@ -79,7 +80,18 @@ PIECES = {
     ],
     "vw": [
         *(b" ", b":", b"|", b"'", b"\n", b"|n:2 ", b"|:3", b" a:1:2", b"^", b"\t", b"\r\n"),
-        *(b"\xc3\xa9", b"|big:1e308 a:1e308"),
+        *(
+            b"\xc3\xa9",
+            b"|big:1e308 a:1e308",
+            b" :7",
+            b" c:red",
+            b" :red",
+            b" d:-.5",
+            b" e:-x",
+            b"ham ",
+            b"a,b ",
+            b"inf ",
+        ),
     ],
     "csv": [
         *(b",", b";", b'"', b'""', b"\n", b"\r\n", b"\r", b" ", b"\t", b"NA", b"?", b'"x"'),

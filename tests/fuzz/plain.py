@@ -11,6 +11,7 @@ from math import isfinite
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PAIR = re.compile(rb"(\d+):(\S+)")
+NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 SPACE = rb"[ \t\r\x0b\x0c]"
 
 
@@ -42,7 +43,7 @@ def libsvm_line(line, zero_based=False):
 
 
 def vw_line(line):
-    """Return (label or None, importance, tag, [(name, value)])."""
+    """Return (label or None, importance, tag, [(name, value)]); a label that is no number is bytes."""
     if not re.sub(SPACE, b"", line):
         return None
     head, bar, rest = line.partition(b"|")
@@ -55,14 +56,19 @@ def vw_line(line):
         tag = tokens.pop().removeprefix(b"'")
     if len(tokens) > 3 or any(token.startswith(b"'") for token in tokens):
         raise ValueError(head)
-    numbers = [finite(token) for token in tokens]
+    label = None
+    if tokens and NUMBER.fullmatch(tokens[0]) is None:
+        label = tokens[0]
+        if b":" in label or b"," in label or NOT_FINITE.fullmatch(label):
+            raise ValueError(label)
+    numbers = [finite(token) for token in (tokens if label is None else [b"0", *tokens[1:]])]
     if len(numbers) > 2 and numbers[2] != 0:
         raise ValueError("base")
     importance = numbers[1] if len(numbers) > 1 else 1.0
     if importance < 0:
         raise ValueError("importance")
     features = [feature for part in rest.split(b"|") for feature in _namespace(part)]
-    return (numbers[0] if numbers else None), importance, tag, features
+    return (numbers[0] if numbers and label is None else label), importance, tag, features
 
 
 def _namespace(part):
@@ -73,11 +79,19 @@ def _namespace(part):
         scale, tail = finite(number[1]), tail[number.end() :]
         if not space:
             raise ValueError("scale of nothing")
+    anonymous = 0
     for token in re.split(SPACE + b"+", tail):
         if token:
             name, colon, value = token.partition(b":")
-            number = (finite(value) if colon else 1.0) * scale
-            if not name or not isfinite(number):
+            if colon and re.match(rb"[+-]?\.?\d", value) is None:  # a text
+                if not value or b":" in value or NOT_FINITE.fullmatch(value):
+                    raise ValueError(token)
+                name, number = token, 1.0
+            else:
+                number = (finite(value) if colon else 1.0) * scale
+            if not name:
+                name, anonymous = b"%d" % anonymous, anonymous + 1
+            if not isfinite(number):
                 raise ValueError(token)
             yield (space + b"^" if space else b"") + name, number
 
@@ -196,7 +210,7 @@ def _json_value(name, value, features, depth):
         case None | False:
             pass
         case True:
-            features[name] = 1.0
+            _set(features, name, 1.0)
         case int() | float():
             try:
                 number = float(value)
@@ -204,15 +218,26 @@ def _json_value(name, value, features, depth):
                 raise ValueError(value) from error
             if not isfinite(number):
                 raise ValueError(value)
-            features[name] = number
+            _set(features, name, number)
         case str():
-            features[f"{name}={value}"] = 1.0
+            _set(features, f"{name}={value}", 1.0)
         case dict():
             for key, inner in value.items():
                 _json_value(f"{name}.{key}", inner, features, depth + 1)
         case list():
+            texts = set()
             for at, item in enumerate(value):
-                _json_value(name if isinstance(item, str) else f"{name}[{at}]", item, features, depth + 1)
+                if not isinstance(item, str):
+                    _json_value(f"{name}[{at}]", item, features, depth + 1)
+                elif item not in texts:
+                    _set(features, f"{name}={item}", 1.0)
+                    texts.add(item)
+
+
+def _set(features, name, value):
+    if name in features:
+        raise ValueError("two fields of one name")
+    features[name] = value
 
 
 def lines_of(text, read, errors=(ValueError, RecursionError)):

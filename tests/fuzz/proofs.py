@@ -27,6 +27,7 @@ from tests.proofs.mutations import small_table
 
 from rosenblatt.cli import reading as read
 from rosenblatt.cli.solve import read_constraints
+from rosenblatt.data import ReadOptions
 from rosenblatt.proofs import (
     checker,
     first_failure,
@@ -1376,7 +1377,9 @@ def compare_readings(
         return "the checker"
     assert table.n_features < 1000
     theirs = reading_of([[x.get(j, 0.0) for j in range(table.n_features)] for x in table.rows], table.labels)
-    options = read.Reading(target, format, zero_based if format == "libsvm" else None, header=header)
+    options = ReadOptions(
+        target=target, format=format, zero_based=zero_based if format == "libsvm" else None, header=header
+    )
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             rows = (read_constraints if constraints else read.read)(str(path), options)

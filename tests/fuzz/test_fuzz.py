@@ -37,10 +37,15 @@ def good_rows(format, text):
         return plain.vw_line(line)
 
     rows, bad = plain.lines_of(text, read)
-    labelled = bool(rows) and rows[0][1][0] is not None
-    without = [line for line, row in rows if labelled and row[0] is None]
-    good = [(line + 1, row[0] if labelled else None) for line, row in rows if line not in without]
-    return good, sorted(line + 1 for line in [*bad, *without])
+    first = next((row[0] for _, row in rows if row[0] is not None), None)
+    if first is None:
+        return [(line + 1, None) for line, _ in rows], [line + 1 for line in bad]
+    if isinstance(first, bytes):
+        lines = text.split(b"\n")
+        good = [(line + 1, lines[line].split()[0].decode()) for line, row in rows if row[0] is not None]
+        return good, [line + 1 for line in bad]
+    good = [(line + 1, row[0]) for line, row in rows if isinstance(row[0], float)]
+    return good, sorted(line + 1 for line in [*bad, *(n for n, row in rows if isinstance(row[0], bytes))])
 
 
 @pytest.mark.parametrize("format", ["libsvm", "vw"])

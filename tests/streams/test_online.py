@@ -442,3 +442,25 @@ def test_forgetting_follows_a_stream_that_turns_around():
 def test_what_makes_no_sense_is_refused(options, reason):
     with pytest.raises(ValueError, match=reason):
         OnlineLearner(**options)
+
+
+@pytest.mark.parametrize("rule", ["rosenblatt", "passive-aggressive", "alma"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_that_overflow_are_noticed_by_one_example_as_by_many(rule, classes):
+    def learn(by_one):
+        learner = OnlineLearner("last", rule=rule)
+        for k in range(3 * classes):
+            x = {"a": 3e-160 if rule != "rosenblatt" else 1e155, f"b{k % classes}": 1e-160}
+            learner.learn_one(x, k % classes) if by_one else learner.learn_many([x], [k % classes])
+
+    messages = []
+    for by_one in (True, False):
+        try:
+            learn(by_one)
+        except ValueError as error:
+            messages.append(str(error))
+        else:
+            messages.append("")
+    assert messages[0] == messages[1]
+    if rule == "rosenblatt":
+        assert "the weights grew beyond what a float can hold: scale the features" in messages[0]

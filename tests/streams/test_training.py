@@ -2,13 +2,16 @@
 
 import errno
 import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.commands import run_well
 from tests.sources import Stdin
 
 from rosenblatt.data import BadInput, open_examples, read_all
@@ -305,6 +308,76 @@ def test_a_damaged_cache_is_made_anew_and_a_bad_source_leaves_none(tmp_path):
     assert not list(cache.cache_folder().glob("*"))
 
 
+def cached_sources(tmp_path, n):
+    """Return so many sources whose rows are in the cache, and the files there; the first is the least recently used."""
+    sources, files = [], []
+    for number in range(n):
+        source = tmp_path / f"{number}.jsonl"
+        source.write_text("".join(f'{{"label": {row % 2}, "a": {row + number}}}\n' for row in range(50)))
+        files.append(Path(cache.kept_batches(open_examples(source), source, {}).path))
+        os.utime(files[-1], ns=(number, number))
+        sources.append(source)
+    return sources, files
+
+
+def test_the_cache_evicts_what_was_used_least_recently(tmp_path, monkeypatch):
+    sources, files = cached_sources(tmp_path, 4)
+    assert [file.path for file in cache.cached_files()] == files
+    cache.kept_batches(open_examples(sources[0]), sources[0], {})  # used again
+    size = sum(file.stat().st_size for file in files)
+    monkeypatch.setenv("ROSENBLATT_CACHE", str(size))
+    sources[3].write_text('{"label": 1, "a": 1}\n{"label": 0, "a": 2}\n')
+    newest = Path(cache.kept_batches(open_examples(sources[3]), sources[3], {}).path)
+    assert [file.path for file in cache.cached_files()] == [files[2], files[3], files[0], newest]
+    assert sum(file.bytes for file in cache.cached_files()) <= cache.cache_limit() == size
+    assert cache.evict(0) > 0
+    assert not cache.cached_files()
+
+
+def test_a_file_larger_than_the_cache_is_read_and_not_left_there(tmp_path, monkeypatch):
+    sources, _ = cached_sources(tmp_path, 2)
+    monkeypatch.setenv("ROSENBLATT_CACHE", "100")
+    sources[0].write_text(sources[0].read_text() * 2)
+    batches = cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    assert not cache.cached_files()
+    assert sum(batch.lines.size for batch in batches) == 100
+    monkeypatch.setenv("ROSENBLATT_CACHE", "plenty")
+    with pytest.raises(
+        ValueError, match="ROSENBLATT_CACHE='plenty' is not a size, as in ROSENBLATT_CACHE=20GB"
+    ):
+        cache.cache_limit()
+
+
+def test_a_file_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
+    sources, files = cached_sources(tmp_path, 3)
+    glob = Path.glob
+
+    def removed_meanwhile(self, pattern):
+        found = list(glob(self, pattern))
+        files[1].unlink(missing_ok=True)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "glob", removed_meanwhile)
+        assert [file.path for file in cache.cached_files()] == [files[0], files[2]]
+        assert json.loads(run_well("cache --json").stdout)["files"] == 2
+    listed = cache.cached_files()
+    files[0].unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "cached_files", lambda: listed)
+        assert cache.remove_cache() == listed[1].bytes
+    utime = os.utime
+
+    def evicted_meanwhile(path, *args, **options):
+        Path(path).unlink()
+        return utime(path, *args, **options)
+
+    cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    monkeypatch.setattr(os, "utime", evicted_meanwhile)
+    batches = cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    assert sum(batch.lines.size for batch in batches) == 50
+
+
 def test_where_nothing_can_be_kept_batches_are_temporary(tmp_path, monkeypatch):
     path = written(tmp_path)
     expected = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2).learner
@@ -338,7 +411,7 @@ def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(
         file.write_bytes(b"half")
     with written_now.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert cache.abandoned_files() == [left]
+        assert [file.path for file in cache.abandoned_files()] == [left]
         cache.remove_cache()
         assert list(cache.cache_folder().iterdir()) == [written_now]
     cache.kept_batches(open_examples(path), path, {})  # the next run that keeps anything sweeps
@@ -372,7 +445,7 @@ def test_a_run_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(t
     assert not list(temporary.iterdir())
     left = list(cache.cache_folder().iterdir()) if cache.cache_folder().exists() else []
     assert len(left) == (keep == "keep")
-    assert cache.abandoned_files() == left
+    assert [file.path for file in cache.abandoned_files()] == left
     cache.kept_batches(open_examples(path), path, {})
     assert not [file for file in cache.cache_folder().iterdir() if file in left]
 

@@ -14,30 +14,39 @@ def cache(
 ) -> None:
     """Show what is kept between runs, or remove it.
 
-    A fit out of core keeps the rows it has read, so that the next one need not parse them again. What a run that
-    was killed left half-written is counted and removed too.
+    A fit out of core keeps the rows it has read, so that the next one need not parse them again. All of it takes no
+    more than 10 GB, or what ROSENBLATT_CACHE says (20GB): the files used least recently are removed first. What a run
+    that was killed left half-written is counted and removed too.
 
     \b
     Examples:
       rosenblatt cache --json
       rosenblatt cache --remove
     """
-    from rosenblatt.streams.cache import abandoned_files, cache_folder, kept_files, remove_cache
+    from rosenblatt.streams.cache import (
+        abandoned_files,
+        cache_folder,
+        cache_limit,
+        cached_files,
+        remove_cache,
+    )
 
-    files, abandoned = kept_files(), len(abandoned_files())
-    size = remove_cache() if remove else sum(file.stat().st_size for file in files)
-    told: dict[str, Any] = {
+    files, abandoned = cached_files(), len(abandoned_files())
+    size = remove_cache() if remove else sum(file.bytes for file in files)
+    report: dict[str, Any] = {
         "folder": str(cache_folder()),
         "files": len(files),
         "half_written": abandoned,
         "bytes": size,
+        "limit": cache_limit(),
         "removed": remove,
     }
     if json:
         from rosenblatt.cli.drawing import print_json
 
-        print_json(told)
+        print_json(report)
     else:
         done = "removed" if remove else "kept"
         of_which = f" ({abandoned} left half-written by a run that was killed)" if abandoned else ""
-        print(f"{told['folder']}: {counted(len(files), 'file')}{of_which}, {size:,} bytes {done}")
+        limit = "" if remove else f", at most {report['limit']:,}"
+        print(f"{report['folder']}: {counted(len(files), 'file')}{of_which}, {size:,} bytes {done}{limit}")

@@ -6,7 +6,7 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, read, refuse_overwriting
+from rosenblatt.cli.reading import read, read_options, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
@@ -48,9 +48,18 @@ def compare(
         refuse("--prove puts its answer in the report: name one with --report FILE")
     if report is not None:
         refuse_overwriting(report, source)
+    reading = read_options(
+        target=target,
+        format=format,
+        zero_based=zero_based,
+        skip_bad=skip_bad,
+        header=header,
+        text=text,
+        scale=scale,
+    )
     with Progress() as progress:
         progress.tell(f"reading {source}")
-        rows = read(source, Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale))
+        rows = read(source, reading)
         if rows.y is None:
             refuse(f"{rows.source}: has no labels to learn from")
         progress.tell("comparing")

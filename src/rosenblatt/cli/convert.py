@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def convert(
 
     from rosenblatt.data.arrow_batches import write_batches
     from rosenblatt.data.gathering import gathered
-    from rosenblatt.data.opening import read_whole
+    from rosenblatt.data.open import read_whole
     from rosenblatt.storage import replacing
 
     with replacing(out) as file:
@@ -54,15 +54,17 @@ def convert(
         examples, told = read_whole(
             source,
             write,
-            target=target,
-            format=format,
+            read_options(
+                target=target,
+                format=format,
+                zero_based=zero_based,
+                skip_bad=skip_bad,
+                header=header,
+                text=text,
+                scale=scale,
+                hash_bits=hash_bits,
+            ),
             batch_rows=None,
-            skip_bad=skip_bad,
-            zero_based=zero_based,
-            header=header,
-            text=tuple(text or ()),
-            scale=scale,
-            hash_bits=hash_bits,
         )
     note_oddities(examples)
     report = {

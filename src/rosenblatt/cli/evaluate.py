@@ -5,7 +5,7 @@ from typing import Any
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.learners import Model, load
 from rosenblatt.cli.predict import known_hypothesis
-from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read_for
+from rosenblatt.cli.reading import Rows, note_unseen_labels, read_for, read_options
 from rosenblatt.cli.regression import regression_report, show_regression
 from rosenblatt.cli.telling import counted, refuse
 
@@ -36,7 +36,9 @@ def evaluate(
     """
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)
-    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad))
+    rows = read_for(
+        trained, source, read_options(target=target, format=format, zero_based=zero_based, skip_bad=skip_bad)
+    )
     if rows.y is None:
         refuse(f"{source}: has no target column to score against: name it with --target")
     told = _report if trained.classes is not None else regression_report

@@ -8,8 +8,8 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.info import feature_names
 from rosenblatt.cli.learners import load
 from rosenblatt.cli.predict import known_hypothesis
-from rosenblatt.cli.reading import Reading, Rows, read_for
-from rosenblatt.cli.telling import refuse
+from rosenblatt.cli.reading import Rows, read_for, read_options
+from rosenblatt.cli.telling import listed, refuse
 
 if TYPE_CHECKING:
     from rosenblatt.learner.explain import Explanation
@@ -55,7 +55,12 @@ def explain(
         refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
     names = feature_names(trained)
     sketch = _sketch(trained)
-    rows = read_for(trained, source, Reading(target, format, zero_based, skip_bad), sketch)
+    rows = read_for(
+        trained,
+        source,
+        read_options(target=target, format=format, zero_based=zero_based, skip_bad=skip_bad),
+        sketch,
+    )
     if sketch is not None:  # what the source calls its features, else what training called them
         heard = [sketch.name(place) for place in range(trained.n_features)]
         names = [old if new.startswith("#") else new for old, new in zip(names, heard, strict=True)]
@@ -86,10 +91,15 @@ def _place(rows: Rows, row: int | None, line: int | None) -> int:
         if row > rows.lines.size:
             refuse(f"{rows.source}: has {rows.lines.size:,} rows, so no row {row:,}")
         return row - 1
-    found = np.flatnonzero(rows.lines == line)
-    if not found.size:
+    matches = np.flatnonzero(rows.lines == line).tolist()
+    if not matches:
         refuse(f"{rows.source}: line {line:,} holds no row")
-    return int(found[0])
+    if len(matches) > 1:
+        places = listed([f"{rows.where(match)} is row {match + 1:,}" for match in matches])
+        refuse(
+            f"line {line:,} holds a row in {len(matches):,} files: name one of them, or give --row N ({places})"
+        )
+    return int(matches[0])
 
 
 def _told(

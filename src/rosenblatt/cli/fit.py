@@ -7,7 +7,7 @@ import typer
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.interrupts import end_interrupted, nothing_kept
 from rosenblatt.cli.learners import LEARNERS, Options, trainer
-from rosenblatt.cli.reading import Reading, refuse_overwriting
+from rosenblatt.cli.reading import read_options, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 from rosenblatt.rules import BY_NAME
 
@@ -188,7 +188,15 @@ def fit(
     for written in (model, report_file):
         if written is not None:
             refuse_overwriting(written, source, test)
-    reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
+    reading = read_options(
+        target=target,
+        format=format,
+        zero_based=zero_based,
+        skip_bad=skip_bad,
+        header=header,
+        text=text,
+        scale=scale,
+    )
     if engine is not None:
         from rosenblatt.cli.fit_on_engine import OnEngine, fit_on_engine
 

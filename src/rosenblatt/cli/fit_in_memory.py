@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 from rosenblatt.cli.interrupts import Interruptible
 from rosenblatt.cli.learners import Model, Options, trainer
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, Rows, note_unseen_labels, read
+from rosenblatt.cli.reading import Rows, note_unseen_labels, read
 from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
     from rosenblatt.cli.scoring import Accuracy
+    from rosenblatt.data import ReadOptions
 
 
 def fit_in_memory(
     source: str,
-    reading: Reading,
+    reading: "ReadOptions",
     asked: Options,
     test: str | None,
     model: str | None,

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rosenblatt.cli.learners import Options
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, read
+from rosenblatt.cli.reading import read
 from rosenblatt.cli.telling import note, refuse
 
 if TYPE_CHECKING:
+    from rosenblatt.data import ReadOptions
     from rosenblatt.engines.protocol import Engine
     from rosenblatt.engines.record import MixedEpoch
 
@@ -32,7 +33,7 @@ class OnEngine(NamedTuple):
 
 
 def fit_on_engine(
-    source: str, reading: Reading, asked: Options, on: OnEngine, test: str | None, model: str | None
+    source: str, reading: "ReadOptions", asked: Options, on: OnEngine, test: str | None, model: str | None
 ) -> dict[str, Any]:
     """Train on an engine, write the model, and return what is to be printed."""
     _refuse_what_it_cannot(source, reading, asked, on)
@@ -59,7 +60,7 @@ def fit_on_engine(
 
 def _train(
     source: str,
-    reading: Reading,
+    reading: "ReadOptions",
     asked: Options,
     on: OnEngine,
     new_engine: "Callable[[], Engine]",
@@ -69,7 +70,7 @@ def _train(
     from rosenblatt.engines.files import split, with_schema
     from rosenblatt.engines.training import look_over
 
-    files, schema = with_schema(split(source, width, reading.options()), new_engine)
+    files, schema = with_schema(split(source, width, reading), new_engine)
     engine = new_engine()
     try:
         engine.hold(files)
@@ -172,7 +173,7 @@ def _mixed_learner(asked: Options, facts: Any) -> tuple[Any, Callable[[Any], Any
     return perceptron.new_learner(plain), wrap
 
 
-def _score(test: str, reading: Reading, schema: Any, fitted: Any, report: dict[str, Any]) -> None:
+def _score(test: str, reading: "ReadOptions", schema: Any, fitted: Any, report: dict[str, Any]) -> None:
     from rosenblatt.cli.reading import note_unseen_labels
     from rosenblatt.cli.scoring import accuracy_of, codes_of, unseen_labels
 
@@ -186,7 +187,7 @@ def _score(test: str, reading: Reading, schema: Any, fitted: Any, report: dict[s
     report["accuracy"]["test"] = {name: each._asdict() for name, each in found.items()}
 
 
-def _refuse_what_it_cannot(source: str, reading: Reading, asked: Options, on: OnEngine) -> None:
+def _refuse_what_it_cannot(source: str, reading: "ReadOptions", asked: Options, on: OnEngine) -> None:
     if asked.learner == "kernel":
         refuse("--engine: the kernel perceptron remembers rows, and runs in one process")
     if source == STANDARD_INPUT:

@@ -80,10 +80,10 @@ def _schema(model: Model) -> dict[str, Any] | None:
 
 
 def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
-    """Return for every class the weights that pull hardest towards it; nothing for a vote."""
+    """Return for every class the weights that pull hardest towards it; nothing for a vote or a kernel model."""
     import numpy as np
 
-    if hypothesis == "voted":
+    if hypothesis == "voted" or model.name == "kernel":
         return None
     weights = np.asarray(model.weights(hypothesis), dtype=np.float64)
     names = feature_names(model)
@@ -109,6 +109,17 @@ def _classes(classes: list[Any] | None) -> str:
     return f"{len(classes)}: {listed(classes, MOST_CLASSES)}"
 
 
+def _kernel_facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Name the kernel and count the support rows of a kernel model: it has no weights to show."""
+    if "kernel" not in report:
+        return []
+    parameters = ", ".join(f"{name} {value}" for name, value in report["kernel"].items() if name != "name")
+    return [
+        ("kernel", f"{report['kernel']['name']} ({parameters})"),
+        ("support rows", f"{report['support']:,}"),
+    ]
+
+
 def _show(report: dict[str, Any]) -> None:
     from rich.text import Text
 
@@ -127,6 +138,7 @@ def _show(report: dict[str, Any]) -> None:
         ("features", f"{report['features']:,}"),
         ("classes", _classes(report["classes"])),
         ("hypotheses", f"{listed(report['hypotheses'])}; predicts by {report['hypothesis']}"),
+        *_kernel_facts(report),
         *training_facts(report),
     ]
     parts: list[Any] = [Text(report["model"], style="bold"), facts(rows)]

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rosenblatt.cli.reading import Reading
 from rosenblatt.cli.telling import counted, refuse
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
 from rosenblatt.data.header import Header, read_header
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Headerless, LabelKind, Schema
 from rosenblatt.data.sniff import find_format
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 KINDS: dict[str, LabelKind] = {"i": "integer", "u": "integer", "f": "number"}
 
 
-def schema_of(model: "Model", source: str, reading: Reading) -> Schema:
+def schema_of(model: "Model", source: str, options: ReadOptions) -> Schema:
     """Return how to encode a source for a model: as in training, else by names, else by position."""
     stored = stored_schema(model)
     if stored is not None:
         return stored
-    if not source.startswith("sample:") and format_of(source, reading) == "libsvm":
-        return LibsvmSchema(model.n_features, bool(reading.zero_based))
-    return _guessed_schema(model, source, reading)
+    if not source.startswith("sample:") and format_of(source, options) == "libsvm":
+        return LibsvmSchema(model.n_features, bool(options.zero_based))
+    return _guessed_schema(model, source, options)
 
 
 def without_target(schema: Schema) -> Schema:
@@ -33,20 +33,20 @@ def without_target(schema: Schema) -> Schema:
     return replace(schema, target=None)
 
 
-def table_of_numbers(source: str, reading: Reading) -> TableSchema:
+def table_of_numbers(source: str, options: ReadOptions) -> TableSchema:
     """Return a schema for a table without a target, every column a number."""
-    header = header_of(source, reading)
+    header = header_of(source, options)
     return TableSchema(tuple(Column(name) for name in header.names), headerless=_headerless(header))
 
 
-def format_of(source: str, reading: Reading) -> str:
+def format_of(source: str, options: ReadOptions) -> str:
     """Return the format of a file: as told, else found."""
-    return reading.format or find_format(source)
+    return options.format or find_format(source)
 
 
-def header_of(source: str, reading: Reading) -> Header:
+def header_of(source: str, options: ReadOptions) -> Header:
     """Return the names of the columns of a table."""
-    return read_header(source, "\t" if format_of(source, reading) == "tsv" else None, reading.header)
+    return read_header(source, "\t" if format_of(source, options) == "tsv" else None, options.header)
 
 
 def stored_schema(model: "Model") -> Schema | None:
@@ -60,18 +60,18 @@ def stored_schema(model: "Model") -> Schema | None:
     return schema
 
 
-def _guessed_schema(model: "Model", source: str, reading: Reading) -> TableSchema:
+def _guessed_schema(model: "Model", source: str, options: ReadOptions) -> TableSchema:
     """Match a table with a model that never saw a file: by its names, else by position."""
     names = model.about.get("feature_names")
     by_name = isinstance(names, list) and len(names) == model.n_features
     kind = "number" if model.classes is None else KINDS.get(model.classes.dtype.kind, "text")
-    headerless, target = None, reading.target
+    headerless, target = None, options.target
     if source.startswith("sample:"):
         from rosenblatt.data.samples import load_sample
 
         columns, target = load_sample(source.removeprefix("sample:")).feature_names, "class"
     else:
-        header = header_of(source, reading)
+        header = header_of(source, options)
         headerless, columns = _headerless(header), header.names
         if target is None and len(columns) > model.n_features:
             target = columns[-1]

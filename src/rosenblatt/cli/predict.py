@@ -10,7 +10,7 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.learners import Model, load
-from rosenblatt.cli.reading import Reading, note_oddities, open_for, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, open_for, read_options, refuse_overwriting
 from rosenblatt.cli.telling import listed, refuse
 
 if TYPE_CHECKING:
@@ -85,7 +85,12 @@ def predict(
     else:
         refuse_overwriting(str(output), source, model)
     form = format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
-    examples = open_for(trained, source, Reading(target, input_format, zero_based, skip_bad), labels=False)
+    examples = open_for(
+        trained,
+        source,
+        read_options(target=target, format=input_format, zero_based=zero_based, skip_bad=skip_bad),
+        labels=False,
+    )
     write = _WRITERS[form]
     with _opened(output) as file:
         if form == "csv":
@@ -94,6 +99,8 @@ def predict(
             found = trained.scores(batch.X, chosen)
             shown = Shown(lines or form == "json", tags, scores)
             write(file, trained, label_texts(trained, found, undecided), found, batch, shown)
+            if output is None:
+                file.flush()  # who reads from a pipe may wait for this answer
     note_oddities(examples)
 
 

@@ -1,11 +1,14 @@
 """What ``prove``, ``verify`` and ``solve`` print: an answer, and the lines of the file that make it so."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number, title
 from rosenblatt.cli.drawing import show as show_parts
-from rosenblatt.cli.reading import Reading, Rows
+from rosenblatt.cli.reading import Rows
 from rosenblatt.cli.telling import counted, listed
+
+if TYPE_CHECKING:
+    from rosenblatt.data import ReadOptions
 
 MOST_ROWS = 20  # lines and variables that are listed one by one
 
@@ -56,7 +59,7 @@ def report_of(proof: Any, rows: Rows) -> dict[str, Any]:
     return report
 
 
-def reading_of(rows: Rows, reading: Reading, kind: str) -> dict[str, Any]:
+def reading_of(rows: Rows, reading: "ReadOptions", kind: str) -> dict[str, Any]:
     """Describe how rows were read: what the claim of a proof depends on, guesses replaced by what was seen."""
     schema = rows.schema
     text = [column.name for column in getattr(schema, "columns", ()) if getattr(column, "words", None)]

@@ -6,7 +6,7 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, read, refuse_overwriting
+from rosenblatt.cli.reading import read, read_options, refuse_overwriting
 from rosenblatt.cli.telling import refuse
 
 SEPARABLE, NOT_SEPARABLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
@@ -64,7 +64,15 @@ def prove(
             refuse_overwriting(path, source)
     if export_matrix is not None and not export_matrix.endswith((".csv", ".svm")):
         refuse(f"{export_matrix}: the name of a matrix ends in .csv or .svm")
-    reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
+    reading = read_options(
+        target=target,
+        format=format,
+        zero_based=zero_based,
+        skip_bad=skip_bad,
+        header=header,
+        text=text,
+        scale=scale,
+    )
     with Progress() as progress:
         progress.tell(f"reading {source}")
         rows = read(source, reading)

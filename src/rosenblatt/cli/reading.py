@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.telling import counted, listed, note, note_skipped, refuse
 
 if TYPE_CHECKING:
@@ -10,26 +11,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rosenblatt.cli.learners import Model
-    from rosenblatt.data import Examples, Schema
+    from rosenblatt.data import Examples, ReadOptions, Schema
     from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
 
 
-class Reading(NamedTuple):
-    """How the flags of a command say that its sources are to be read."""
+def read_options(**flags: Any) -> "ReadOptions":
+    """Return how a source is read, as the flags of a command say; what is None is left to the source."""
+    from rosenblatt.data.options import ReadOptions
 
-    target: str | None = None
-    format: str | None = None
-    zero_based: bool | None = None
-    skip_bad: bool = False
-    header: bool | None = None
-    text: tuple[str, ...] = ()
-    scale: bool = False
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of ``open_examples``."""
-        return self._asdict()
+    return ReadOptions(**{name: value for name, value in flags.items() if value is not None})
 
 
 class Rows(NamedTuple):
@@ -64,16 +56,16 @@ class Rows(NamedTuple):
         return told
 
 
-def read(source: str, reading: Reading, schema: "Schema | None" = None) -> Rows:
+def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
-    from rosenblatt.data.opening import read_whole
+    from rosenblatt.data.open import read_whole
 
-    return read_whole(source, _all_of, schema=schema, batch_rows=None, **reading.options())
+    return read_whole(source, _all_of, options, schema=schema, batch_rows=None)
 
 
-def read_for(model: "Model", source: str, reading: Reading, sketch: "NameSketch | None" = None) -> Rows:
+def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:
     """Read a whole source as the data that a model was trained on; a sketch hears the names that are hashed."""
-    examples = open_for(model, source, reading)
+    examples = open_for(model, source, options)
     if sketch is not None:
         from rosenblatt.streams.names import listen
 
@@ -81,15 +73,16 @@ def read_for(model: "Model", source: str, reading: Reading, sketch: "NameSketch 
     return _all_of(examples)
 
 
-def open_for(model: "Model", source: str, reading: Reading, labels: bool = True) -> "Examples":
+def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool = True) -> "Examples":
     """Open a source to be encoded as in training; without labels, the target column is not looked at."""
     from rosenblatt.cli.layouts import schema_of, without_target
     from rosenblatt.data import open_examples
 
-    schema = schema_of(model, source, reading)
+    schema = schema_of(model, source, options)
     if not labels:
-        schema, reading = without_target(schema), reading._replace(target=None)
-    return open_examples(source, schema=schema, batch_rows=BATCH_ROWS, **reading.options())
+        schema, options = without_target(schema), options.changed(target=None, labels=False)
+    batch_rows = None if source == STANDARD_INPUT else BATCH_ROWS  # a pipe is answered as its lines come
+    return open_examples(source, options, schema=schema, batch_rows=batch_rows)
 
 
 def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> None:
@@ -145,6 +138,10 @@ def _all_of(examples: "Examples") -> Rows:
 def note_oddities(examples: "Examples") -> None:
     """Say which lines were skipped, and how many values training never saw."""
     note_skipped(examples.skipped)
+    for text in examples.notes:
+        note(text)
+    if examples.unlabelled:
+        note(f"{examples.path}: {counted(examples.unlabelled, 'line')} without a label passed over")
     if examples.unseen:
         where = ", ".join(f"{column} {count:,}" for column, count in examples.unseen_in.most_common(5))
         note(f"{examples.path}: {counted(examples.unseen, 'value')} unseen in training ignored ({where})")

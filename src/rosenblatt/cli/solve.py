@@ -1,11 +1,16 @@
 """``rosenblatt solve``: find w with A w >= 1 in every row, or prove that there is none."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Reading, Rows, read, refuse_overwriting
+from rosenblatt.cli.reading import Rows, read, read_options, refuse_overwriting
 from rosenblatt.cli.telling import refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.data import ReadOptions
 
 FEASIBLE, INFEASIBLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
 
@@ -40,7 +45,7 @@ def solve(
     """
     if output is not None:
         refuse_overwriting(output, source)
-    reading = Reading(None, format, zero_based, skip_bad, header)
+    reading = read_options(format=format, zero_based=zero_based, skip_bad=skip_bad, header=header)
     with Progress() as progress:
         progress.tell(f"reading {source}")
         rows = read_constraints(source, reading)
@@ -63,7 +68,7 @@ def solve(
     raise typer.Exit({"Feasible": FEASIBLE, "Undecided": UNDECIDED}.get(report["answer"], INFEASIBLE))
 
 
-def read_constraints(source: str, reading: Reading) -> Rows:
+def read_constraints(source: str, reading: "ReadOptions") -> Rows:
     """Read the rows of A: every column of a table, or LIBSVM text whose labels are all 1."""
     from rosenblatt.cli.layouts import format_of, table_of_numbers
     from rosenblatt.data import BadInput

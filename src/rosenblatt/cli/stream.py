@@ -8,7 +8,7 @@ import typer
 from rosenblatt.cli import ctrl_c
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.progress import Meter, in_words
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriting
 from rosenblatt.cli.telling import INTERRUPTED, counted, note, refuse
 from rosenblatt.rules import BY_NAME, to_dict
 
@@ -30,24 +30,31 @@ def stream(
         int, typer.Option("--every", help="Report, and write the model, after so many rows.")
     ] = 10_000,
     target: opt.Target = None,
-    rule: Annotated[str, typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.")] = "rosenblatt",
+    rule: Annotated[
+        str | None,
+        typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+    ] = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the rule.")
     ] = None,
     hypothesis: Annotated[
-        Literal["last", "averaged", "voted", "survivor", "random"],
-        typer.Option("--hypothesis", help="What predicts."),
-    ] = "averaged",
+        Literal["last", "averaged", "voted", "survivor", "random"] | None,
+        typer.Option("--hypothesis", help="What predicts.", show_default="averaged"),
+    ] = None,
     forget: Annotated[
         float | None,
         typer.Option("--forget", help="Half-life of the average in rows, for streams that drift."),
     ] = None,
     hash_bits: Annotated[
-        int, typer.Option("--hash-bits", help="Hash names into 2^N features; 0 keeps every name.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--hash-bits", help="Hash names into 2^N features; 0 keeps every name.", show_default="0"
+        ),
+    ] = None,
     multi_class: Annotated[
-        Literal["joint", "ovr"], typer.Option("--multi-class", help="As of fit.")
-    ] = "joint",
+        Literal["joint", "ovr"] | None,
+        typer.Option("--multi-class", help="As of fit.", show_default="joint"),
+    ] = None,
     no_intercept: opt.NoIntercept = False,
     skip_bad: opt.SkipBad = False,
     format: opt.InputFormat = None,
@@ -79,39 +86,42 @@ def stream(
     if model is not None and Path(model).exists():
         learner, schema, told = load_stream(model, RowsLearner)
         began = learner.learner
+        own_rule = to_dict(began.rule)
+        asked_rule = to_dict(rule_of(rule or own_rule["name"], param)) if rule or param else own_rule
         _refuse_another(
             model,
             {
-                "--rule": (rule != "rosenblatt" or bool(param))
-                and to_dict(rule_of(rule, param)) != to_dict(began.rule),
-                "--hypothesis": hypothesis not in ("averaged", learner.hypothesis),
-                "--forget": forget not in (None, learner.forget),
-                "--hash-bits": hash_bits not in (0, getattr(schema, "bits", 0)),
-                "--multi-class": multi_class not in ("joint", began.multi_class),
-                "--no-intercept": no_intercept and bool(began.bias_input),
+                "--rule": (_options_of(asked_rule), _options_of(own_rule)),
+                "--hypothesis": (hypothesis, learner.hypothesis),
+                "--forget": (forget, learner.forget),
+                "--hash-bits": (hash_bits, getattr(schema, "bits", 0)),
+                "--multi-class": (multi_class, began.multi_class),
+                "--no-intercept": (no_intercept or None, not began.bias_input),
             },
         )
     else:
         learner = RowsLearner(
-            hypothesis,
-            rule=rule_of(rule, param),
-            multi_class=multi_class,
+            hypothesis or "averaged",
+            rule=rule_of(rule or "rosenblatt", param),
+            multi_class=multi_class or "joint",
             fit_intercept=not no_intercept,
             forget=forget,
         )
     examples = open_examples(
         source,
-        target=target,
-        format=format,
-        batch_rows=None,
+        read_options(
+            target=target,
+            format=format,
+            zero_based=zero_based,
+            skip_bad=skip_bad,
+            header=header,
+            text=text,
+            hash_bits=hash_bits or 0,
+            grow=True,
+            at_once=True,
+        ),
         schema=schema,
-        skip_bad=skip_bad,
-        zero_based=zero_based,
-        header=header,
-        text=tuple(text or ()),
-        grow=True,
-        hash_bits=hash_bits,
-        at_once=True,
+        batch_rows=None,
     )
     sketch = told.get("names") or NameSketch()
     listen(examples, sketch)
@@ -127,11 +137,19 @@ def stream(
     note_oddities(examples)
 
 
-def _refuse_another(model: str, differs: dict[str, bool]) -> None:
-    """Refuse options that a model which is there was not begun with: it goes on as it is."""
-    others = [option for option, does in differs.items() if does]
-    if others:
-        refuse(f"{model} is there and was begun with another {others[0]}: drop it, or name another model")
+def _refuse_another(model: str, options: dict[str, tuple[Any, Any]]) -> None:
+    """Refuse options (value asked for or None, value of the model) that an existing model was not trained with."""
+    for option, (asked, own) in options.items():
+        if asked is not None and asked != own:
+            trained = f"with {option} {own}" if own not in (None, False) else f"without {option}"
+            refuse(f"{model} exists and was trained {trained}: omit the option, or choose another --model")
+
+
+def _options_of(rule: dict[str, Any]) -> str:
+    """Return what follows ``--rule`` on a command line that asks for this rule."""
+    return " ".join(
+        [rule["name"], *(f"--param {key}={value}" for key, value in rule.items() if key != "name")]
+    )
 
 
 def _left(model: str | None, rows: int) -> str:

@@ -1,6 +1,5 @@
 """``fit`` on what does not fit in memory: passes over a stream, reported like any other fit."""
 
-import os
 import time
 from collections import Counter
 from json import dumps
@@ -11,11 +10,12 @@ from rosenblatt.cli import ctrl_c
 from rosenblatt.cli.learners import Options
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.progress import Meter, Progress, in_words
-from rosenblatt.cli.reading import Reading, note_oddities, note_unseen_labels
+from rosenblatt.cli.reading import note_oddities, note_unseen_labels
 from rosenblatt.cli.telling import note, note_skipped, refuse
 
 if TYPE_CHECKING:
     from rosenblatt.cli.learners.perceptron import PerceptronModel
+    from rosenblatt.data import ReadOptions
     from rosenblatt.streams.training import Pass, Trained
 
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
@@ -46,13 +46,14 @@ def bytes_of(text: str) -> int:
 
 
 def too_large(source: str, memory: str | None) -> bool:
-    """Whether a source would not fit in the memory asked for, or in half of what the machine has.
+    """Whether a source would not fit in the memory asked for, or in half of what there is.
 
     Nobody knows how much comes through standard input: where a memory is asked for, it is too much.
     """
+    from rosenblatt.data.memory import memory_limit
     from rosenblatt.data.sources import paths_of
 
-    limit = bytes_of(memory) if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    limit = bytes_of(memory) if memory else memory_limit() // 2
     if source == STANDARD_INPUT:
         return memory is not None
     if source.startswith("sample:"):
@@ -86,7 +87,12 @@ def _cells(path: Path) -> int:
 
 
 def fit_on_stream(
-    source: str, reading: Reading, asked: Options, streaming: Streaming, model: str | None, save_ledger: bool
+    source: str,
+    reading: "ReadOptions",
+    asked: Options,
+    streaming: Streaming,
+    model: str | None,
+    save_ledger: bool,
 ) -> dict[str, Any]:
     """Train out of core, write the model, and return what is to be printed."""
     from rosenblatt.cli.learners.perceptron import PerceptronModel, new_learner
@@ -101,10 +107,8 @@ def fit_on_stream(
         refuse(
             "--hypothesis pocket is chosen by how it does on the rows it was trained on: drop --no-measure"
         )
-    options = reading.options()
-    if streaming.hash_bits:
-        options["hash_bits"] = streaming.hash_bits
-    examples = open_examples(source, batch_rows=None, tight=streaming.memory is not None, **options)
+    options = reading.changed(hash_bits=streaming.hash_bits)
+    examples = open_examples(source, options, batch_rows=None, tight=streaming.memory is not None)
     sketch = NameSketch()
     listen(examples, sketch)
     started = time.perf_counter()
@@ -113,7 +117,7 @@ def fit_on_stream(
             new_learner(asked._replace(keep_ledger=from_ledger)),
             examples,
             source,
-            options=options,
+            options=options.to_dict(),
             passes=asked.passes,
             shuffle=asked.shuffle,
             keep=streaming.keep and not streaming.hash_bits,  # what is kept has no names
@@ -210,13 +214,13 @@ def _accuracies(trained: "Trained", fitted: "PerceptronModel") -> dict[str, Any]
     }
 
 
-def _tested(fitted: "PerceptronModel", test: str, reading: Reading, schema: Any) -> dict[str, Any]:
+def _tested(fitted: "PerceptronModel", test: str, reading: "ReadOptions", schema: Any) -> dict[str, Any]:
     """Score every hypothesis that has weights, and the one that predicts, on a stream read once."""
     from rosenblatt.cli.scoring import codes_of, named, unseen_labels
     from rosenblatt.data import open_examples
 
     chosen = {fitted.hypothesis} | {name for name in fitted.hypotheses() if name != "voted"}
-    examples = open_examples(test, schema=schema, batch_rows=None, **reading.options())
+    examples = open_examples(test, reading, schema=schema, batch_rows=None)
     right, rows, unseen = dict.fromkeys(fitted.hypotheses(), 0), 0, Counter[str]()
     for batch in examples:
         if batch.y is None:

@@ -1,13 +1,16 @@
 """``rosenblatt verify``: decide whether a proof proves the claim that the command line states."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.reading import Reading, Rows, read
+from rosenblatt.cli.reading import Rows, read, read_options
 from rosenblatt.cli.telling import listed, refuse
+
+if TYPE_CHECKING:
+    from rosenblatt.data import ReadOptions
 
 HOLDS, FAILS = 0, 1  # exit codes; 2 is an error, or a proof of another claim
 Expectation = Literal[
@@ -82,7 +85,15 @@ def verify(
     The claim is yours: the data are read as these options say, by default as prove reads them, and nothing in the proof
     decides about it. A proof made with other options is refused, with the option that differs.
     """
-    reading = Reading(target, format, zero_based, skip_bad, header, tuple(text or ()), scale)
+    reading = read_options(
+        target=target,
+        format=format,
+        zero_based=zero_based,
+        skip_bad=skip_bad,
+        header=header,
+        text=text,
+        scale=scale,
+    )
     evidence, recorded = _read_proof(proof)
     kind = "constraints" if constraints else "examples"
     _compare(proof, evidence, kind, no_intercept, recorded)
@@ -188,7 +199,7 @@ def _fast(
     path: str,
     evidence: Any,
     source: str,
-    reading: Reading,
+    reading: "ReadOptions",
     recorded: dict[str, Any],
     constraints: bool,
     no_intercept: bool,
@@ -223,7 +234,7 @@ def _fast(
 def _independent(
     path: str,
     source: str,
-    reading: Reading,
+    reading: "ReadOptions",
     recorded: dict[str, Any],
     constraints: bool,
     no_intercept: bool,

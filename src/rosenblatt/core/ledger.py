@@ -252,7 +252,7 @@ def replay(
         i = np.uint64(support[number])
         add_row(rows, i, layout, target, line.tau / scale[target], W)
         if joint:
-            rival = np.int64(line.rival)
+            rival: Any = np.int64(line.rival)
             add_row(rows, i, layout, rival, -line.tau / scale[rival], W)
 
 

@@ -28,6 +28,7 @@ CODES, NUMBERS, KEYS = range(21, 24)
 ENTRIES = 24
 LARGEST = float(np.finfo(np.float64).max)
 NOT_FINITE = -(1 << 62)  # returned where a value of the row is not finite
+OVERFLOW = NOT_FINITE + 1  # returned where the weights grew beyond a float
 
 
 class RowBuffer(NamedTuple):
@@ -321,7 +322,10 @@ _learn = learn.compiled  # type: ignore[attr-defined]
 
 @compiled_around_rules
 def learn_rows(rule: Any, geometry: Any, address: int) -> int:
-    """Learn from the rows in the buffer, in order; from none of them where a number is not finite."""
+    """Learn from the rows in the buffer, in order; from none of them where a number is not finite.
+
+    Return how many mistakes were made, :data:`NOT_FINITE`, or :data:`OVERFLOW` where ``‖w‖²`` is not finite afterwards.
+    """
     table = numba.carray(_pointer(address), ENTRIES, np.int64)
     n_rows, classes = table[N_ROWS], table[N_CLASSES]
     starts = numba.carray(_pointer(table[STARTS]), n_rows + 1, np.uint64)
@@ -352,9 +356,14 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
     state.totals[0].max_sqnorm = max(state.totals[0].max_sqnorm, max_sqnorm)
     if classes == 1:
         signs = numba.carray(_pointer(table[LABELS]), n_rows, np.int8)
-        return _learn(rule, geometry, rows, signs, visits, bias_input, state, ledger, False)
-    labels = numba.carray(_pointer(table[LABELS]), n_rows, np.int64)
-    return _learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, False)
+        mistakes = _learn(rule, geometry, rows, signs, visits, bias_input, state, ledger, False)
+    else:
+        labels = numba.carray(_pointer(table[LABELS]), n_rows, np.int64)
+        mistakes = _learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, False)
+    for k in range(state.running.size):
+        if not np.isfinite(state.running[k].sqnorm):
+            return OVERFLOW
+    return mistakes
 
 
 class RowFunctions(NamedTuple):

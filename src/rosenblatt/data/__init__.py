@@ -4,7 +4,8 @@ from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.data.opening import FORMATS, AllExamples, open_examples, read_all
+from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
 from rosenblatt.data.words import Words
 
@@ -18,6 +19,7 @@ __all__ = [
     "Examples",
     "LibsvmSchema",
     "NamedSchema",
+    "ReadOptions",
     "Schema",
     "TableSchema",
     "Words",

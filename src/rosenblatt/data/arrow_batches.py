@@ -6,7 +6,6 @@ batch at the end carries the schema and all that is known only after reading.
 
 import json
 import mmap
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from functools import cached_property
@@ -19,8 +18,9 @@ from rosenblatt.data.arrow_check import DAMAGED, Bounded, check_unpacked_size
 from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.labels import checked_classes, exact_labels
+from rosenblatt.data.labels import EXACT, check_names, checked_classes, exact_labels
 from rosenblatt.data.matrix import check_finite
+from rosenblatt.data.memory import memory_limit
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
 from rosenblatt.data.standard_input import opened_binary
@@ -28,7 +28,7 @@ from rosenblatt.data.standard_input import opened_binary
 KEY = b"rosenblatt"
 VERSION = 1
 MOST_FEATURES = 1 << 31  # an index is an int32
-KEPT_SHARE = 0.25  # of the machine's memory, that a mapped file may take where nobody asked for less
+KEPT_SHARE = 0.25  # of the memory there is, that a mapped file may take where nobody asked for less
 
 
 def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None = None) -> dict[str, Any]:
@@ -39,8 +39,12 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
     files: dict[str, int] = {}
     classes: set[Any] = set()
     rows = 0
+    tagged = examples.format == "vw" or getattr(examples, "tagged", False)
+    exact = False  # labels are written as integers: a float64 does not hold all of them
     for batch in batches if batches is not None else examples:
-        table = _as_arrow(batch, files)
+        if writer is None:
+            exact = _beyond_float64(batch.y) is not None
+        table = _as_arrow(batch, files, exact, tagged)
         if writer is None:
             schema = table.schema.with_metadata({KEY: str(VERSION).encode()})
             writer = pa.ipc.new_file(file, schema)
@@ -60,25 +64,60 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
         "classes": sorted(classes),
         "skipped": [list(line) for line in examples.skipped],
         "skipped_in_all": examples.skipped.total,
+        "unlabelled": examples.unlabelled,
     }
     writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
     writer.close()
     return about
 
 
-def _as_arrow(batch: Batch, files: dict[str, int]) -> Any:
+def _as_arrow(batch: Batch, files: dict[str, int], exact: bool, tagged: bool) -> Any:
     import pyarrow as pa
 
     columns = {"x": _features(batch.X)}
     if batch.y is not None:
-        text = batch.y.dtype.kind in "US"
-        if not text and batch.y.dtype.kind in "iu" and batch.y.size and np.abs(batch.y).max() >= 2**53:
-            raise BadInput(batch.where(0), None, "labels too long for a float64: write them as text")
-        columns["y"] = pa.array(batch.y.tolist(), pa.string()) if text else _arrow(batch.y.astype(np.float64))
+        columns["y"] = _labels_as_arrow(batch, exact)
     columns["line"] = _arrow(batch.lines)
     columns["file"] = _arrow(_file_numbers(batch, files))
     columns["weight"] = _arrow(np.ones(batch.lines.size) if batch.weight is None else batch.weight)
+    if tagged:
+        columns["tag"] = _tags_as_arrow(batch)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _labels_as_arrow(batch: Batch, exact: bool) -> Any:
+    import pyarrow as pa
+
+    y: Any = batch.y
+    if y.dtype.kind in "US":
+        return pa.array(y.tolist(), pa.string())
+    if exact and y.dtype.kind == "i":
+        return _arrow(y.astype(np.int64, copy=False))
+    row = 0 if exact else _beyond_float64(y)
+    if row is not None:
+        path, _, line = batch.where(row).rpartition(":")
+        raise BadInput(
+            path,
+            int(line),
+            f"the label {y[row]} beside those before it needs more than a float64: write labels as text",
+        )
+    return _arrow(y.astype(np.float64))
+
+
+def _beyond_float64(y: Any) -> int | None:
+    """Return the first row whose integer label a float64 may not hold; None where there is none."""
+    if y is None or y.dtype.kind not in "iu" or not y.size or max(abs(int(y.min())), int(y.max())) < EXACT:
+        return None
+    return int(np.flatnonzero((y >= EXACT) | (y <= -EXACT))[0])
+
+
+def _tags_as_arrow(batch: Batch) -> Any:
+    import pyarrow as pa
+
+    if batch.tags is not None:
+        return pa.array(batch.tags.tolist(), pa.string())
+    offsets = pa.py_buffer(np.zeros(batch.lines.size + 1, np.int32))
+    return pa.StringArray.from_buffers(batch.lines.size, offsets, pa.py_buffer(b""))
 
 
 def _features(X: Any) -> Any:
@@ -149,6 +188,7 @@ class BatchFile(Examples):
                 self._map = mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_COPY)
                 check_unpacked_size(content, 0)  # nothing is packed in what is written here
             self._reader = pa.ipc.open_file(pa.py_buffer(self._map))
+            self.tagged = "tag" in self._reader.schema.names  # what the source calls its rows is there
             n = self._reader.num_record_batches
             metadata = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
             self.about = _checked_about(json.loads(metadata[KEY]), self._reader.count_rows())
@@ -166,7 +206,7 @@ class BatchFile(Examples):
         self._base = pa.py_buffer(self._map).address
         self._extents: dict[int, tuple[int, int]] = {}  # of batches that were read and not given back
         self._held: dict[int, Batch] = {}  # those of a small file, for its next pass
-        self._copied = 0  # bytes of their labels: never more than the file has
+        self._copied = 0  # bytes of their labels and tags: never more than the file has
         self._wanted = schema
         self._places = _places(path, self._stored, schema)
 
@@ -179,7 +219,7 @@ class BatchFile(Examples):
         return self._count
 
     def _blocks(self) -> Iterator[Batch]:
-        self.skipped = self.skipped_before()
+        self.skipped, self.unlabelled = self.skipped_before(), self.about.get("unlabelled", 0)
         for at in range(self._count):
             yield self.batch(at)
 
@@ -197,7 +237,7 @@ class BatchFile(Examples):
         except DAMAGED as error:
             told = f"a damaged file of examples ({error}): remove it, and convert or fit again"
             raise BadInput(self.path, None, told) from error
-        copied = 0 if batch.y is None else batch.y.nbytes
+        copied = _copied_bytes(batch)
         if self._is_small and self._places is None and self._copied + copied <= len(self._map):
             self._held[at] = batch
             self._copied += copied
@@ -216,6 +256,12 @@ class BatchFile(Examples):
         y = None
         if "y" in columns:
             y = self._labels(columns["y"])
+        tags = None
+        if self.tagged:
+            texts = columns["tag"].to_pylist()
+            if any(texts):
+                tags = np.array(texts, np.str_)
+                check_names(texts, "tag")
         self._validated.add(at)
         return Batch(
             X,
@@ -223,6 +269,7 @@ class BatchFile(Examples):
             self._numbers(columns["line"], np.int64),
             None if (weight == 1.0).all() else weight,
             self._files(self._numbers(columns["file"], np.int32)),
+            tags,
         )
 
     def forget(self, at: int, small_too: bool = False) -> None:
@@ -233,8 +280,8 @@ class BatchFile(Examples):
         if not hasattr(self._map, "madvise") or (self._is_small and not small_too):
             return
         held = self._held.pop(at, None)
-        if held is not None and held.y is not None:
-            self._copied -= held.y.nbytes
+        if held is not None:
+            self._copied -= _copied_bytes(held)
         lo, hi = self._extents.pop(at, (0, 0))
         page = mmap.PAGESIZE
         lo = -(-lo // page) * page
@@ -243,7 +290,7 @@ class BatchFile(Examples):
 
     @cached_property
     def _is_small(self) -> bool:
-        return len(self._map) < KEPT_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return len(self._map) < KEPT_SHARE * memory_limit()
 
     def _extent(self, record: Any) -> tuple[int, int]:
         """Return where a batch begins and ends in the map."""
@@ -291,6 +338,8 @@ class BatchFile(Examples):
             labels = exact_labels(column.to_pylist(), "the file")
             checked_classes(np.unique(labels), "the file")
             return labels
+        if column.type == "int64":
+            return self._numbers(column, np.int64)
         numbers = self._numbers(column, np.float64)
         if not np.isfinite(numbers).all():
             raise ValueError("a label that is no number")
@@ -306,6 +355,11 @@ class BatchFile(Examples):
             raise ValueError("a row of no file")
         first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         return tuple((int(row), self.about["files"][numbers[row]]) for row in first)
+
+
+def _copied_bytes(batch: Batch) -> int:
+    """Return how many bytes of a batch are not those of the mapped file: its labels and tags."""
+    return sum(column.nbytes for column in (batch.y, batch.tags) if column is not None)
 
 
 def _check_rows(starts: NDArray[np.int32], indices: NDArray[np.int32], width: int) -> None:
@@ -333,11 +387,13 @@ def _check_types(record: Any) -> None:
     entries = pa.struct([("index", pa.int32()), ("value", pa.float64())])
     types = {name: record.schema.field(name).type for name in record.schema.names}
     labels = types.pop("y", pa.float64())
+    tags = types.pop("tag", pa.string())
     x = types.pop("x", None)
     dense = pa.types.is_fixed_size_list(x) and x.value_type == pa.float64()
     if (
         types != {"line": pa.int64(), "file": pa.int32(), "weight": pa.float64()}
-        or labels not in (pa.float64(), pa.string())
+        or labels not in (pa.float64(), pa.int64(), pa.string())
+        or tags != pa.string()
         or not (dense or (pa.types.is_list(x) and x.value_type == entries))
     ):
         raise ValueError(f"columns of other types: {record.schema.types}")
@@ -361,7 +417,7 @@ def _checked_about(about: Any, rows: int) -> dict[str, Any]:
     strings = [about["path"], about["format"], *about["files"]]
     skipped = [BadLine(*line) for line in about["skipped"]]
     strings += [text for line in skipped for text in (line.path, line.reason)]
-    counts = [about["rows"], about.get("skipped_in_all", 0)]
+    counts = [about["rows"], about.get("skipped_in_all", 0), about.get("unlabelled", 0)]
     counts += [number for line in skipped for number in (line.line, line.column)]
     if not all(type(text) is str for text in strings) or not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError("what it says about its examples is not what is written here")

@@ -15,6 +15,7 @@ from typing import Any
 from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.header import check_width
 from rosenblatt.data.labels import check_names
+from rosenblatt.data.memory import memory_limit
 
 # What pyarrow, or a look at what it returns, raises on a file that is no such file; MemoryError: a length that is none.
 DAMAGED = (
@@ -117,7 +118,7 @@ def check_unpacked_size(file: Any, most: int | None = None) -> None:
     """Raise ValueError where packed buffers of an Arrow file or stream become larger than memory allows.
 
     A buffer that is packed says first how large it becomes, and pyarrow allocates that. Of the messages only the
-    metadata and these numbers are read. A batch may become as large as a quarter of the machine's memory, and so may
+    metadata and these numbers are read. A batch may become as large as a quarter of the memory there is, and so may
     all dictionaries together.
     """
     most = _quarter_of_memory() if most is None else most
@@ -132,7 +133,7 @@ def check_unpacked_size(file: Any, most: int | None = None) -> None:
 
 
 def _quarter_of_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    return memory_limit() // 4
 
 
 def _unpacked_sizes(file: Any) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ Spaces around values do not count.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
 from rosenblatt.data.kinds import Kind, are_int64, as_numpy, distinct, number, numbers, taken
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scales import Scales
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Column, LabelKind, TableSchema
@@ -34,20 +35,11 @@ class Encoded(NamedTuple):
     cells: dict[int, str]  # the column that is at fault in a bad row
 
 
-class Wish(NamedTuple):
-    """What the caller says about columns; the rest is found from the values."""
-
-    text: Collection[str] = ()  # columns that are text, whatever their values look like
-    discrete: Collection[str] = ()  # columns that are discrete, though their values are numbers
-    words: Words = Words()
-    scale: bool = False  # numeric columns become (x − mean) / standard deviation
-
-
 def learn_schema(
     read: Callable[[], Iterable[Strings]],
     names: Iterable[str],
     target: str | None,
-    wish: Wish = Wish(),  # noqa: B008 (a tuple)
+    options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     look: Callable[[], Iterable[Strings]] | None = None,
 ) -> TableSchema:
     """Find the kind of every column, then the categories, words and scales of training.
@@ -67,16 +59,16 @@ def learn_schema(
         for name, kind in kinds.items():
             kind.see(columns[name])
     schema = TableSchema(
-        tuple(_blank(name, kinds[name], wish) for name in names),
+        tuple(_blank(name, kinds[name], options) for name in names),
         target,
         "text" if target is None else kinds[target].labels,
     )
-    if not schema.any_discrete and not wish.scale:
+    if not schema.any_discrete and not options.scale:
         return schema
-    return _seen_already(schema, kinds, wish) or _learned(read(), schema, wish)
+    return _seen_already(schema, kinds, options) or _learned(read(), schema, options)
 
 
-def _seen_already(schema: TableSchema, kinds: Mapping[str, Kind], wish: Wish) -> TableSchema | None:
+def _seen_already(schema: TableSchema, kinds: Mapping[str, Kind], options: ReadOptions) -> TableSchema | None:
     """Return the schema with its categories where looking for kinds has shown them all, and no bad row; else None."""
     found = []
     for column in schema.columns:
@@ -93,17 +85,17 @@ def _seen_already(schema: TableSchema, kinds: Mapping[str, Kind], wish: Wish) ->
         )
         if not labelled:
             return None
-    return None if wish.scale else TableSchema(tuple(found), schema.target, schema.labels)
+    return None if options.scale else TableSchema(tuple(found), schema.target, schema.labels)
 
 
-def _blank(name: str, kind: Kind, wish: Wish) -> Column:
+def _blank(name: str, kind: Kind, options: ReadOptions) -> Column:
     """Return the column with nothing learned yet."""
-    if name in wish.text or (kind.text and name not in wish.discrete):
-        return Column(name, (), wish.words)
-    return Column(name, None if kind.numeric and name not in wish.discrete else ())
+    if name in options.text or (kind.text and name not in options.category):
+        return Column(name, (), options.words)
+    return Column(name, None if kind.numeric and name not in options.category else ())
 
 
-def _learned(tables: Iterable[Strings], schema: TableSchema, wish: Wish) -> TableSchema:
+def _learned(tables: Iterable[Strings], schema: TableSchema, options: ReadOptions) -> TableSchema:
     """Return the schema with what the good rows of the tables teach."""
     seen: dict[str, dict[str, int]] = {column.name: {} for column in schema.columns}
     scales = Scales(sum(column.categories is None for column in schema.columns))
@@ -112,7 +104,7 @@ def _learned(tables: Iterable[Strings], schema: TableSchema, wish: Wish) -> Tabl
         if schema.target is not None:
             _labels(columns[schema.target], schema.target, schema.labels, bad)
         keep = np.delete(np.arange(numeric.shape[0]), list(bad))
-        if wish.scale:
+        if options.scale:
             scales.see(numeric[keep])
         for column in schema.columns:
             if column.categories is None:
@@ -126,7 +118,7 @@ def _learned(tables: Iterable[Strings], schema: TableSchema, wish: Wish) -> Tabl
     found = []
     for column in schema.columns:
         if column.categories is None:
-            found.append(Column(column.name, scale=next(scale_of) if wish.scale else None))
+            found.append(Column(column.name, scale=next(scale_of) if options.scale else None))
         else:
             known = seen[column.name] if column.words else sorted(seen[column.name])
             found.append(Column(column.name, tuple(known), column.words))

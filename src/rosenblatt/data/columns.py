@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rosenblatt.data.attributes import Strings, Wish, learn_schema
+from rosenblatt.data.attributes import Strings, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import ColumnSource, usual_target_of
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Schema, TableSchema
 
 
@@ -23,20 +24,19 @@ class ColumnExamples(Examples):
         format: str,
         target: str | None,
         schema: Schema | None,
-        wish: Wish,
+        options: ReadOptions,
         batch_rows: int | None,
-        skip_bad: bool,
     ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
+        super().__init__(path, batch_rows, options.skip_bad)
         self.format = format
         self._sources = list(sources)
-        self._wish = wish
+        self._options = options
         if schema is not None and not isinstance(schema, TableSchema):
             raise BadInput(path, None, "is a table, but the model was trained on another kind of file")
         names = self._sources[0].names
         if schema is None:
             target = usual_target_of(self._sources[0]) if target is None else target
-            _check_has(self._sources, [target, *wish.text])
+            _check_has(self._sources, [target, *options.text])
             _check_has(self._sources, names)
             if len(names) < 2:
                 raise BadInput(path, None, f"only one column, {names[0]!r}: features and a target are needed")
@@ -55,7 +55,7 @@ class ColumnExamples(Examples):
         """Kinds, categories and words; without a given schema, the files are read to find them."""
         if self._schema is None:
             features = [name for name in self._sources[0].names if name != self._target]
-            self._schema = learn_schema(self._columns, features, self._target, self._wish, self._look)
+            self._schema = learn_schema(self._columns, features, self._target, self._options, self._look)
         return self._schema
 
     def _columns(self) -> Iterator[Strings]:

@@ -23,6 +23,8 @@ class Examples(ABC):
     skipped : lines passed over in the latest reading (``skip_bad=True``), the first 10,000; ``skipped.total`` of them
     unseen_in : in the latest reading, how many values were ignored because training never saw them,
         by column
+    unlabelled : lines of the latest reading that were passed over because they have no label
+    notes : what else was passed over, each a sentence
     """
 
     format: str
@@ -35,6 +37,8 @@ class Examples(ABC):
         self.skip_bad = skip_bad
         self.skipped = SkippedLines()
         self.unseen_in: Counter[str] = Counter()
+        self.unlabelled = 0
+        self.notes: list[str] = []
 
     @property
     @abstractmethod
@@ -69,6 +73,7 @@ class Examples(ABC):
     def _reading(self, blocks: Callable[[], Iterator[Batch]]) -> Iterator[Batch]:
         self.skipped = SkippedLines()
         self.unseen_in = Counter()
+        self.unlabelled = 0
         empty = True
         for batch in self._batches(blocks()):
             empty = False

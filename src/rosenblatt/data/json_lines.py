@@ -8,13 +8,13 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.json_places import BadValue, GivenTwice, TooManyDigits
-from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.labels import EXACT, wrong_with_text
 from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
 from rosenblatt.data.named import (
     Record,
@@ -27,6 +27,9 @@ from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.standard_input import STANDARD_INPUT
 from rosenblatt.data.words import Words, looks_like_text
+
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
 
 ROWS_AT_ONCE = 1024
 HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
@@ -45,7 +48,7 @@ def flattened(
     features: dict[str, float] = {}
     for key, value in record.items():
         try:
-            _flatten(key, value, features, text, words or Words(), 0)
+            _flatten(key, value, features, text, words or Words(), 0, None)
         except BadValue as error:
             error.field = key
             raise
@@ -58,7 +61,7 @@ def _refuse_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -
     """Raise :class:`BadValue` for the first field that makes a name with a NUL or half a surrogate pair."""
     for key, value in record.items():
         features: dict[str, float] = {}
-        _flatten(key, value, features, text, words, 0)
+        _flatten(key, value, features, text, words, 0, None)
         for name in features:
             reason = wrong_with_text(name)
             if reason is not None:
@@ -67,32 +70,58 @@ def _refuse_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -
 
 
 def _flatten(
-    key: str, value: Any, into: dict[str, float], text: Sequence[str], words: Words, depth: int
+    key: str,
+    value: Any,
+    into: dict[str, float],
+    text: Sequence[str],
+    words: Words,
+    depth: int,
+    repeatable: set[str] | None,
 ) -> None:
+    """Add the named numbers of a value to ``into``; ``repeatable`` are the names made by the strings of one list."""
     if value is None or value is False:
         return
     if value is True:
-        into[key] = 1.0
+        _add(key, 1.0, into)
     elif isinstance(value, int | float):
-        into[key] = _finite(key, value)
+        _add(key, _finite(key, value), into)
     elif isinstance(value, str):
+        counts: dict[str, float] = {}
         if key in text:
             for word in words.cut(value):
                 name = f"{key}:{word}"
-                into[name] = 1.0 if words.binary else into.get(name, 0.0) + 1.0
+                counts[name] = 1.0 if words.binary else counts.get(name, 0.0) + 1.0
         else:
-            into[f"{key}={value}"] = 1.0
+            counts[f"{key}={value}"] = 1.0
+        for name, count in counts.items():
+            if repeatable is not None and name in repeatable:
+                if key in text and not words.binary:
+                    into[name] += count
+                continue
+            _add(name, count, into)
+        if repeatable is not None:
+            repeatable.update(counts)
     elif depth >= DEEPEST:
         raise BadValue(f"{key!r} is nested more than {DEEPEST} deep")
     elif isinstance(value, Mapping):
         for inner, inner_value in value.items():
-            _flatten(f"{key}.{inner}", inner_value, into, text, words, depth + 1)
+            _flatten(f"{key}.{inner}", inner_value, into, text, words, depth + 1, None)
     elif isinstance(value, list | tuple):
+        names_of_strings: set[str] = set()
         for at, item in enumerate(value):
-            by_place = not isinstance(item, str)
-            _flatten(f"{key}[{at}]" if by_place else key, item, into, text, words, depth + 1)
+            if isinstance(item, str):
+                _flatten(key, item, into, text, words, depth + 1, names_of_strings)
+            else:
+                _flatten(f"{key}[{at}]", item, into, text, words, depth + 1, None)
     else:
         raise BadValue(f"{key!r} is {shown(str(value))}, neither a number nor text")
+
+
+def _add(name: str, value: float, into: dict[str, float]) -> None:
+    """Set a feature; refuse a name that another field of the object has made already."""
+    if name in into:
+        raise BadValue(f"the feature {shown(name)} comes from two fields: rename one of them")
+    into[name] = value
 
 
 def _finite(key: str, value: float) -> float:
@@ -110,39 +139,30 @@ class JsonExamples(Examples):
 
     format = "jsonl"
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        path: str,
-        target: str | None,
-        schema: NamedSchema | None,
-        grow: bool,
-        text: Sequence[str],
-        words: Words,
-        bits: int,
-        batch_rows: int | None,
-        skip_bad: bool,
-    ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self._paths = list(paths)
+    def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
+        options, target, grow = opening.options, opening.options.target, opening.options.grow
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        self._paths = opening.paths
         head = _head(self._paths[0])
         named = (
             schema is None and target is not None
         )  # then every line must have it, whatever the first ones have
         if schema is None:
             target = target or _usual_target(self._paths[0], head)
+            text = options.text or _prose(head, target)
             schema = NamedSchema(
-                (), bits, target, _label_kind(head, target), tuple(text) or _prose(head, target), words
+                (), options.hash_bits, target, _label_kind(head, target), text, options.words
             )
             grow = True
         elif target is not None:
             schema = NamedSchema(schema.names, schema.bits, target, schema.labels, schema.text, schema.words)
         self._told = schema
         self._grow = grow
-        self._labelled = named or any(schema.target in record for record in head)
+        self._labelled = options.labels and (named or any(schema.target in record for record in head))
         self._vocabulary = Vocabulary(schema, grow)
         self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
+        self._large_label: float | None = None  # an integer label that no float64 holds
+        self._fraction: float | None = None  # a label that is no integer
 
     @property
     def schema(self) -> NamedSchema:
@@ -153,6 +173,7 @@ class JsonExamples(Examples):
 
     def _blocks(self) -> Iterator[Batch]:
         self._written_as = {}
+        self._large_label = self._fraction = None
         for path in self._paths:
             for block in blocks_of_lines(path):  # what has arrived waits for no more
                 for records in in_batches(self._records(path, block), self.batch_rows or ROWS_AT_ONCE):
@@ -188,9 +209,34 @@ class JsonExamples(Examples):
             label = _label(record, self._told.target, self._told.labels)
         value = record.pop(self._told.target or "", None)
         features = flattened(record, self._told.text, self._told.words)
+        if self._told.bits and not isfinite(sum(map(abs, features.values()))):
+            raise BadValue(
+                "the values of this line add up beyond a float64, and those that share a hash are added: "
+                "write smaller ones, or keep the names (no --hash-bits)"
+            )
         if self._labelled and self._told.labels == "text":
             self._check_spelling(label, value)  # last: a bad line settles nothing
+        elif self._labelled and self._told.labels == "integer":
+            self._check_exact(label)
         return Record(number, label, features)
+
+    def _check_exact(self, label: float) -> None:
+        """Refuse integers beyond 2^53 and fractions in one file: a float64 would merge neighbouring integers."""
+        fraction = isinstance(label, float)
+        if not fraction and abs(label) < EXACT:
+            return
+        other = self._large_label if fraction else self._fraction
+        if other is not None:
+            large, part = (other, label) if fraction else (label, other)
+            raise BadValue(
+                f"the labels {self._told.target!r} are both {large}, which a float64 does not hold, and {part}: "
+                "write all labels as text",
+                self._told.target,
+            )
+        if fraction:
+            self._fraction = label
+        else:
+            self._large_label = label
 
     def _check_spelling(self, label: str, value: Any) -> None:
         """Refuse ``1`` and ``"1"`` in one file: as text they would be one label."""
@@ -249,7 +295,18 @@ def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
                 f"the label {target!r} is an integer of more than 64 bits: write it as text", target
             )
         return value
-    return _finite(str(target), value)
+    number = _finite(str(target), value)
+    if abs(number) >= EXACT:
+        if (
+            kind == "number"
+        ):  # a target of regression; as classes such labels are refused where they are learned
+            return number
+        raise BadValue(
+            f"the label {target!r} is {number!r}, beyond 2^53, where float64 merges neighbours: "
+            "write it as an integer, or as text",
+            target,
+        )
+    return int(number) if number.is_integer() else number
 
 
 def _head(path: str) -> list[dict[str, Any]]:

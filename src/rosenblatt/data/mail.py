@@ -7,9 +7,9 @@ cannot be read says why (:attr:`Letter.problem`), and those after it are read.
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,12 +27,16 @@ from rosenblatt.data.mime import (
     sent,
     text_of,
 )
-from rosenblatt.data.named import Record, Vocabulary, batch_of, in_batches
+from rosenblatt.data.named import Vocabulary, labels_of
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.packed import pieces
-from rosenblatt.data.words import Words
+from rosenblatt.data.words import Words, words_in
 
-ROWS_AT_ONCE = 256
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
+
+ROWS_AT_ONCE, BYTES_AT_ONCE = 1024, 4 << 20
+PREFIXES = {"subject": "subject:", "from": "from:", "text": ""}  # of the words of each part of a message
 LARGEST_MESSAGE = 64 << 20  # bytes
 HEAD = 1 << 16  # bytes of a message in which its date and its label are looked for
 PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
@@ -52,11 +56,15 @@ class Letter(NamedTuple):
     problem: str = ""  # why it cannot be read; its content is then empty, or how it begins
 
 
-def letters(path: str) -> Iterator[Letter]:
-    """Yield the messages of an mbox or Maildir, or the files of a folder by class, in a settled order."""
+def letters(path: str, format: str = "") -> Iterator[Letter]:
+    """Yield the messages of an mbox or Maildir, or the files of a folder by class, in a settled order.
+
+    A folder that could be a Maildir is none where ``format`` is ``"folders"``.
+    """
     place = Path(path)
     if place.is_dir():
-        yield from _maildir(place) if is_maildir(place) else _by_class(place)
+        is_mail = format != "folders" and is_maildir(place)
+        yield from _maildir(place) if is_mail else _by_class(str(place))
     else:
         yield from _mbox(path)
 
@@ -78,7 +86,10 @@ def _is_box(folder: Path) -> bool:
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    return [inner for inner in sorted(folder.iterdir()) if inner.is_dir()] if folder.is_dir() else []
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return sorted(folder / entry.name for entry in entries if entry.is_dir())
 
 
 def _maildir(folder: Path) -> Iterator[Letter]:
@@ -90,43 +101,69 @@ def _maildir(folder: Path) -> Iterator[Letter]:
                 yield read_file(file, name)
 
 
-def _by_class(folder: Path) -> Iterator[Letter]:
+def _by_class(folder: str) -> Iterator[Letter]:
     """Take the classes in turn, in proportion to their sizes, so that none comes all at once; hidden files are none."""
-    classes = [inner for inner in _folders_in(folder) if not inner.name.startswith(".")]
+    classes = class_folders(folder)
     if not classes:
-        raise BadInput(
-            str(folder), None, "no folders in it: expected one for every class, with its files inside"
-        )
+        raise BadInput(folder, None, "no folders in it: expected one for every class, with its files inside")
     ranked = []
-    for inner in classes:
-        files = sorted(
-            file
-            for file in inner.rglob("*")
-            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(inner).parts)
-        )
-        ranked += [((at + 0.5) / len(files), inner.name, file) for at, file in enumerate(files)]
+    for name in classes:
+        files = sorted(_files_below(f"{folder}/{name}"), key=lambda file: file.split("/"))
+        ranked += [((at + 0.5) / len(files), name, file) for at, file in enumerate(files)]
     for _, name, file in sorted(ranked):
-        yield read_file(file, name, follow_links=True)
+        yield read_file(f"{folder}/{name}/{file}", name, follow_links=True)
 
 
-def read_file(path: Path, box: str = "", follow_links: bool = False) -> Letter:
+def class_folders(folder: str) -> list[str]:
+    """Return the names of the folders in a folder, hidden ones left out, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def beside_classes(folder: str) -> list[str]:
+    """Return the names of the files that lie beside the class folders, hidden ones left out, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_file() and not entry.name.startswith("."))
+
+
+def _files_below(folder: str, inner: str = "") -> Iterator[str]:
+    """Yield the paths of all files in a folder and its folders, from it on; hidden ones are left out."""
+    with os.scandir(f"{folder}/{inner}") as entries:
+        for entry in entries:
+            name = f"{inner}/{entry.name}" if inner else entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_file():
+                yield name
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _files_below(folder, name)
+
+
+def read_file(path: str | Path, box: str = "", follow_links: bool = False) -> Letter:
     """Read a file with one message or text. What is no regular file, a link or too large is not read.
 
     Mail folders may come from elsewhere, so their links are not followed: they could name any file of this machine.
     """
+    path = str(path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0))
     try:
-        if not follow_links and path.is_symlink():
-            return Letter(str(path), 1, box, b"", "a symbolic link: put the file itself there")
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 (Path.open takes no flags)
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return Letter(str(path), 1, box, b"", "not a regular file: take it out of the folder")
-            content = file.read(LARGEST_MESSAGE + 1)
+        if not follow_links and Path(path).is_symlink():
+            return Letter(path, 1, box, b"", "a symbolic link: put the file itself there")
+        handle = os.open(path, flags)
+        try:
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode):
+                return Letter(path, 1, box, b"", "not a regular file: take it out of the folder")
+            content = os.read(handle, min(state.st_size, LARGEST_MESSAGE) + 1)
+            while len(content) <= LARGEST_MESSAGE and (more := os.read(handle, PIECE)):
+                content += more
+        finally:
+            os.close(handle)
     except OSError as error:
-        return Letter(str(path), 1, box, b"", f"cannot be read: {error.strerror or error}")
+        return Letter(path, 1, box, b"", f"cannot be read: {error.strerror or error}")
     if len(content) > LARGEST_MESSAGE:
-        return Letter(str(path), 1, box, content[:HEAD], TOO_LARGE)
-    return Letter(str(path), 1, box, content)
+        return Letter(path, 1, box, content[:HEAD], TOO_LARGE)
+    return Letter(path, 1, box, content)
 
 
 def _mbox(path: str) -> Iterator[Letter]:
@@ -233,27 +270,17 @@ def sent_at(content: bytes) -> float:
 class MailExamples(Examples):
     """Messages as examples: the class is a header where one is named or usual, else the box or folder."""
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        path: str,
-        format: str,
-        target: str | None,
-        schema: NamedSchema | None,
-        grow: bool,
-        words: Words,
-        bits: int,
-        batch_rows: int | None,
-        skip_bad: bool,
-    ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self.format = format
-        self._paths = list(paths)
-        self._told = schema or NamedSchema((), bits, target, "text", (), words)
-        self._target = target or self._told.target
-        self._vocabulary = Vocabulary(self._told, grow or schema is None)
+    def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
+        options = opening.options
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        self.format = opening.format
+        self._paths = opening.paths
+        self._told = schema or NamedSchema((), options.hash_bits, options.target, "text", (), options.words)
+        self._target = options.target or self._told.target
+        self._vocabulary = Vocabulary(self._told, options.grow or schema is None)
         self._order = self._by_time()
+        if self.format == "folders":
+            self.notes = [_note_of_strays(path) for path in self._paths if beside_classes(path)]
 
     @property
     def schema(self) -> NamedSchema:
@@ -264,11 +291,15 @@ class MailExamples(Examples):
 
     def _all(self) -> Iterator[Letter]:
         for path in self._paths:
-            yield from letters(path)
+            yield from letters(path, self.format)
 
     def _by_time(self) -> Any:
         """Return the place of every message in time; texts and undated messages keep their order, last."""
-        times = [sent_at(letter.content) for letter in self._all()]
+        texts = self.format == "folders"  # of which few are messages, that have a date
+        times = [
+            float("inf") if texts and not is_message(letter.content) else sent_at(letter.content)
+            for letter in self._all()
+        ]
         if not times:
             raise BadInput(self.path, None, "no messages in it")
         if self._target is None and self.format in ("mbox", "maildir"):
@@ -282,15 +313,20 @@ class MailExamples(Examples):
         return None
 
     def _blocks(self) -> Iterator[Batch]:
-        for labelled in in_batches(self._labelled(), self.batch_rows or ROWS_AT_ONCE):
-            records = [
-                Record(letter.line, label, words_of(letter.content, self._told.words))
-                for letter, label in labelled
-            ]
-            batch, unknown = batch_of(records, self._vocabulary, "text")
+        for labelled in _gathered(self._labelled()):
+            texts: list[str] = []
+            for letter, _ in labelled:
+                fields = fields_of(letter.content)
+                texts += [fields.get(place, "") for place in PREFIXES]
+            counted = words_in(texts, self._told.words, [*PREFIXES.values()])
+            places = np.array(self._vocabulary.places(counted.words), np.int32)
+            unknown = int((places[counted.numbers] < 0).sum())
             if unknown:
                 self.unseen_in["words the model does not know"] += unknown
-            yield batch._replace(files=_files([letter for letter, _ in labelled]))
+            X = counted.rows(places, len(self._vocabulary))
+            y = labels_of([label for _, label in labelled], "text")
+            lines = np.array([letter.line for letter, _ in labelled], np.int64)
+            yield Batch(X, y, lines, files=_files([letter for letter, _ in labelled]))
 
     def _labelled(self) -> Iterator[tuple[Letter, str]]:
         """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
@@ -332,6 +368,28 @@ class MailExamples(Examples):
             return letter.box
         value = parse_headers(letter.content[:HEAD]).first(self._target.lower())
         return value.strip() or letter.box
+
+
+def _note_of_strays(folder: str) -> str:
+    """Say which files beside the class folders are not read."""
+    names = beside_classes(folder)
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    files = "1 file" if len(names) == 1 else f"{len(names):,} files"
+    return f"{folder}: {files} beside the class folders passed over ({listed})"
+
+
+def _gathered(labelled: Iterable[tuple[Letter, str]]) -> Iterator[list[tuple[Letter, str]]]:
+    """Collect messages into lists of at most :data:`ROWS_AT_ONCE`, and little more than :data:`BYTES_AT_ONCE`."""
+    held: list[tuple[Letter, str]] = []
+    size = 0
+    for letter, label in labelled:
+        held.append((letter, label))
+        size += len(letter.content)
+        if len(held) == ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def _files(letters: Sequence[Letter]) -> tuple[tuple[int, str], ...]:

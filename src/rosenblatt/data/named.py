@@ -1,15 +1,15 @@
 """Features known by name: an open vocabulary that grows in order of appearance, a fixed one, or hashes."""
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.labels import checked_name, exact_labels
+from rosenblatt.data.labels import check_names, checked_name, exact_labels
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
 
@@ -57,13 +57,29 @@ class Vocabulary:
         if self.bits:
             crc32, mask = zlib.crc32, (1 << self.bits) - 1  # as :func:`hashed`, without a call for each name
             return [crc32(name.encode("utf-8", "surrogatepass")) & mask for name in names]
-        return list(map(self.index.get, names, repeat(-1)))
+        return list(map(self.index.get, names, itertools.repeat(-1)))
 
     def extend(self, names: Sequence[str]) -> int:
         """Add unknown, valid and distinct names to a vocabulary that is not hashed; return the feature of the first."""
         first = len(self.index)
         self.index.update(zip(names, range(first, first + len(names)), strict=True))
         return first
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return the feature of every one of some distinct names, as :meth:`place` does.
+
+        >>> Vocabulary(NamedSchema(("free", "offer"))).places(["offer", "lunch"])
+        [1, 2]
+        """
+        if self.bits and self.heard is not None:
+            return [self.place(name) for name in names]
+        codes = self.codes(names)
+        if self.grow and not self.bits:
+            new = [name for name, code in zip(names, codes, strict=True) if code < 0]
+            check_names(new, "feature")
+            fresh = itertools.count(self.extend(new))
+            codes = [next(fresh) if code < 0 else code for code in codes]
+        return codes
 
     def place(self, name: str) -> int:
         """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""

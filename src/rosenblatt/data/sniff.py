@@ -45,14 +45,16 @@ def find_format(path: str) -> str:
 
 
 def _of_folder(path: str) -> str:
-    from rosenblatt.data.mail import is_maildir
+    from rosenblatt.data.mail import class_folders, is_maildir
     from rosenblatt.data.sources import files_in
 
     if is_maildir(Path(path)):
         return "maildir"
-    if files_in(path):
+    files, classes = files_in(path), class_folders(path)
+    data = [file for file in files if PurePath(without_suffix(file)).suffix.lower() in BY_SUFFIX]
+    if files and (data or len(classes) < 2):
         return "folder of files"
-    if any(inner.is_dir() for inner in Path(path).iterdir()):
+    if classes:  # files beside them, a README perhaps, are no data
         return "folders"
     raise BadInput(path, None, "is a folder without files: name a file, or a folder that has some")
 

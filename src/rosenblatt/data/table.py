@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rosenblatt.data.attributes import Encoded, Strings, Wish, learn_schema
+from rosenblatt.data.attributes import Encoded, Strings, learn_schema
 from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import DelimitedSource
@@ -13,8 +14,12 @@ from rosenblatt.data.delimited import Rows
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
 from rosenblatt.data.examples import Examples, SecondLook
 from rosenblatt.data.header import Header, read_header
-from rosenblatt.data.schema import Headerless, Schema, TableSchema
+from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.schema import Headerless, TableSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
 
 
 class TableExamples(Examples):
@@ -30,11 +35,10 @@ class TableExamples(Examples):
         target: str | None,
         schema: TableSchema | None,
         batch_rows: int | None,
-        skip_bad: bool,
-        wish: Wish = Wish(),  # noqa: B008 (a tuple)
+        options: ReadOptions,
     ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self._wish = wish
+        super().__init__(path, batch_rows, options.skip_bad)
+        self._options = options
         self._header = header
         self._target = target
         self._schema = schema
@@ -49,7 +53,7 @@ class TableExamples(Examples):
 
     def at_first_sight(self) -> Iterator[Batch]:
         """Yield batches by what the head says, if that is that all columns are numbers."""
-        asked = self._wish.text or self._wish.discrete or self._wish.scale
+        asked = self._options.text or self._options.category or self._options.scale
         if asked or self._schema is not None or self.path == STANDARD_INPUT:
             return iter(self)
         head = DelimitedSource(self.path, self._header).head()
@@ -73,7 +77,7 @@ class TableExamples(Examples):
         """Return the schema that some columns teach."""
         features = [name for name in self._header.names if name != self._target]
         look = self._look if columns == self._columns else None
-        found = learn_schema(columns, features, self._target, self._wish, look)
+        found = learn_schema(columns, features, self._target, self._options, look)
         if self._header.named:
             return found
         return replace(found, headerless=Headerless(tuple(self._header.names), self._header.separator))
@@ -114,29 +118,19 @@ class TableExamples(Examples):
                 yield Batch(found.X, found.y, rows.lines[found.rows])
 
 
-def open_table(
-    path: str,
-    *,
-    target: str | None,
-    schema: Schema | None,
-    separator: str | None,
-    batch_rows: int | None,
-    skip_bad: bool,
-    named: bool | None = None,
-    wish: Wish = Wish(),  # noqa: B008 (a tuple)
-    tight: bool = False,
-) -> TableExamples:
+def open_table(opening: "Opening", separator: str | None) -> TableExamples:
     """Open delimited text, and check its header against what is asked of it."""
+    path, options, schema, target = opening.paths[0], opening.options, opening.schema, opening.options.target
     if schema is not None and not isinstance(schema, TableSchema):
         raise BadInput(
             path, None, "is a table, but the model was trained on LIBSVM text without column names"
         )
     if path == STANDARD_INPUT and schema is None:
         standard_input().keep()  # once to learn the schema, once to encode
-    header = read_header(path, separator, named, schema, tight)
+    header = read_header(path, separator, options.header, schema, options.tight)
     names = header.names
     line = header.line + (not header.named)
-    for name in [*([] if target is None else [target]), *wish.text, *wish.discrete]:
+    for name in [*([] if target is None else [target]), *options.text, *options.category]:
         if name not in names:
             raise BadInput(path, line, f"no column is called {name!r}; there are {_listed(names)}")
     if schema is None:
@@ -144,7 +138,7 @@ def open_table(
             raise BadInput(path, line, f"only one column, {names[0]!r}: features and a target are needed")
         target = header.target if target is None else target
         return TableExamples(
-            path, header, target=target, schema=None, batch_rows=batch_rows, skip_bad=skip_bad, wish=wish
+            path, header, target=target, schema=None, batch_rows=opening.batch_rows, options=options
         )
     missing = [column.name for column in schema.columns if column.name not in names]
     if missing:
@@ -155,7 +149,9 @@ def open_table(
         target = schema.target
     elif target is not None and target != schema.target:
         schema = replace(schema, target=target)
-    return TableExamples(path, header, target=target, schema=schema, batch_rows=batch_rows, skip_bad=skip_bad)
+    return TableExamples(
+        path, header, target=target, schema=schema, batch_rows=opening.batch_rows, options=options
+    )
 
 
 def _listed(names: list[str], at_most: int = 20) -> str:

@@ -1,9 +1,9 @@
 """Shards of files that every worker can read: each reads its own, and all encode by one schema."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from rosenblatt.data import Schema, TableSchema, open_examples, schema_from_dict
+from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
 from rosenblatt.data.sniff import find_format
 from rosenblatt.data.sources import files_in, paths_of
@@ -18,7 +18,7 @@ class Files(NamedTuple):
     """The files of one shard; where there are fewer files than shards, every ``of``-th block of rows."""
 
     paths: list[str]
-    options: dict[str, Any]
+    options: ReadOptions
     part: int = 0
     of: int = 1
     schema: dict[str, Any] | None = None
@@ -26,7 +26,7 @@ class Files(NamedTuple):
     def __call__(self, index: int) -> Shard:
         """Read the shard, on whichever worker this is."""
         rows = None if self.of == 1 else BLOCK_ROWS
-        examples = open_examples(self.paths, batch_rows=rows, schema=self.schema, **self.options)
+        examples = open_examples(self.paths, self.options, schema=self.schema, batch_rows=rows)
         batches = [batch for at, batch in enumerate(examples) if at % self.of == self.part]
         for batch in batches:
             if batch.y is None:
@@ -38,18 +38,17 @@ class Files(NamedTuple):
         return self
 
 
-def split(source: str, shards: int, options: Mapping[str, Any]) -> list[Files]:
+def split(source: str, shards: int, options: ReadOptions) -> list[Files]:
     """Deal the files of a source out: neighbours to one shard, or one file by blocks where there are fewer."""
     paths = paths_of(source)
-    if (options.get("format") or find_format(paths[0])) == "folder of files":
+    if (options.format or find_format(paths[0])) == "folder of files":
         paths = [file for folder in paths for file in files_in(folder)]
-    given = dict(options)
     if len(paths) >= shards:
         ends = [at * len(paths) // shards for at in range(shards + 1)]
-        return [Files(paths[ends[at] : ends[at + 1]], given) for at in range(shards)]
+        return [Files(paths[ends[at] : ends[at + 1]], options) for at in range(shards)]
     each = [shards // len(paths) + (at < shards % len(paths)) for at in range(len(paths))]
     return [
-        Files([path], given, part, of) for path, of in zip(paths, each, strict=True) for part in range(of)
+        Files([path], options, part, of) for path, of in zip(paths, each, strict=True) for part in range(of)
     ]
 
 
@@ -61,16 +60,16 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
     name, the files are looked over here, one after the other.
     """
     first = every[0]
-    form = first.options.get("format") or find_format(first.paths[0])
+    form = first.options.format or find_format(first.paths[0])
     whole = [path for files in every if files.part == 0 for path in files.paths]
     if form == "libsvm":
-        known = open_examples(first.paths[:1], **first.options).schema
+        known = open_examples(first.paths[:1], first.options).schema
         based = bool(getattr(known, "zero_based", False))
-        return [each._replace(options={**each.options, "zero_based": based}) for each in every], LibsvmSchema(
-            0, based
-        )
+        return [
+            each._replace(options=each.options.changed(zero_based=based)) for each in every
+        ], LibsvmSchema(0, based)
     schema: Schema | None = None
-    if form in TABLES and not first.options.get("scale") and len(whole) > 1:
+    if form in TABLES and not first.options.scale and len(whole) > 1:
         asked = engine()
         try:
             asked.hold([files.listed for files in every if files.part == 0])
@@ -78,7 +77,7 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
         finally:
             asked.release()
     if schema is None:
-        examples = open_examples(whole, batch_rows=None, **first.options)
+        examples = open_examples(whole, first.options, batch_rows=None)
         if form not in TABLES:
             for _ in examples:  # names are met as they come
                 pass
@@ -114,7 +113,7 @@ def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
 
 
 def _schema_of(files: Files) -> dict[str, Any]:
-    return open_examples(files.paths, batch_rows=None, **files.options).schema.to_dict()
+    return open_examples(files.paths, files.options, batch_rows=None).schema.to_dict()
 
 
 def _table(told: dict[str, Any]) -> TableSchema:

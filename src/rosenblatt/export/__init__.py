@@ -8,11 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rosenblatt.export.for_skl2onnx import register_with_skl2onnx
+from rosenblatt.export.converters import register_with_skl2onnx
 from rosenblatt.export.form import Form, KernelForm, form_of
-from rosenblatt.export.in_c import c_source
-from rosenblatt.export.in_python import python_source
-from rosenblatt.export.in_sql import sql_expression
+from rosenblatt.export.source import c_source, python_source, sql_expression
 from rosenblatt.storage import replacing
 
 ENDINGS = {".onnx": "an ONNX graph", ".py": "Python", ".c": "C", ".sql": "an SQL expression"}
@@ -42,9 +40,9 @@ def export_model(
     >>> clf = Perceptron().fit([[2.0, 1.0], [-1.0, -1.0]], ["up", "down"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export_model(clf, f"{folder}/model.py")
-    ...     told = {}
-    ...     exec(Path(folder, "model.py").read_text(), told)
-    >>> told["predict"]([1.0, 1.0])
+    ...     module = {}
+    ...     exec(Path(folder, "model.py").read_text(), module)
+    >>> module["predict"]([1.0, 1.0])
     'up'
     """
     ending = Path(path).suffix
@@ -63,6 +61,6 @@ def export_model(
 
 def onnx_graph(form: Form | KernelForm) -> bytes:
     """Return the graph of a form as the bytes of an ONNX file; needs the package ``onnx``."""
-    from rosenblatt.export.in_onnx import graph_of
+    from rosenblatt.export.graph import graph_of
 
     return graph_of(form)

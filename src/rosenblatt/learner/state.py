@@ -1,7 +1,6 @@
 """The state of a learner: weights, running scalars and classes, and how it grows with new classes and features."""
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from rosenblatt.core.geometry import initial_beside, powers_of, through_link
 from rosenblatt.core.ledger import Ledger, widened
 from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
+from rosenblatt.data.memory import memory_limit
 
 
 class LearnerState:
@@ -224,13 +224,13 @@ class LearnerState:
 
 
 def _check_room(rows: int, n_features: int) -> None:
-    """Raise MemoryError where weights, their average and a copy of one do not fit into the machine's memory.
+    """Raise MemoryError where weights, their average and a copy of one would not fit into memory.
 
     The operating system would allocate the memory and kill the process when it is used.
     """
     needed = 3 * 8 * rows * (n_features + 1)
-    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if needed > memory_limit():
         raise MemoryError(
-            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than this machine has: number "
+            f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than there is: number "
             "the features more densely, or hash their names (--hash-bits)"
         )

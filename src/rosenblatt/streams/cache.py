@@ -1,9 +1,9 @@
-"""What is kept between passes and between runs: batches as Arrow IPC, found again by the content they were read from.
+"""The cache of rows between passes and between runs: batches as Arrow IPC, keyed by the content they were read from.
 
-A kept file is named after the content of its sources and the way they were read. So it is never stale: another
+A cached file is named after the content of its sources and the way they were read. So it is never stale: another
 content has another name. It is written beside, flushed and renamed, so it is never half-written. Whoever writes one
 holds a lock on it; what a process that was killed left half-written has none, and is removed by the next one that
-looks.
+looks. All files together take no more than :func:`cache_limit` bytes: those used least recently are removed first.
 """
 
 import errno
@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from rosenblatt import __version__
 from rosenblatt.data import Batch, Examples
@@ -23,7 +23,11 @@ from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.gathering import BYTES, ROWS, gathered
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.sources import Source, name_of, paths_of
+from rosenblatt.data.standard_input import size_in_bytes
 from rosenblatt.storage import replacing
+
+LIMIT = "ROSENBLATT_CACHE"  # how large the cache may become, as in 20GB
+DEFAULT_LIMIT = "10GB"
 
 
 class NoCache(Exception):
@@ -35,35 +39,77 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt" / "examples"
 
 
+def cache_limit() -> int:
+    """Return how many bytes the cache may take: 10 GB, or what ``ROSENBLATT_CACHE`` says."""
+    text = os.environ.get(LIMIT) or DEFAULT_LIMIT
+    size = size_in_bytes(text)
+    if size is None:
+        raise ValueError(f"{LIMIT}={text!r} is not a size, as in {LIMIT}=20GB")
+    return size
+
+
+class CachedFile(NamedTuple):
+    """A file of the cache."""
+
+    used: int  # when it was last used, in nanoseconds
+    bytes: int
+    path: Path
+
+
 def remove_cache() -> int:
-    """Remove all that is kept, and return how many bytes that were.
+    """Remove the whole cache, and return how many bytes that were.
 
     What a process that was killed left half-written goes too; what one writes at this time stays.
     """
-    return _remove(kept_files())
+    return _remove(cached_files())
 
 
-def _remove(files: Iterable[Path]) -> int:
+def _remove(files: Iterable[CachedFile]) -> int:
     freed = 0
     for file in files:
-        with suppress(FileNotFoundError):  # somebody else removes it too
-            freed += file.stat().st_size
-            file.unlink()
+        with suppress(FileNotFoundError):  # another process removed it
+            file.path.unlink()
+            freed += file.bytes
     return freed
 
 
-def kept_files() -> list[Path]:
-    """Return the files of the cache, those that were left half-written among them."""
-    return sorted([*cache_folder().glob("[!.]*.arrow"), *abandoned_files()])
+def cached_files() -> list[CachedFile]:
+    """Return the files of the cache, those that were left half-written among them, the least recently used first."""
+    return sorted([*_described(cache_folder().glob("[!.]*.arrow")), *abandoned_files()])
 
 
-def abandoned_files() -> list[Path]:
+def _described(paths: Iterable[Path]) -> Iterator[CachedFile]:
+    """Describe the files that are still there: other processes may remove some at any time."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            stat = path.stat()
+            yield CachedFile(stat.st_mtime_ns, stat.st_size, path)
+
+
+def evict(limit: int | None = None) -> int:
+    """Remove the least recently used files until the rest take no more than the limit; return how many bytes that were.
+
+    A process that has one of them open can go on with it.
+    """
+    limit = cache_limit() if limit is None else limit
+    files = [file for file in cached_files() if not file.path.name.startswith(".")]
+    excess = sum(file.bytes for file in files) - limit
+    freed = 0
+    for file in files:
+        if freed >= excess:
+            break
+        freed += file.bytes  # also where another process removed it
+        _remove([file])
+    return freed
+
+
+def abandoned_files() -> list[CachedFile]:
     """Return the half-written files that nobody writes any more: a killed process left them."""
     folder = cache_folder()
     if not folder.is_dir():
         return []
     with _locked(folder):  # or a file that was just made would look abandoned
-        return [file for file in folder.glob(".*.arrow.*") if _is_abandoned(file)]
+        return list(_described(file for file in folder.glob(".*.arrow.*") if _is_abandoned(file)))
 
 
 def _is_abandoned(file: Path) -> bool:
@@ -129,22 +175,28 @@ def kept_batches(
     """
     paths = paths_of(source)
     before = _state(paths)
-    kept = cache_folder() / f"{_key(paths, options)}.arrow"
-    if kept.exists():
+    cached = cache_folder() / f"{_key(paths, options)}.arrow"
+    if cached.exists():
         try:
-            found = BatchFile(str(kept))
-            os.utime(kept)
+            batches = BatchFile(str(cached))
+            os.utime(cached)  # it is the one used most recently
+        except FileNotFoundError:  # another process removed it: what is open can be read all the same
+            return batches
         except BadInput:
-            kept.unlink(missing_ok=True)  # damaged on the disk: made anew
+            cached.unlink(missing_ok=True)  # damaged on the disk, or removed since: made anew
         else:
-            return found
-    _make(kept.parent)
+            return batches
+    _make(cached.parent)
     _remove(abandoned_files())
-    with room_on_the_disk(kept), _becoming(kept) as file:
+    with room_on_the_disk(cached), _becoming(cached) as file:
         write_batches(file, examples, gathered(told(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
-    return BatchFile(str(kept))
+        file.flush()
+        with os.fdopen(os.dup(file.fileno()), "rb") as written:  # by any other way it could be evicted by now
+            batches = BatchFile(str(cached), file=written)
+    evict()
+    return batches
 
 
 def _make(folder: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import Rows
-from rosenblatt.core.single import NOT_FINITE, RowBuffer, link_power, row_functions
+from rosenblatt.core.single import NOT_FINITE, OVERFLOW, RowBuffer, link_power, row_functions
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.labels import checked_label, exact_labels
@@ -34,7 +34,7 @@ from rosenblatt.streams.named_rows import (
     valid_names,
 )
 from rosenblatt.streams.names import NameSketch
-from rosenblatt.streams.rows_learner import RowsLearner
+from rosenblatt.streams.rows_learner import TOO_LARGE, RowsLearner
 
 # What belongs to the row buffer of one object and is set anew in a copy of it.
 ROW_STATE = frozenset(
@@ -156,7 +156,10 @@ class OnlineLearner(RowsLearner):
         if x != self._known_row:
             self._set_row(x, True)
         self._label_view[0] = label
-        if self._learn(self._rule, self._geometry, self._address) == NOT_FINITE:
+        result = self._learn(self._rule, self._geometry, self._address)
+        if result < 0:
+            if result == OVERFLOW:
+                raise ValueError(TOO_LARGE)
             self._refuse([x])
         if self.forget is None:
             self.rows += 1

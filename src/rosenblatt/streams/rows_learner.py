@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +12,14 @@ from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.single import (
     NOT_FINITE,
+    OVERFLOW,
     RowBuffer,
     addresses_of,
     label_dtype,
     new_row_buffer,
     rows_learner,
 )
-from rosenblatt.core.state import RUNNING, State, Visits
+from rosenblatt.core.state import State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
@@ -27,7 +27,7 @@ from rosenblatt.streams.progress import as_wide, guesses_of
 
 ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
-SQNORM = (RUNNING.names or ()).index("sqnorm")
+TOO_LARGE = "the weights grew beyond what a float can hold: scale the features, or clip them"
 
 
 class RowsLearner:
@@ -157,7 +157,7 @@ class RowsLearner:
             if not self._learn_visits(rows, labels, Visits(everything, _NO_WEIGHTS)):
                 return False
             self._passed(n)
-            return self._check_growth()
+            return True
         if not np.isfinite(rows.values).all():
             return False  # and no class joins
         for start, stop in self._stretches(y):
@@ -169,20 +169,14 @@ class RowsLearner:
                 visits = Visits(own.order + np.uintp(start), own.weight)
             self._learn_visits(rows, labels, visits)
             self._passed(stop - start)
-        return self._check_growth()
+        return True
 
     def _learn_visits(self, rows: Rows, labels: NDArray[Any], visits: Visits) -> bool:
         addresses = addresses_of(self.row_buffer(), rows, labels, visits)
-        return bool(
-            self._learn(self.learner.rule, self.learner.geometry, addresses.ctypes.data) != NOT_FINITE
-        )
-
-    def _check_growth(self) -> bool:
-        if not all(isfinite(each[SQNORM]) for each in self.learner.running.tolist()):
-            raise ValueError(
-                "the weights grew beyond what a float can hold: scale the features, or clip them"
-            )
-        return True
+        result = self._learn(self.learner.rule, self.learner.geometry, addresses.ctypes.data)
+        if result == OVERFLOW:
+            raise ValueError(TOO_LARGE)
+        return bool(result != NOT_FINITE)
 
     def _known_labels(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """Return labels as the compiled loop takes them, None where one has not been met."""

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tests.fuzz.plain import vw_line
 
 from rosenblatt.data import BadInput, open_examples, read_all
-from rosenblatt.data.scanners.vw import NameTable, in_order_of_place, scan_vw
+from rosenblatt.data.scanners.names import NameTable, sorted_rows
+from rosenblatt.data.scanners.vw import scan_vw
+from rosenblatt.data.scanners.vw_loop import NUMBER, TEXT
 
 AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 
@@ -29,8 +31,13 @@ def plain_scan(text):
 
 def scanned_rows(text, found):
     def name(spans):
-        space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
+        space, feature = found.text[spans[0] : spans[1]], found.text[spans[2] : spans[3]]
         return (space + b"^" if space else b"") + feature
+
+    def label(row):
+        if found.labelled[row] == TEXT:
+            return text[slice(*found.label_spans[row].tolist())]
+        return float(found.labels[row]) if found.labelled[row] == NUMBER else None
 
     rows = []
     for k in range(found.labels.size):
@@ -38,7 +45,7 @@ def scanned_rows(text, found):
         rows.append(
             (
                 int(found.lines[k]),
-                float(found.labels[k]) if found.labelled[k] else None,
+                label(k),
                 float(found.weights[k]),
                 text[found.tags[k, 0] : found.tags[k, 1]],
                 [(name(found.names[i]), float(found.values[i])) for i in pairs],
@@ -88,7 +95,17 @@ TOKENS = st.sampled_from(
             b"\0",
             b"#",
         ),
-        b"|h:0.30000000000000000000000000000001",
+        *(
+            b"|h:0.30000000000000000000000000000001",
+            b":red",
+            b"i:red",
+            b"j:-x",
+            b"k:-.5",
+            b"l:.",
+            b"spam",
+            b"a,b",
+            b":-2.5",
+        ),
     ]
 )
 SPACES = st.sampled_from([b" ", b" ", b" ", b"", b"\t", b"\n", b"\n", b"\r\n"])
@@ -107,7 +124,7 @@ def test_it_accepts_exactly_what_a_plain_reader_accepts(text):
         assert [line for line, _, _ in found.bad] == bad
         assert scanned_rows(text, found) == rows
         for spans, crc in zip(found.names, found.crcs, strict=True):
-            space, feature = text[spans[0] : spans[1]], text[spans[2] : spans[3]]
+            space, feature = found.text[spans[0] : spans[1]], found.text[spans[2] : spans[3]]
             assert zlib.crc32((space + b"^" if space else b"") + feature) == crc
 
 
@@ -144,19 +161,22 @@ def test_entries_are_put_in_order_and_added_up(longest):
         rng.integers(-1, rng.choice([2, 40, 70_000, 2**31 - 1]), rng.integers(0, longest)) for _ in range(60)
     ]
     values = [rng.integers(1, 9, row.size).astype(float) for row in rows]
-    found = scan_vw(b"")._replace(
-        indptr=np.cumsum([0] + [row.size for row in rows]), values=np.concatenate(values)
-    )
+    indptr, values_in = np.cumsum([0] + [row.size for row in rows]), np.concatenate(values)
     places = np.concatenate(rows).astype(np.int32)
-    kept = in_order_of_place(found, places)
-    for row, value, lo, hi in zip(rows, values, found.indptr[:-1], found.indptr[1:], strict=True):
+    kept, overflowing = sorted_rows(indptr, places, values_in)
+    assert not overflowing.size
+    for row, value, lo, hi in zip(rows, values, indptr[:-1], indptr[1:], strict=True):
         expected = {}
         for place, amount in zip(row.tolist(), value.tolist(), strict=True):
             if place >= 0:
                 expected[place] = expected.get(place, 0.0) + amount
         assert places[lo:hi].tolist() == sorted(expected)
-        assert found.values[lo:hi].tolist() == [expected[place] for place in sorted(expected)]
-    assert kept == found.indptr[-1]
+        assert values_in[lo:hi].tolist() == [expected[place] for place in sorted(expected)]
+    assert kept == indptr[-1]
+
+
+def numbers(table, found, grow=True):
+    return table.numbers(found.text, found.names, found.crcs, grow).tolist()
 
 
 @settings(max_examples=100, deadline=None)
@@ -167,25 +187,74 @@ def test_names_are_numbered_in_order_of_appearance(words):
     numbers = [expected.setdefault(word, len(expected)) for word in words]
     table = NameTable()
     cut = text.index(b"\n", len(text) // 2) + 1
-    got = [n for part in (text[:cut], text[cut:]) for n in table.numbers(part, scan_vw(part)).tolist()]
+    got = [n for part in (text[:cut], text[cut:]) for n in numbers(table, scan_vw(part))]
     assert got == numbers
     assert table.names() == list(expected)
     fixed = NameTable(tuple(expected)[:3])
-    known = fixed.numbers(text, scan_vw(text), grow=False).tolist()
+    known = numbers(fixed, scan_vw(text), grow=False)
     assert known == [n if n < 3 else -1 for n in numbers]
 
 
 def test_a_file_of_vowpal_wabbit(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("1 | free:2 offer free\n\n-1 0.5 'mail7|from:2 bob ann:3 | offer\ntag| x\n")
-    with pytest.raises(BadInput, match=r"a.txt:4:1: no label"):
-        read_all(path)
-    found = read_all(path, skip_bad=True)
+    found = read_all(path)
     assert found.y.tolist() == [1, -1]
     assert found.weight.tolist() == [1, 0.5]
     assert found.feature_names == ["free", "offer", "from^bob", "from^ann", "x"]
     assert found.X.toarray().tolist() == [[3, 1, 0, 0, 0], [0, 1, 2, 6, 0]]
     assert found.tags.tolist() == ["", "mail7"]
+
+
+def test_features_without_a_name_and_values_that_are_text_are_read_as_vw_reads_them(tmp_path):
+    """A feature without a name is called by its number among those of its namespace; a text value is part of a name."""
+    path = tmp_path / "a.vw"
+    path.write_text("1 | :0.03 1:2 :4 |n:2 :1 colour:red :3 |n :5\n0 | 0:7 :red size:-1\n")
+    rows = read_all(path)
+    assert rows.feature_names == ["0", "1", "n^0", "n^colour:red", "n^1", ":red", "size"]
+    assert rows.X.toarray().tolist() == [[0.03, 6, 7, 1, 6, 0, 0], [7, 0, 0, 0, 0, 1, -1]]
+    hashed = read_all(path, hash_bits=20)
+    names = ["0", "1", "n^0", "n^colour:red", "n^1", ":red", "size"]
+    places = [zlib.crc32(name.encode()) & (2**20 - 1) for name in names]
+    assert hashed.X.toarray()[:, places].tolist() == rows.X.toarray().tolist()
+
+
+def test_labels_that_are_text(tmp_path):
+    path = tmp_path / "a.vw"
+    path.write_text("spam 2 'm1| free\nham | lunch\n| nothing\n7 | free\n")
+    rows = read_all(path)
+    assert rows.y.tolist() == ["spam", "ham", "7"]
+    assert rows.weight.tolist() == [2, 1, 1]
+    assert rows.schema.labels == "text"
+    assert read_all(path, schema=rows.schema).y.tolist() == ["spam", "ham", "7"]
+    path.write_text("1 | free\nspam | lunch\n")
+    with pytest.raises(
+        BadInput, match=r"a.vw:2:1: the label 'spam' is not a number, but the labels before it are"
+    ):
+        read_all(path)
+    assert read_all(path, skip_bad=True).y.tolist() == [1]
+    for line, label in (("1:0.5 | a", "1:0.5"), ("1,2 | a", "1,2"), ("1:2:0.4 | a", "1:2:0.4")):
+        path.write_text("1 | a\n" + line + "\n")  # labels of other learners: costs, bandits, several at once
+        with pytest.raises(BadInput, match=rf"a.vw:2:1: the label '{label}' has costs, or is several"):
+            read_all(path)
+
+
+def test_lines_without_a_label_are_passed_over_and_counted(tmp_path):
+    path = tmp_path / "a.vw"
+    path.write_text("| a\n1 | b\n'tag| c\n0 | d\n")
+    examples = open_examples(path)
+    (batch,) = examples
+    assert batch.y.tolist() == [1, 0]
+    assert batch.lines.tolist() == [2, 4]
+    assert examples.unlabelled == 2
+    (batch,) = open_examples(path, labels=False)
+    assert batch.y is None
+    assert batch.lines.tolist() == [1, 2, 3, 4]
+
+
+def test_a_target_of_real_numbers_stays_one(tmp_path):
+    (tmp_path / "a.vw").write_text("0.5 | a\n1.25 | b\n-3e2 | c\n")
+    assert read_all(tmp_path / "a.vw").y.tolist() == [0.5, 1.25, -300.0]
 
 
 def test_tags_stay_with_their_rows(tmp_path, monkeypatch):
@@ -219,6 +288,21 @@ def test_splits_and_hashes(tmp_path, monkeypatch):
     assert hashed.X.sum() == whole.X.sum()
     known = read_all(path, schema=whole.schema)
     assert (known.X.toarray() == whole.X.toarray()).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 8}])
+def test_values_that_add_up_beyond_a_float64_are_refused_by_line_and_column(tmp_path, options):
+    path = tmp_path / "a.vw"
+    path.write_text("1 | a:1\n-1 |n b a:1e308 |m c |n a:1e308\n1 | a:1e308 b:2\n")
+    with pytest.raises(BadInput, match=r"a.vw:2:\d+: the values of 'a' add up beyond a float64") as error:
+        read_all(path, **options)
+    assert error.value.column == 25
+    found = read_all(path, skip_bad=True, **options)
+    assert found.lines.tolist() == [1, 3]
+    assert found.y.tolist() == [1, 1]
+    assert np.isfinite(found.X.data).all()
+    path.write_text("1 | a:1\n-1 | a:-1e308 a:1e308 a:1e308\n")  # no sum on the way is too large
+    assert read_all(path, **options).X.toarray().max() == 1e308
 
 
 def test_text_that_is_not_utf8_is_told(tmp_path):

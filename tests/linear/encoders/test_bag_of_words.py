@@ -72,3 +72,36 @@ def test_arrays_and_frames_of_texts():
     pandas = pytest.importorskip("pandas")
     for texts in (np.array(["a b", "b"]), pandas.Series(["a b", "b"])):
         assert BagOfWords().fit_transform(texts).toarray().tolist() == [[1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_tfidf_is_that_of_scikit_learn(binary):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = ["free prize free call", "call me now", "", "prize prize prize", "nothing else matters now"]
+    bag = BagOfWords(tfidf=True, binary=binary)
+    peer = TfidfVectorizer(token_pattern=r"\w+", binary=binary)
+    ours, theirs = bag.fit_transform(texts).toarray(), peer.fit_transform(texts).toarray()
+    order = [bag.vocabulary_[word] for word in peer.get_feature_names_out()]
+    np.testing.assert_allclose(ours[:, order], theirs, rtol=1e-14)
+    new = ["free unheard now", "unheard"]
+    np.testing.assert_allclose(
+        bag.transform(new).toarray()[:, order], peer.transform(new).toarray(), rtol=1e-14
+    )
+    parts = BagOfWords(tfidf=True, binary=binary)
+    for text in texts:
+        parts.partial_fit([text])
+    assert parts.vocabulary_ == bag.vocabulary_
+    assert parts.transform(texts).toarray().tolist() == ours.tolist()
+    assert (
+        BagOfWords(tfidf=True, binary=binary).fit(texts).transform(texts).toarray().tolist() == ours.tolist()
+    )
+
+
+def test_tfidf_of_hashed_words():
+    texts = ["free prize", "free call", "prize"]
+    bag = BagOfWords(tfidf=True, buckets=64)
+    X = bag.fit_transform(texts).toarray()
+    assert X.shape == (3, 64)
+    np.testing.assert_allclose((X**2).sum(axis=1), 1.0)
+    assert BagOfWords(tfidf=True, buckets=64).fit(texts).transform(texts).toarray().tolist() == X.tolist()

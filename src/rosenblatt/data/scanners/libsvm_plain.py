@@ -52,7 +52,7 @@ def new_desk() -> Desk:
 def scan_lines(text: Any, zero_based: bool, read: Read, desk: Desk) -> Counts:
     """Fill the arrays, and return how much of them."""
     p: Any = ULL(0)
-    line = np.int64(0)  # typed: for a literal zero the functions called would be compiled a second time
+    line: Any = np.int64(0)  # typed: for a literal zero the functions called would be compiled a second time
     base = 0 if zero_based else 1
     so_far = Counts(0, 0, 0, 0, -1)
     many_at_once = True
@@ -61,7 +61,8 @@ def scan_lines(text: Any, zero_based: bool, read: Read, desk: Desk) -> Counts:
         if n_lines == 0:  # too near to an end of the text, or a long line
             p, so_far = careful_line(text, p, base, read, so_far, line)
             line += 1
-        j = n_careful = np.int64(0)
+        j: Any = np.int64(0)
+        n_careful = 0
         while j < n_lines:
             before = so_far
             done, n_odd, so_far = _plain_lines(text, base, read, desk, j, n_lines, so_far, line)

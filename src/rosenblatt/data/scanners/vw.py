@@ -1,18 +1,17 @@
 """A compiled scanner of Vowpal Wabbit text, and a table that numbers names in order of appearance.
 
-**Grammar** of a line: ``[label [importance [0]]] ['tag]|[namespace[:scale]] feature[:value] ... |...``. A token that
-touches the first bar is a tag, as in Vowpal Wabbit. Features are called ``namespace^feature``.
+**Grammar** of a line: ``[label [importance [0]]] ['tag]|[namespace[:scale]] feature[:value] ... |...``, read as ``vw``
+reads it. A label is a number, or a text without ``:`` and ``,``. A token that touches the first bar is a tag. Features
+are called ``namespace^feature``; one whose value is a text, as in ``colour:red``, is called so as a whole and is 1; one
+without a name, as in ``:0.5``, by its number among those of its namespace, from 0.
 """
 
-import zlib
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import as_bytes
-from rosenblatt.data.scanners.names_loop import find_names, put_in_slots, sort_and_sum
 from rosenblatt.data.scanners.vw_loop import (
     BAD_IMPORTANCE,
     BAD_SCALE,
@@ -20,18 +19,21 @@ from rosenblatt.data.scanners.vw_loop import (
     LABEL_NOT_FINITE,
     VALUE_NOT_FINITE,
     count_rows_and_names,
+    most_anonymous,
     scan_vw_lines,
 )
 
+NO_NUMERALS = np.empty(0, np.int64)
 LABEL, IMPORTANCE, BASE, VALUE = 0, 1, 2, 3  # what a hard decimal is; 4 is a scale
 
 
 class VwScan(NamedTuple):
     """The examples of a block of text, and what could not be read in it."""
 
-    labels: NDArray[np.float64]
+    text: bytes | bytearray  # the block, and the numerals that features without a name are called by
+    labels: NDArray[np.float64]  # 0 where it is not a number
     weights: NDArray[np.float64]
-    labelled: NDArray[np.bool_]
+    labelled: NDArray[np.uint8]  # UNLABELLED, NUMBER or TEXT
     indptr: NDArray[np.int64]
     names: NDArray[np.uint32]  # (features, 4): start and end of the namespace, start and end of the feature
     crcs: NDArray[np.uint32]
@@ -39,6 +41,7 @@ class VwScan(NamedTuple):
     lines: NDArray[np.int64]
     bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
     n_lines: int
+    label_spans: NDArray[np.int64]  # (rows, 2): start and end of the label; both 0 where there is none
     tags: NDArray[np.int64]  # (rows, 2): start and end of the tag; both 0 where there is none
 
 
@@ -53,18 +56,41 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
     """
     if not text.endswith(b"\n"):
         text += b"\n"
-    data = as_bytes(text)
-    rows, bars, pairs = count_rows_and_names(data)
-    labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.bool_)
+    data, size, numerals = as_bytes(text), len(text), NO_NUMERALS
+    rows, bars, pairs, anonymous = count_rows_and_names(data)
+    if anonymous:
+        words = [b"%d" % number for number in range(most_anonymous(data))]
+        numerals = size + np.cumsum([0, *map(len, words)])
+        text = b"".join([text, *words, b"\n"])
+        data = as_bytes(text)
+    labels, weights, labelled = np.empty(rows), np.empty(rows), np.empty(rows, np.uint8)
     lines, indptr = np.empty(rows, np.int64), np.zeros(rows + 1, np.int64)
     names, crcs, values = np.empty((pairs, 4), np.uint32), np.empty(pairs, np.uint32), np.empty(pairs)
     hard, bad = np.empty((3 * rows + bars + pairs, 6), np.int64), np.empty((rows, 3), np.int64)
     tags, numbers, spans = np.empty((rows, 2), np.int64), np.empty(3), np.empty((4, 3), np.int64)
+    label_spans = np.zeros((rows, 2), np.int64)
     n, n_hard, n_bad = scan_vw_lines(
-        data, labels, weights, labelled, indptr, names, crcs, values, lines, tags, hard, bad, numbers, spans
+        data,
+        size,
+        numerals,
+        labels,
+        weights,
+        labelled,
+        indptr,
+        names,
+        crcs,
+        values,
+        lines,
+        label_spans,
+        tags,
+        hard,
+        bad,
+        numbers,
+        spans,
     )
     m = indptr[n]
     found = VwScan(
+        text,
         labels[:n],
         weights[:n],
         labelled[:n],
@@ -75,6 +101,7 @@ def scan_vw(text: bytes | bytearray) -> VwScan:
         lines[:n],
         [tuple(entry) for entry in bad[:n_bad].tolist()],
         rows,
+        label_spans[:n],
         tags[:n],
     )
     return _with_hard_decimals(found, text, hard[:n_hard]) if n_hard else found
@@ -114,84 +141,7 @@ def without_rows(found: VwScan, bad: dict[int, tuple[int, int, int]]) -> VwScan:
         crcs=found.crcs[pairs],
         values=found.values[pairs],
         lines=found.lines[keep],
+        label_spans=found.label_spans[keep],
         tags=found.tags[keep],
         bad=sorted([*found.bad, *bad.values()]),
     )
-
-
-def in_order_of_place(found: VwScan, places: NDArray[np.int32]) -> int:
-    """Put the entries of every row in order of their places, in place; return how many are left.
-
-    Entries of one place are added up, those of place -1 left out.
-    """
-    longest = int(np.diff(found.indptr).max(initial=0))
-    room, counts = np.empty((3, longest), np.int64), np.empty(256, np.int64)
-    return int(sort_and_sum(found.indptr, places, found.values, room, counts))
-
-
-class NameTable:
-    r"""Names and their numbers, in order of appearance.
-
-    >>> table = NameTable()
-    >>> text = b"1 | b a b\n"
-    >>> table.numbers(text, scan_vw(text)).tolist(), table.names()
-    ([0, 1, 0], ['b', 'a'])
-    """
-
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
-        known = [name.encode("utf-8", "surrogateescape") for name in names]
-        ends = np.cumsum([0, *map(len, known)])
-        self._size = len(known)
-        self._arena = np.frombuffer(b"".join(known) + bytes(1 << 12), np.uint8).copy()
-        self._starts = np.zeros(self._size + 1024, np.int64)
-        self._starts[: self._size + 1] = ends
-        self._known = np.zeros(self._size + 1024, np.uint32)
-        self._known[: self._size] = [zlib.crc32(name) for name in known]
-        self._slots = np.empty(0, np.uint32)
-        self._make_slots()
-
-    def __len__(self) -> int:
-        return self._size
-
-    def names(self) -> list[str]:
-        """Return the names in order."""
-        arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
-        return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
-
-    def numbers(self, text: bytes | bytearray, found: VwScan, grow: bool = True) -> NDArray[np.int32]:
-        """Return the number of every name of a scanned block; new ones join, or are -1 where it may not grow."""
-        data = as_bytes(text)
-        out = np.empty(found.names.shape[0], np.int32)
-        done = 0
-        while done < out.size:
-            done, self._size = find_names(
-                data,
-                found.names,
-                found.crcs,
-                done,
-                self._slots,
-                self._arena,
-                self._starts,
-                self._known,
-                self._size,
-                grow,
-                out,
-            )
-            if done < out.size:
-                self._make_room(int(found.names[done, 3] - found.names[done, 0]) + 16)
-        return out
-
-    def _make_room(self, bytes_needed: int) -> None:
-        if self._starts[self._size] + bytes_needed >= 2**32:
-            raise MemoryError("more than 4 GB of feature names: hash them (hash_bits, --hash-bits)")
-        if self._starts[self._size] + bytes_needed > self._arena.size:
-            self._arena = np.concatenate([self._arena, np.zeros(self._arena.size + bytes_needed, np.uint8)])
-        if self._size + 2 > self._starts.size:
-            self._starts = np.concatenate([self._starts, np.zeros(self._starts.size, np.int64)])
-            self._known = np.concatenate([self._known, np.zeros(self._known.size, np.uint32)])
-        if 8 * (self._size + 1) > self._slots.size:
-            self._make_slots()
-
-    def _make_slots(self) -> None:
-        self._slots = np.zeros(4 << max(11, (2 * self._size).bit_length()), np.uint32)
-        put_in_slots(self._slots, self._starts, self._known, self._size)

@@ -18,14 +18,19 @@ from rosenblatt.data.scanners.decimals import (
     ULL,
     at,
     decimal,
+    is_digit,
     plain_decimal,
 )
-from rosenblatt.data.scanners.names_loop import ALL_ONES, crc_of_name, crc_of_space, crc_over
+from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name, crc_of_space, crc_over
 from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
 
 # What can be wrong with a line; vowpal_wabbit.py says it in words.
-NO_BAR, BAD_LABEL, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
-BAD_SCALE, NO_NAME, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 7, 8, 9, 10
+NO_BAR, SEVERAL_LABELS, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
+BAD_SCALE, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 8, 9, 10
+UNLABELLED, NUMBER, TEXT = 0, 1, 2  # what the label of a row is
+
+
+INFINITY, NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 
 
 @compiled
@@ -51,10 +56,10 @@ def _number(text: Any, p: int) -> tuple[float, int, int]:
 
 @compiled
 def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, int]:
-    """Read what stands before the first bar: (how many numbers, where the bar is, what is wrong, where).
+    """Read what stands before the first bar: (how many tokens but the tag, where the bar is, what is wrong, where).
 
-    ``numbers`` gets label, importance and base, ``spans`` where each starts and ends and whether it is hard; its last
-    row, where the tag does.
+    ``numbers`` gets label, importance and base, ``spans`` where each starts and ends and whether it is hard (2 where a
+    label is no number); its last row, where the tag does.
     A token that touches the bar, or begins with a quote, is a tag.
     """
     n = 0
@@ -81,13 +86,45 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
         if n == 3:
             return n, p, NOTHING_EXPECTED, p
         number, stop, state = _number(text, p)
-        if state in (NOT_A_NUMBER, NOT_FINITE):
-            wrong = BAD_IMPORTANCE if n > 0 else (LABEL_NOT_FINITE if state == NOT_FINITE else BAD_LABEL)
-            return n, p, wrong, p
+        if n == 0 and state == NOT_A_NUMBER:
+            if _spells_not_finite(text, p, end):
+                return n, p, LABEL_NOT_FINITE, p
+            for k in range(p, end):
+                if at(text, k) == 58 or at(text, k) == 44:
+                    return n, p, SEVERAL_LABELS, p
+            number, stop = 0.0, end
+        elif state in (NOT_A_NUMBER, NOT_FINITE):
+            return n, p, BAD_IMPORTANCE if n > 0 else LABEL_NOT_FINITE, p
         numbers[n] = number
-        spans[n, 0], spans[n, 1], spans[n, 2] = p, stop, state == HARD
+        spans[n, 0], spans[n, 1], spans[n, 2] = p, stop, 2 if state == NOT_A_NUMBER else state == HARD
         n += 1
         p = stop
+
+
+@compiled
+def _begins_number(text: Any, p: int) -> bool:
+    """Whether a value is a number by its beginning: digits after a sign or a point."""
+    if at(text, p) == 43 or at(text, p) == 45:
+        p += 1
+    if at(text, p) == 46:
+        p += 1
+    return is_digit(at(text, p))
+
+
+@compiled
+def _spells_not_finite(text: Any, p: int, end: int) -> bool:
+    """Whether a token is nan, inf or infinity, in any case, with or without a sign."""
+    if at(text, p) == 43 or at(text, p) == 45:
+        p += 1
+    if end - p != 3 and end - p != 8:
+        return False
+    word = INFINITY if at(text, p) | 32 == 105 else NAN
+    if end - p > word.size:
+        return False
+    same = True
+    for k in range(end - p):
+        same &= at(text, p + k) | 32 == word[k]
+    return same
 
 
 @inlined
@@ -110,6 +147,8 @@ def _plain_feature(text: Any, p: Any) -> tuple[float, Any, Any, bool]:
 @compiled
 def scan_vw_lines(
     text: Any,
+    size: int,
+    numerals: Any,
     labels: Any,
     weights: Any,
     labelled: Any,
@@ -118,23 +157,28 @@ def scan_vw_lines(
     crcs: Any,
     values: Any,
     lines: Any,
+    label_spans: Any,
     tags: Any,
     hard: Any,
     bad: Any,
     numbers: Any,
     spans: Any,
 ) -> tuple[int, int, int]:
-    """Fill the arrays; return how many rows, hard decimals and bad lines there are.
+    """Read the lines of the first ``size`` bytes; return how many rows, hard decimals and bad lines there are.
+
+    The arrays after ``numerals`` are filled. A feature without a name is called by its number among those of its
+    namespace, from 0: the numeral of ``k`` stands in the text at ``numerals[k]``, up to ``numerals[k + 1]``.
 
     ``names`` gets (namespace start, its end, feature start, its end) of every feature, ``crcs`` CRC-32 of
     ``namespace^feature``. ``hard`` gets (kind, slot, start, end, scale's start, scale's end) of decimals left to
     Python: kind 0 a label, 1 an importance, 2 a base, 3 a value, 4 a scale. ``tags`` gets where the tag of every row
-    starts and ends. A bad line leaves nothing else. ``numbers`` (3) and ``spans`` (4, 3) are room to work in.
+    starts and ends, ``label_spans`` where the label does. A bad line leaves nothing else. ``numbers`` (3) and ``spans``
+    (4, 3) are memory to work in.
     """
     p: Any = 0
     line = row = pair = n_hard = n_bad = 0
     last_window = text.size - WINDOW
-    while p < text.size:
+    while p < size:
         q = p
         while _is_space(at(text, q)):
             q += 1
@@ -142,7 +186,10 @@ def scan_vw_lines(
         first_pair, first_hard, wrong, token = pair, n_hard, 0, q
         if not blank:
             n, p, wrong, token = _head(text, q, numbers, spans)
-            labels[row], weights[row], labelled[row] = numbers[0], 1.0, n > 0
+            labels[row], weights[row], labelled[row] = numbers[0], 1.0, UNLABELLED
+            if n > 0:
+                labelled[row] = TEXT if spans[0, 2] == 2 else NUMBER
+                label_spans[row, 0], label_spans[row, 1] = spans[0, 0], spans[0, 1]
             tags[row, 0], tags[row, 1] = spans[3, 0], spans[3, 1]
             if wrong == 0 and n > 1:
                 weights[row] = numbers[1]
@@ -151,7 +198,7 @@ def scan_vw_lines(
             if wrong == 0 and n > 2 and numbers[2] != 0.0 and not spans[2, 2]:
                 wrong, token = HAS_BASE, spans[2, 0]
             for k in range(n):
-                if wrong == 0 and spans[k, 2]:
+                if wrong == 0 and spans[k, 2] == 1:
                     hard[n_hard, 0], hard[n_hard, 1] = k, row
                     hard[n_hard, 2], hard[n_hard, 3] = spans[k, 0], spans[k, 1]
                     hard[n_hard, 4] = hard[n_hard, 5] = 0
@@ -175,6 +222,7 @@ def scan_vw_lines(
                     hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2], hard[n_hard, 3] = 4, row, token, p
                     hard[n_hard, 4] = hard[n_hard, 5] = 0
                     n_hard += 1
+            n_anonymous = 0
             crc_space = ALL_ONES
             if space_end > space:
                 crc_space = crc_of_space(text, space, space_end)
@@ -203,13 +251,33 @@ def scan_vw_lines(
                 token = p
                 while not (at(text, p) == 10 or _ends_name(at(text, p))):
                     p += 1
-                if p == token:
-                    wrong = NO_NAME
-                    break
-                names[pair, 0], names[pair, 1], names[pair, 2], names[pair, 3] = space, space_end, token, p
-                crcs[pair] = crc_over(crc_space, text, token, p) ^ ALL_ONES
+                name, name_end = token, p
                 value, state = 1.0, 0
                 start = p
+                of_text = at(text, p) == 58 and not _begins_number(text, p + 1)
+                if of_text:
+                    p += 1
+                    while not (at(text, p) == 10 or _ends_name(at(text, p))):
+                        p += 1
+                    name_end = p
+                    if p == start + 1 or at(text, p) == 58:
+                        wrong = BAD_VALUE
+                    elif _spells_not_finite(text, start + 1, p):
+                        wrong = VALUE_NOT_FINITE
+                elif p == token:
+                    name, name_end = numerals[n_anonymous], numerals[n_anonymous + 1]
+                    n_anonymous += 1
+                names[pair, 0], names[pair, 1], names[pair, 2], names[pair, 3] = (
+                    space,
+                    space_end,
+                    name,
+                    name_end,
+                )
+                crcs[pair] = crc_over(crc_space, text, name, name_end) ^ ALL_ONES
+                if of_text:
+                    values[pair] = 1.0  # also where the namespace has a scale
+                    pair += 1
+                    continue
                 if at(text, p) == 58:
                     start = p + 1
                     value, p, state = _number(text, start)
@@ -244,11 +312,30 @@ def scan_vw_lines(
 
 
 @compiled
-def count_rows_and_names(text: Any) -> tuple[int, int, int]:
-    """Return how many line ends and bars there are, and at most how many features: each is after a space or a bar."""
-    rows = bars = spaces = 0
+def count_rows_and_names(text: Any) -> tuple[int, int, int, int]:
+    """Return how many line ends and bars there are, at most how many features, and how many of those without a name.
+
+    A feature is after a space or a bar; one without a name begins with a colon.
+    """
+    rows = bars = spaces = anonymous = 0
     for byte in text:
         rows += byte == 10
         bars += byte == 124
         spaces += (byte == 32) | (byte - np.uint8(9) < 5)
-    return rows, bars, bars + spaces
+    before, after = text[:-1], text[1:]
+    for k in range(after.size):
+        anonymous += (after[k] == 58) & ((before[k] == 32) | (before[k] - np.uint8(9) < 5))
+    return rows, bars, bars + spaces, anonymous
+
+
+@compiled
+def most_anonymous(text: Any) -> int:
+    """Return at most how many features of one line have no name: a colon after white space begins one."""
+    most = count = 0
+    for p in range(1, text.size):
+        if at(text, p) == 58:
+            count += _is_space(at(text, p - 1))
+            most = max(most, count)
+        elif at(text, p) == 10:
+            count = 0
+    return most

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt.data.attributes import Wish, encode, learn_schema
+from rosenblatt.data.attributes import encode, learn_schema
 from rosenblatt.data.kinds import Kind, numbers
-from rosenblatt.data.words import Words
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.linear.encoders.columns import Table, as_table
 
 MISSING = ("error", "mean")
@@ -96,8 +96,8 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.missing == "mean":
             self._means = {name: _mean(column) for name, column in columns.items() if _is_number(column)}
             columns = self._filled(columns)
-        wish = Wish(self.text, self.discrete, Words(), self.scale)
-        schema = learn_schema(lambda: [columns], list(columns), None, wish)
+        options = ReadOptions(text=tuple(self.text), category=tuple(self.discrete), scale=self.scale)
+        schema = learn_schema(lambda: [columns], list(columns), None, options)
         encoded = encode(columns, schema)
         if encoded.bad:
             self._refuse(encoded.bad[0])

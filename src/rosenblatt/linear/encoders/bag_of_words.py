@@ -28,11 +28,18 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The value of a word is 1 where it occurs; with False it is the number of its occurrences.
     buckets : int, default=0
         Hash words into this many features instead of storing a vocabulary (CRC-32, the same on every machine).
+    tfidf : bool, default=False
+        Weigh every word by ``1 + ln((1 + n) / (1 + df))``, where ``df`` of the ``n`` fitted texts contain it, and scale
+        every row to length one, as scikit-learn's ``TfidfVectorizer`` does.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
         The column of every word; empty where words are hashed.
+    n_texts_ : int
+        How many texts were fitted; only with ``tfidf``.
+    document_frequency_ : ndarray
+        In how many of them every feature occurs; only with ``tfidf``.
 
     Examples
     --------
@@ -50,11 +57,13 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lowercase: bool = True,
         binary: bool = True,
         buckets: int = 0,
+        tfidf: bool = False,
     ) -> None:
         self.ngrams = ngrams
         self.lowercase = lowercase
         self.binary = binary
         self.buckets = buckets
+        self.tfidf = tfidf
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the vocabulary of the texts; an earlier vocabulary is discarded.
@@ -68,16 +77,16 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self.vocabulary_: dict[str, int] = {}
+        self._reset()
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add the words of more texts to the vocabulary."""
         words, texts = self._words(), checked_texts(X)
         if not hasattr(self, "vocabulary_"):
-            self.vocabulary_ = {}
-        if not words.buckets:
-            count_words(texts, words, self.vocabulary_, grow=True)
+            self._reset()
+        if self.tfidf or not words.buckets:
+            self._count_texts(count_words(texts, words, self.vocabulary_, grow=not words.buckets).X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -92,13 +101,36 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         csr_array of shape (texts, features)
         """
         check_is_fitted(self)
-        return count_words(checked_texts(X), self._words(), self.vocabulary_).X
+        return self._weighed(count_words(checked_texts(X), self._words(), self.vocabulary_).X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn the vocabulary and encode the texts, reading each once."""
         words, texts = self._words(), checked_texts(X)
-        self.vocabulary_ = {}
-        return count_words(texts, words, self.vocabulary_, grow=not words.buckets).X
+        self._reset()
+        counts = count_words(texts, words, self.vocabulary_, grow=not words.buckets).X
+        self._count_texts(counts)
+        return self._weighed(counts)
+
+    def _reset(self) -> None:
+        self.vocabulary_: dict[str, int] = {}
+        if self.tfidf:
+            self.n_texts_, self.document_frequency_ = 0, np.zeros(0, np.int64)
+
+    def _count_texts(self, counts: Any) -> None:
+        """Add the texts of some rows to the document frequencies."""
+        if self.tfidf:
+            frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+            frequency[: self.document_frequency_.size] += self.document_frequency_
+            self.n_texts_, self.document_frequency_ = self.n_texts_ + counts.shape[0], frequency
+
+    def _weighed(self, counts: Any) -> Any:
+        """Return rows weighed by inverse document frequency, each of length one, where that is asked for."""
+        if self.tfidf:
+            idf = 1.0 + np.log((1.0 + self.n_texts_) / (1.0 + self.document_frequency_))
+            counts.data *= idf[counts.indices]
+            rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+            counts.data /= np.sqrt(np.bincount(rows, counts.data**2, counts.shape[0]))[rows]
+        return counts
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the words in the order of the columns; ``#0``, ``#1``, … where words are hashed."""

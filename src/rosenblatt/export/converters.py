@@ -4,7 +4,7 @@ from typing import Any
 
 import rosenblatt
 from rosenblatt.export.form import form_of
-from rosenblatt.export.in_onnx import Graph, outputs_of
+from rosenblatt.export.graph import Graph, outputs_of
 
 CLASSIFIERS = (
     "Perceptron",

@@ -1,11 +1,13 @@
-"""Names as compiled loops see them: their CRC-32, a table that numbers them, rows put in order of their numbers."""
+"""Names of features: their CRC-32, a table that numbers them in order of appearance, rows sorted by these numbers."""
 
+import zlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.compiled import compiled, inlined
+from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import EIGHT, ONE, TWO, ULL, at
 from rosenblatt.data.scanners.wide import WINDOW, word
 
@@ -27,6 +29,7 @@ BYTE, WORD_BYTE = np.uint32(0xFF), ULL(0xFF)
 EIGHT_BITS = np.uint32(8)
 THREE = ULL(3)
 SHORT = 24  # entries that are sorted by insertion
+NO_ROWS = np.empty(0, np.intp)
 
 
 @compiled
@@ -180,13 +183,16 @@ def put_in_slots(slots: Any, starts: Any, known: Any, size: int) -> None:
 
 
 @compiled
-def sort_and_sum(indptr: Any, places: Any, values: Any, room: Any, counts: Any) -> int:
-    """Sort every row by place, adding up what shares one and leaving out -1; return how many entries are left.
+def sort_and_sum(
+    indptr: Any, places: Any, values: Any, room: Any, counts: Any, overflows: Any
+) -> tuple[int, int]:
+    """Sort every row by place, adding up what shares one and leaving out -1.
 
+    Return how many entries are left, and how many rows have a sum that is not finite: ``overflows`` (rows) says which.
     ``indptr``, ``places`` and ``values`` are overwritten. ``room`` (3, entries of the longest row) and ``counts`` (256)
     are to work in. The sort is stable: sums are made in the order of the line.
     """
-    kept = 0
+    kept = n_overflows = 0
     for row in range(indptr.shape[0] - 1):
         lo, hi = indptr[row], indptr[row + 1]
         first, entries, ascending, last, largest = kept, 0, True, -1, 0
@@ -201,10 +207,18 @@ def sort_and_sum(indptr: Any, places: Any, values: Any, room: Any, counts: Any) 
         kept += entries
         if not ascending:
             _sort(places[first:kept], values[first:kept], largest, room, counts)
+            before = kept
             kept = first + _summed(places[first:kept], values[first:kept])
+            finite = True
+            if kept < before:
+                for k in range(first, kept):
+                    finite &= np.isfinite(values[k])
+            if not finite:
+                overflows[row] = True
+                n_overflows += 1
         indptr[row] = first
     indptr[indptr.shape[0] - 1] = kept
-    return kept
+    return kept, n_overflows
 
 
 @compiled
@@ -255,3 +269,93 @@ def _summed(places: Any, values: Any) -> int:
             places[kept], values[kept] = places[k], values[k]
             kept += 1
     return kept
+
+
+def sorted_rows(
+    indptr: NDArray[np.int64], places: NDArray[np.int32], values: NDArray[np.float64]
+) -> tuple[int, NDArray[np.intp]]:
+    """Put the entries of every row in order of their places, in place.
+
+    Entries of one place are added up, those of place -1 left out. Return how many are left, and the rows in which such
+    a sum is beyond a float64.
+    """
+    longest = int(np.diff(indptr).max(initial=0))
+    room, counts = np.empty((3, longest), np.int64), np.empty(256, np.int64)
+    overflows = np.zeros(indptr.size - 1, np.bool_)
+    entries, n_overflows = sort_and_sum(indptr, places, values, room, counts, overflows)
+    return int(entries), np.flatnonzero(overflows) if n_overflows else NO_ROWS
+
+
+class NameTable:
+    r"""Names and their numbers, in order of appearance.
+
+    >>> table = NameTable()
+    >>> spans = np.array([[0, 0, 0, 1], [0, 0, 2, 3], [0, 0, 4, 5]], np.uint32)
+    >>> crcs = np.array([zlib.crc32(name) for name in (b"b", b"a", b"b")], np.uint32)
+    >>> table.numbers(b"b a b\n", spans, crcs).tolist(), table.names()
+    ([0, 1, 0], ['b', 'a'])
+    """
+
+    def __init__(self, names: tuple[str, ...] = ()) -> None:
+        known = [name.encode("utf-8", "surrogateescape") for name in names]
+        ends = np.cumsum([0, *map(len, known)])
+        self._size = len(known)
+        self._arena = np.frombuffer(b"".join(known) + bytes(1 << 12), np.uint8).copy()
+        self._starts = np.zeros(self._size + 1024, np.int64)
+        self._starts[: self._size + 1] = ends
+        self._known = np.zeros(self._size + 1024, np.uint32)
+        self._known[: self._size] = [zlib.crc32(name) for name in known]
+        self._slots = np.empty(0, np.uint32)
+        self._make_slots()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def names(self) -> list[str]:
+        """Return the names in order."""
+        arena, starts = self._arena.tobytes(), self._starts[: self._size + 1].tolist()
+        return [arena[lo:hi].decode("utf-8", "surrogateescape") for lo, hi in pairwise(starts)]
+
+    def numbers(
+        self, text: bytes | bytearray, spans: NDArray[np.uint32], crcs: NDArray[np.uint32], grow: bool = True
+    ) -> NDArray[np.int32]:
+        """Return the number of every name of a text; new ones join, or are -1 where it may not grow.
+
+        ``spans`` says where namespace and feature of every name start and end, ``crcs`` is CRC-32 of
+        ``namespace^feature``.
+        """
+        data = as_bytes(text)
+        out = np.empty(spans.shape[0], np.int32)
+        done = 0
+        while done < out.size:
+            done, self._size = find_names(
+                data,
+                spans,
+                crcs,
+                done,
+                self._slots,
+                self._arena,
+                self._starts,
+                self._known,
+                self._size,
+                grow,
+                out,
+            )
+            if done < out.size:
+                self._make_room(int(spans[done, 3] - spans[done, 0]) + 16)
+        return out
+
+    def _make_room(self, bytes_needed: int) -> None:
+        if self._starts[self._size] + bytes_needed >= 2**32:
+            raise MemoryError("more than 4 GB of feature names: hash them (hash_bits, --hash-bits)")
+        if self._starts[self._size] + bytes_needed > self._arena.size:
+            self._arena = np.concatenate([self._arena, np.zeros(self._arena.size + bytes_needed, np.uint8)])
+        if self._size + 2 > self._starts.size:
+            self._starts = np.concatenate([self._starts, np.zeros(self._starts.size, np.int64)])
+            self._known = np.concatenate([self._known, np.zeros(self._known.size, np.uint32)])
+        if 8 * (self._size + 1) > self._slots.size:
+            self._make_slots()
+
+    def _make_slots(self) -> None:
+        self._slots = np.zeros(4 << max(11, (2 * self._size).bit_length()), np.uint32)
+        put_in_slots(self._slots, self._starts, self._known, self._size)

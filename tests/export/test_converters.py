@@ -12,7 +12,7 @@ from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, n
 
 import rosenblatt
 from rosenblatt.export import register_with_skl2onnx
-from rosenblatt.export.for_skl2onnx import CLASSIFIERS, REGRESSORS
+from rosenblatt.export.converters import CLASSIFIERS, REGRESSORS
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

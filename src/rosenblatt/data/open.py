@@ -1,0 +1,271 @@
+"""The way to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.bad_input import BadInput, LateZero, SkippedLines
+from rosenblatt.data.batch import concatenate
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
+from rosenblatt.data.sniff import find_format
+from rosenblatt.data.sources import Source, files_in, name_of, paths_of
+from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+
+if TYPE_CHECKING:
+    from rosenblatt.data.column_sources import ColumnSource
+
+T = TypeVar("T")
+
+
+class AllExamples(NamedTuple):
+    """A whole source in memory: a batch of everything, and what is known about it."""
+
+    X: Any
+    y: NDArray[Any] | None
+    lines: NDArray[np.int64]
+    feature_names: list[str] | None
+    schema: Schema
+    skipped: SkippedLines
+    unseen: int
+    weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
+    tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing
+
+
+class Opening(NamedTuple):
+    """What a reader is opened with."""
+
+    path: str  # how the source is called in messages
+    paths: list[str]  # its files
+    format: str
+    options: ReadOptions
+    schema: Schema | None
+    batch_rows: int | None
+
+
+def open_examples(
+    source: Source,
+    options: ReadOptions | None = None,
+    *,
+    schema: Schema | Mapping[str, Any] | None = None,
+    batch_rows: int | None = 65536,
+    **changes: Any,
+) -> Examples:
+    """Open a file, several files, a folder, standard input or an embedded sample as a stream of batches.
+
+    Parameters
+    ----------
+    source : a path, a pattern as in ``logs/*.csv``, a list of paths, ``-`` for standard input, or ``sample:NAME``
+    options : how it is read
+    schema : the schema of a trained model (or its ``to_dict()``), to encode new files as in training
+    batch_rows : rows of every batch but the last; None for batches as they are read, without copying
+    **changes : options of :class:`~rosenblatt.data.options.ReadOptions` by name, as in ``target="Play"``
+
+    Raises
+    ------
+    BadInput : with the path, the line, what is wrong and what to do
+
+    Examples
+    --------
+    >>> examples = open_examples("sample:iris", batch_rows=100)
+    >>> [batch.X.shape for batch in examples]
+    [(100, 4), (50, 4)]
+    """
+    options = (options or ReadOptions()).changed(**changes)
+    known = schema_from_dict(schema) if isinstance(schema, Mapping) else schema
+    if options.format not in (None, *FORMATS):
+        raise ValueError(f"format is {options.format!r}: expected one of {', '.join(FORMATS)}")
+    path = name_of(source)
+    if path.startswith("sample:"):
+        from rosenblatt.data.samples import SampleExamples
+
+        if options.target not in (None, "class"):
+            raise BadInput(path, None, f"its target is 'class', not {options.target!r}: drop the target")
+        return SampleExamples(path, known, batch_rows, options.skip_bad, options.scale)
+    paths = paths_of(source)
+    form = find_format(paths[0]) if options.format is None or Path(paths[0]).is_dir() else options.format
+    if form == "folder of files" and options.format not in ("folders", "maildir"):
+        paths = [file for folder in paths for file in files_in(folder)]
+        form = options.format or find_format(paths[0])
+    form = options.format or form
+    return OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
+
+
+def read_all(source: Source, options: ReadOptions | None = None, **changes: Any) -> AllExamples:
+    """Read a whole source into memory; takes what :func:`open_examples` takes.
+
+    >>> iris = read_all("sample:iris")
+    >>> iris.X.shape, iris.feature_names[0]
+    ((150, 4), 'sepal length (cm)')
+    """
+
+    def all_of(examples: Examples) -> AllExamples:
+        batch = concatenate(list(examples))
+        return AllExamples(
+            *batch[:3],
+            examples.feature_names,
+            examples.schema,
+            examples.skipped,
+            examples.unseen,
+            batch.weight,
+            batch.tags,
+        )
+
+    return read_whole(source, all_of, options, **{"batch_rows": None, **changes})
+
+
+def read_whole(
+    source: Source, read: Callable[[Examples], T], options: ReadOptions | None = None, **changes: Any
+) -> T:
+    """Return what a function makes of a source that it reads to its end; takes what :func:`open_examples` takes.
+
+    Where an index 0 comes late in LIBSVM text it reads anew, counting from 0; what came through a pipe is gone by then.
+    """
+    try:
+        return read(open_examples(source, options, **changes))
+    except LateZero:
+        if STANDARD_INPUT in paths_of(source):
+            raise
+        return read(open_examples(source, options, **{**changes, "zero_based": True}))
+
+
+def _libsvm(opening: Opening) -> Examples:
+    from rosenblatt.data.libsvm import open_libsvm
+
+    options = opening.options
+    _refuse_hashing(opening, "LIBSVM text")
+    return open_libsvm(
+        opening.paths,
+        path=opening.path,
+        target=options.target,
+        schema=opening.schema,
+        grow=options.grow,
+        zero_based=options.zero_based,
+        batch_rows=opening.batch_rows,
+        skip_bad=options.skip_bad,
+    )
+
+
+def _vw(opening: Opening) -> Examples:
+    from rosenblatt.data.vowpal_wabbit import VwExamples
+
+    return VwExamples(opening)
+
+
+def _json_lines(opening: Opening) -> Examples:
+    from rosenblatt.data.json_lines import JsonExamples
+
+    return JsonExamples(opening, _named(opening))
+
+
+def _mail(opening: Opening) -> Examples:
+    from rosenblatt.data.mail import MailExamples
+
+    if STANDARD_INPUT in opening.paths:
+        standard_input().keep()  # mail is read twice: for its dates, then in their order
+    return MailExamples(opening, _named(opening))
+
+
+def _arrow(opening: Opening) -> Examples:
+    from rosenblatt.data.arrow_batches import BatchFile, holds_batches
+
+    if not all(holds_batches(one) for one in opening.paths):
+        return _table(opening)
+    _refuse_hashing(opening, "a file of converted examples")
+    if len(opening.paths) > 1:
+        raise BadInput(opening.path, None, "several files of converted batches: open one at a time")
+    return BatchFile(opening.paths[0], opening.schema, opening.batch_rows, opening.options.skip_bad)
+
+
+def _table(opening: Opening) -> Examples:
+    """Open named columns: as they arrive, or by the kind that all values of a column give it."""
+    options, schema = opening.options, opening.schema
+    by_name = options.at_once or bool(options.hash_bits)
+    if isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema)):
+        return _open_table(opening)
+    if STANDARD_INPUT in opening.paths and schema is None:
+        standard_input().keep()  # a table is read twice: for the kinds of its columns, then for its rows
+    if opening.format in SEPARATORS and len(opening.paths) == 1:
+        from rosenblatt.data.table import open_table
+
+        return open_table(opening, SEPARATORS[opening.format])
+    from rosenblatt.data.columns import ColumnExamples
+
+    return ColumnExamples(
+        _columns(opening),
+        path=opening.path,
+        format=opening.format,
+        target=options.target,
+        schema=schema,
+        options=options,
+        batch_rows=opening.batch_rows,
+    )
+
+
+def _refuse_hashing(opening: Opening, what: str) -> None:
+    if opening.options.hash_bits:
+        raise BadInput(
+            opening.path, None, f"{what} numbers its features: there are no names to hash (--hash-bits)"
+        )
+
+
+def _open_table(opening: Opening) -> Examples:
+    from rosenblatt.data.open_table import OpenTableExamples
+
+    options = opening.options
+    if options.scale:
+        raise BadInput(opening.path, None, "columns cannot be scaled (--scale) before all of them are read")
+    return OpenTableExamples(
+        _columns(opening),
+        path=opening.path,
+        format=opening.format,
+        target=options.target,
+        schema=_named(opening),
+        grow=options.grow,
+        text=options.text,
+        words=options.words,
+        bits=options.hash_bits,
+        batch_rows=opening.batch_rows,
+        skip_bad=options.skip_bad,
+    )
+
+
+def _named(opening: Opening) -> NamedSchema | None:
+    if opening.schema is not None and not isinstance(opening.schema, NamedSchema):
+        raise BadInput(
+            opening.path, None, "has features by name, but the model was trained on another kind of file"
+        )
+    return opening.schema
+
+
+def _columns(opening: Opening) -> "list[ColumnSource]":
+    from rosenblatt.data.column_sources import ArrowSource, DelimitedSource, ParquetSource
+
+    options = opening.options
+    if opening.format in SEPARATORS:
+        separator = SEPARATORS[opening.format]
+        tight = options.tight or options.at_once  # what arrives is not waited for
+        return [DelimitedSource.open(path, separator, options.header, tight) for path in opening.paths]
+    source = ParquetSource if opening.format == "parquet" else ArrowSource
+    return [source(path) for path in opening.paths]
+
+
+SEPARATORS = {"csv": None, "tsv": "\t"}  # None: by the first lines
+OPENERS: dict[str, Callable[[Opening], Examples]] = {
+    "libsvm": _libsvm,
+    "vw": _vw,
+    "csv": _table,
+    "tsv": _table,
+    "jsonl": _json_lines,
+    "parquet": _table,
+    "arrow": _arrow,
+    "mbox": _mail,
+    "maildir": _mail,
+    "folders": _mail,
+}
+FORMATS = tuple(OPENERS)

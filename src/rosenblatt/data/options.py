@@ -1,0 +1,125 @@
+"""What decides how a source is read: one object, made once from the flags and passed whole to the reader."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, get_args
+
+from rosenblatt.data.words import Words
+
+Missing = Literal["indicator", "mean", "median", "refuse", "drop"]
+MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
+NAME_LISTS = ("drop", "numeric", "category", "text", "date", "id")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a source is read; every option that is not given is decided by the source itself.
+
+    Attributes
+    ----------
+    target : the column, field or header that holds the label; the last column by default (the first, if the last is
+        text), the usual field or header, else the name of the mailbox or folder
+    format : one of ``FORMATS``; by the name of the file, then by its content
+    header : whether the first line of delimited text names the columns
+    separator : the character between the cells of delimited text
+    decimal : ``"."`` or ``","``: the decimal mark of numbers in text
+    encoding : of text, as Python calls it; UTF-8 by default, UTF-16 and Latin-1 by the first bytes
+    comment : lines of delimited text that begin with this are passed over
+    drop, numeric, category, text, date, id : names of columns, and what they are whatever their values look like;
+        ``drop`` and ``id`` are left out
+    missing : ``"indicator"`` (the mean of training, and a feature that says so), ``"mean"``, ``"median"``, ``"refuse"``
+        or ``"drop"`` (the row)
+    exact : numbers as they are written: nothing is filled in, converted or left out unless it is asked for
+    words : how text becomes words
+    scale : numeric columns become (x − mean) / standard deviation
+    zero_based : whether LIBSVM indices begin at 0
+    hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
+    labels : whether labels are read; without them a line needs none
+    grow : with a schema, add features that it does not know
+    at_once : read a table once and as it arrives
+    tight : memory is short: take longer rather than more of it
+    skip_bad : pass over malformed lines and list them in ``skipped``, instead of raising at the first
+    skip_share : the largest share of lines that ``skip_bad`` may pass over
+
+    Examples
+    --------
+    >>> ReadOptions(target="Play", drop="id").drop
+    ('id',)
+    """
+
+    target: str | None = None
+    format: str | None = None
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    comment: str | None = None
+    drop: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    id: tuple[str, ...] = ()
+    missing: Missing = "indicator"
+    exact: bool = False
+    words: Words = field(default_factory=Words)
+    scale: bool = False
+    zero_based: bool | None = None
+    hash_bits: int = 0
+    labels: bool = True
+    grow: bool = False
+    at_once: bool = False
+    tight: bool = False
+    skip_bad: bool = False
+    skip_share: float = 0.2
+
+    def __post_init__(self) -> None:
+        self.words.check()
+        kind_of: dict[str, str] = {}
+        for kind in NAME_LISTS:
+            names = getattr(self, kind) or ()
+            names = (names,) if isinstance(names, str) else tuple(names)
+            object.__setattr__(self, kind, names)
+            for name in names:
+                if kind_of.setdefault(name, kind) != kind:
+                    raise ValueError(
+                        f"column {name!r} is named by both --{kind_of[name]} and --{kind}: keep one"
+                    )
+        if self.missing not in MISSING_POLICIES:
+            raise ValueError(f"missing is {self.missing!r}: expected one of {', '.join(MISSING_POLICIES)}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal is {self.decimal!r}: expected '.' or ','")
+        if not 0.0 <= self.skip_share <= 1.0:
+            raise ValueError(f"skip_share is {self.skip_share}: expected a share between 0 and 1")
+        _check_separator(self.separator, self.decimal)
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+        if self.comment is not None and (not self.comment or set("\r\n") & set(self.comment)):
+            raise ValueError(f"comment is {self.comment!r}: expected what such lines begin with, as in '#'")
+
+    def changed(self, **changes: Any) -> "ReadOptions":
+        """Return these options with some of them replaced."""
+        unknown = changes.keys() - {each.name for each in fields(self)}
+        if unknown:
+            raise TypeError(f"no option of reading is called {sorted(unknown)[0]!r}")
+        return replace(self, **changes)
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Return the options as plain values, as a key of what was read with them."""
+        return asdict(self)
+
+
+def _check_separator(separator: str | None, decimal: str | None) -> None:
+    if separator is None:
+        return
+    if len(separator) != 1 or not separator.isascii() or separator in '\r\n"' or separator.isalnum():
+        raise ValueError(f"separator is {separator!r}: expected one character, as in ';' or '|'")
+    if separator == decimal:
+        raise ValueError(f"{separator!r} cannot be both the separator and the decimal mark")
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "a".encode(encoding)
+    except LookupError:
+        raise ValueError(f"encoding is {encoding!r}: expected one that Python knows, as in latin-1") from None

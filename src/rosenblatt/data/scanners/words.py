@@ -1,0 +1,127 @@
+"""A compiled scanner of words in text, as :data:`rosenblatt.data.words.WORD` has them.
+
+A word is a run of word characters; an apostrophe between two of them joins. Texts are UTF-8, one after the other, each
+with a line end after it.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.scanners.compiled import as_bytes, compiled
+from rosenblatt.data.scanners.decimals import ULL, at
+from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name
+
+OTHER, LETTER, APOSTROPHE = 0, 1, 2
+PADDING = bytes(80)  # that can be read after the last text
+ASCII = 128
+CODE_POINTS = 0x110000
+
+
+class WordScan(NamedTuple):
+    """The words of some texts, in order."""
+
+    text: bytes  # all texts
+    starts: NDArray[np.int64]  # (texts + 1,) the first word of every text, and how many there are
+    spans: NDArray[np.uint32]  # (words, 4): 0, 0, where the word starts and where it ends
+    crcs: NDArray[np.uint32]  # CRC-32 of every word
+
+
+def scan_words(texts: Sequence[str], word_characters: str) -> WordScan:
+    """Find the words of texts; ``word_characters`` is the class of a regular expression, as in ``[a-z]``.
+
+    >>> found = scan_words(["don't panic", "", "été"], r"[\\w]")
+    >>> [found.text[start:end].decode() for _, _, start, end in found.spans.tolist()], found.starts.tolist()
+    (["don't", 'panic', 'été'], [0, 2, 2, 3])
+    """
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    joined = b"\n".join([*encoded, PADDING])
+    ends = np.cumsum([len(each) + 1 for each in encoded], dtype=np.int64)
+    kinds = _kinds(word_characters, ASCII if joined.isascii() else CODE_POINTS)
+    size = int(ends[-1]) if encoded else 0
+    spans, crcs = np.zeros((size // 2 + 1, 4), np.uint32), np.empty(size // 2 + 1, np.uint32)
+    starts = np.zeros(len(encoded) + 1, np.int64)
+    n = find_words(as_bytes(joined), ends, kinds, starts, spans, crcs)
+    return WordScan(joined, starts, spans[:n], crcs[:n])
+
+
+@cache
+def _kinds(word_characters: str, size: int) -> NDArray[np.uint8]:
+    """Return what every character is, by its code point."""
+    kinds = np.zeros(size, np.uint8)
+    for run in re.finditer(f"{word_characters}+", "".join(map(chr, range(size)))):
+        kinds[run.start() : run.end()] = LETTER
+    for apostrophe in "'’":
+        if ord(apostrophe) < size:
+            kinds[ord(apostrophe)] = APOSTROPHE
+    kinds.flags.writeable = False
+    return kinds
+
+
+@compiled
+def _character(text: Any, p: Any) -> tuple[Any, Any]:
+    """Return the code point of the character at ``p``, and how many bytes it has; the text is UTF-8."""
+    first = ULL(at(text, p))
+    if first < ULL(0x80):
+        return first, ULL(1)
+    second = ULL(at(text, p + ULL(1))) & ULL(0x3F)
+    if first < ULL(0xE0):
+        return ((first & ULL(0x1F)) << ULL(6)) | second, ULL(2)
+    third = ULL(at(text, p + ULL(2))) & ULL(0x3F)
+    if first < ULL(0xF0):
+        return ((first & ULL(0x0F)) << ULL(12)) | (second << ULL(6)) | third, ULL(3)
+    fourth = ULL(at(text, p + ULL(3))) & ULL(0x3F)
+    return ((first & ULL(0x07)) << ULL(18)) | (second << ULL(12)) | (third << ULL(6)) | fourth, ULL(4)
+
+
+@compiled
+def find_words(text: Any, ends: Any, kinds: Any, starts: Any, spans: Any, crcs: Any) -> int:
+    """Fill the arrays, and return how many words there are; :data:`PADDING` is after the last text."""
+    p, n = ULL(0), ULL(0)
+    for row in range(ends.size):
+        end = ULL(ends[row])
+        while p < end:
+            character, length = _character(text, p)
+            if kinds[character] != LETTER:
+                p += length
+                continue
+            start = p
+            while True:
+                while kinds[character] == LETTER:
+                    p += length
+                    character, length = _character(text, p)
+                if kinds[character] != APOSTROPHE:
+                    break
+                after, its_length = _character(text, p + length)
+                if kinds[after] != LETTER:
+                    break
+                p += length
+                character, length = after, its_length
+            spans[n, 2], spans[n, 3] = start, p
+            crcs[n] = crc_of_name(ALL_ONES, text, start, p - start) ^ ALL_ONES
+            n += ULL(1)
+        starts[row + 1] = n
+    return int(n)
+
+
+@compiled
+def number_in_order(numbers: Any, starts: Any, n_prefixes: int, numbered: Any, keys: Any, size: int) -> int:
+    """Number words with their prefixes anew, in order of appearance, in place; return how many there are then.
+
+    The prefix of text ``t`` is number ``t % n_prefixes``. ``numbered[word * n_prefixes + prefix]`` is the new number
+    plus 1 (0: none yet), ``keys[number]`` where it stands; the first ``size`` are known from texts before.
+    """
+    for text in range(starts.size - 1):
+        prefix = text % n_prefixes
+        for k in range(starts[text], starts[text + 1]):
+            key = np.int64(numbers[k]) * n_prefixes + prefix
+            if numbered[key] == 0:
+                keys[size] = key
+                size += 1
+                numbered[key] = size
+            numbers[k] = numbered[key] - 1
+    return size
