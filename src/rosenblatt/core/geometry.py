@@ -22,6 +22,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import (
+    INLINED,
     ONE,
     PART,
     Layout,
@@ -66,7 +67,7 @@ def score_example(
     raise RuntimeError("score_example runs inside compiled loops only")
 
 
-@overload(score_example, **PART)
+@overload(score_example, **INLINED)
 def _score_example(
     geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any
 ) -> Callable[..., Any]:
@@ -85,7 +86,7 @@ def scaled_score(geometry: Any, own: Any, score: float) -> float:
     raise RuntimeError("scaled_score runs inside compiled loops only")
 
 
-@overload(scaled_score, **PART)
+@overload(scaled_score, **INLINED)
 def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
     def linear(geometry: Any, own: Any, score: Any) -> Any:
         return own.scale * score
@@ -107,7 +108,7 @@ def w_sqnorm(geometry: Any, own: Any) -> float:
     raise RuntimeError("w_sqnorm runs inside compiled loops only")
 
 
-@overload(w_sqnorm, **PART)
+@overload(w_sqnorm, **INLINED)
 def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
     def stored(geometry: Any, own: Any) -> Any:
         return own.sqnorm
@@ -126,7 +127,7 @@ def x_sqnorm_bound(
     raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
 
 
-@overload(x_sqnorm_bound, **PART)
+@overload(x_sqnorm_bound, **INLINED)
 def _x_sqnorm_bound(
     geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
 ) -> Callable[..., Any]:
@@ -154,7 +155,7 @@ def bound_is_loose(geometry: Any) -> bool:
     raise RuntimeError("bound_is_loose runs inside compiled loops only")
 
 
-@overload(bound_is_loose, strict=False, **PART)
+@overload(bound_is_loose, strict=False, **INLINED)
 def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
     chosen: Callable[..., Any] = _choose(
         geometry, lambda geometry: False, lambda geometry: False, lambda geometry: True
@@ -186,7 +187,7 @@ def x_sqnorm_exact(geometry: Any, rows: Rows, i: Any, layout: Layout, pair: Any,
     raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
 
 
-@overload(x_sqnorm_exact, **PART)
+@overload(x_sqnorm_exact, **INLINED)
 def _x_sqnorm_exact(
     geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any
 ) -> Callable[..., Any]:
@@ -237,7 +238,7 @@ def shrink_weights(
     raise RuntimeError("shrink_weights runs inside compiled loops only")
 
 
-@overload(shrink_weights, **PART)
+@overload(shrink_weights, **INLINED)
 def _shrink_weights(
     geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
     visited: Any
@@ -405,7 +406,7 @@ def move_along_variances(
     return grown
 
 
-@overload(narrow, strict=False, **PART)
+@overload(narrow, strict=False, **INLINED)
 def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
     """Compile the rule's Python method unchanged."""
     return narrow_of(rule.instance_class)

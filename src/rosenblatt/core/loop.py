@@ -24,7 +24,7 @@ from rosenblatt.core.geometry import (
     x_sqnorm_bound,
     x_sqnorm_exact,
 )
-from rosenblatt.core.rows import PART, Layout, Rows, prefetch_ahead, prefetch_distance
+from rosenblatt.core.rows import INLINED, Layout, Rows, prefetch_ahead, prefetch_distance
 from rosenblatt.core.state import State, Visits
 from rosenblatt.jit import compiled_for_rules, compiled_part
 from rosenblatt.rules import Seen, step, step_of
@@ -53,7 +53,7 @@ def real_targets(labels: Any) -> bool:
     return bool(labels.dtype.kind == "f")
 
 
-@overload(real_targets, strict=False, **PART)
+@overload(real_targets, strict=False, **INLINED)
 def _real_targets(labels: Any) -> Callable[..., bool]:
     return (lambda labels: True) if isinstance(labels.dtype, numba.types.Float) else (lambda labels: False)
 
@@ -66,7 +66,7 @@ def single_output(labels: Any) -> bool:
     return real_targets(labels) or labels.dtype == np.int8
 
 
-@overload(single_output, strict=False, **PART)
+@overload(single_output, strict=False, **INLINED)
 def _single_output(labels: Any) -> Callable[..., bool]:
     return (lambda labels: True) if _has_single_output(labels) else (lambda labels: False)
 
@@ -76,7 +76,7 @@ def _has_single_output(labels: Any) -> bool:
     return isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
 
 
-@overload(step, strict=False, **PART)
+@overload(step, strict=False, **INLINED)
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
     """Compile the Python function registered for the class of the rule, unchanged."""
     return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
@@ -100,7 +100,7 @@ def class_pair(labels: NDArray[Any], i: int, c: int, hypotheses: int, scores: ND
     raise RuntimeError("class_pair runs inside compiled loops only")
 
 
-@overload(class_pair, **PART)
+@overload(class_pair, **INLINED)
 def _class_pair(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Callable[..., Any]:
     def of_one(labels: Any, i: Any, c: Any, hypotheses: Any, scores: Any) -> Any:
         # No branch on the label: with two balanced classes it would be mispredicted half the time.

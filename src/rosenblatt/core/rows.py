@@ -21,6 +21,8 @@ from rosenblatt.jit import FASTMATH, compiled, compiled_part
 PART: dict[str, Any] = {
     "jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}
 }  # of a compiled loop
+# Inlined by LLVM: numba's own inlining (`inline="always"`) compiles every overload alone, for its type, and once more.
+INLINED: dict[str, Any] = {"jit_options": PART["jit_options"] | {"forceinline": True}}
 
 # Every index is unsigned: numba tests whether a signed index is negative, and a slice would count references.
 ONE, TWO, THREE, FOUR, FIVE = (np.uint64(n) for n in (1, 2, 3, 4, 5))
@@ -89,7 +91,7 @@ def score_row(rows: Rows, i: Any, layout: Layout, W: NDArray[Any], scores: NDArr
     raise RuntimeError("score_row runs inside compiled loops only")
 
 
-@overload(score_row, **PART)
+@overload(score_row, **INLINED)
 def _score_row(rows: Any, i: Any, layout: Any, W: Any, scores: Any) -> Callable[..., Any]:
     return _score_dense if is_dense(rows) else _score_sparse
 
@@ -246,7 +248,7 @@ def weight_index(rows: Rows, start: Any, k: Any, layout: Layout, c: Any) -> Any:
     raise RuntimeError("weight_index runs inside compiled loops only")
 
 
-@overload(weight_index, strict=False, **PART)
+@overload(weight_index, strict=False, **INLINED)
 def _weight_index(rows: Any, start: Any, k: Any, layout: Any, c: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, start, k, layout, c: c * (layout.features + ONE) + ONE + (k - start)
@@ -258,7 +260,7 @@ def bias_index(rows: Rows, layout: Layout, c: Any) -> Any:
     raise RuntimeError("bias_index runs inside compiled loops only")
 
 
-@overload(bias_index, strict=False, **PART)
+@overload(bias_index, strict=False, **INLINED)
 def _bias_index(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, layout, c: c * (layout.features + ONE)
@@ -270,7 +272,7 @@ def class_extent(rows: Rows, layout: Layout, c: int) -> Any:
     raise RuntimeError("class_extent runs inside compiled loops only")
 
 
-@overload(class_extent, strict=False, **PART)
+@overload(class_extent, strict=False, **INLINED)
 def _class_extent(rows: Any, layout: Any, c: Any) -> Callable[..., Any]:
     def dense(rows: Any, layout: Any, c: Any) -> Any:
         row = layout.features + ONE
@@ -289,7 +291,7 @@ def extent(rows: Rows, i: Any, layout: Layout) -> Any:
     raise RuntimeError("extent runs inside compiled loops only")
 
 
-@overload(extent, strict=False, **PART)
+@overload(extent, strict=False, **INLINED)
 def _extent(rows: Any, i: Any, layout: Any) -> Callable[..., Any]:
     if is_dense(rows):
         return lambda rows, i, layout: (i * layout.features, i * layout.features + layout.features)
@@ -371,7 +373,7 @@ def numbers_per_line(values: Any) -> Any:
     raise RuntimeError("numbers_per_line runs inside compiled loops only")
 
 
-@overload(numbers_per_line, strict=False, **PART)
+@overload(numbers_per_line, strict=False, **INLINED)
 def _numbers_per_line(values: Any) -> Callable[..., Any]:
     return (lambda values: SIXTEEN) if values.dtype.bitwidth == 32 else (lambda values: EIGHT)
 

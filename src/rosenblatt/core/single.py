@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
-from rosenblatt.core.rows import PART, Rows
+from rosenblatt.core.rows import INLINED, Rows
 from rosenblatt.core.state import RUNNING, TOTALS, State, Visits
 from rosenblatt.jit import compiled, compiled_around_rules
 from rosenblatt.rules import PNorm
@@ -312,7 +312,7 @@ def link_power(geometry: Any) -> float:
     return geometry.p if isinstance(geometry, PNorm) else 0.0
 
 
-@overload(link_power, strict=False, **PART)
+@overload(link_power, strict=False, **INLINED)
 def _link_power(geometry: Any) -> Callable[..., float]:
     return (lambda geometry: geometry.p) if geometry.instance_class is PNorm else (lambda geometry: 0.0)
 

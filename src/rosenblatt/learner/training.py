@@ -160,7 +160,8 @@ class Evaluator:
         for k, name in enumerate(self.names):
             own = scores[:, k * rows_of_weights : (k + 1) * rows_of_weights]
             margins = signed_margins(own, labels, self._joint)
-            tally = Tally(margins.min(axis=0), int(is_correct(own, labels).sum()), labels.size)
+            correct = margins[:, 0] > 0.0 if rows_of_weights == 1 else is_correct(own, labels)
+            tally = Tally(margins.min(axis=0), int(np.count_nonzero(correct)), labels.size)
             earlier = self.tallies.get(name)
             self.tallies[name] = tally if earlier is None else earlier.merged(tally)
             if not self._full:
