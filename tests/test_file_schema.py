@@ -66,7 +66,7 @@ HOSTILE = [
     ("kernel-poly", put("running.scale", 0, -1.0), "running.scale[0] is -1.0"),
     ("learner-binary", say("learner.standings.last", [1.0, -5.0, 0.5]), "standings.last[1] is -5.0"),
     ("learner-binary", say("learner.standings.last", [1.0, 5.0, 1.5]), "standings.last[2] is 1.5"),
-    ("learner-binary", say("learner.standings.best", [1.0, 5.0, 0.5]), "standings.best is not known"),
+    ("learner-binary", say("learner.standings.best", [1.0, 5.0, 0.5]), "standings.best is unknown"),
     ("stream-table", say("about.schema.columns", []), "a table needs columns"),
     (
         "stream-table",
@@ -122,7 +122,7 @@ HOSTILE = [
     ("learner-binary", instead("W", lambda W: W[:, :0]), "W has shape (1, 0)"),
     ("learner-binary", instead("W", lambda W: W.reshape(-1)), "W has shape"),
     ("learner-binary", instead("A", lambda A: A.astype(np.float32)), "A is float32"),
-    ("learner-binary", lambda h, a: a.update(extra=a["W"]), "tensor extra is not known"),
+    ("learner-binary", lambda h, a: a.update(extra=a["W"]), "tensor extra does not belong"),
     ("learner-ovr", instead("running.scale", lambda scale: scale[:1]), "running.scale has shape (1,)"),
     # The header.
     ("learner-labels-text", say("classes.values", ["ö", "é"]), "ascending order"),
@@ -145,11 +145,11 @@ HOSTILE = [
     ("learner-binary", say("learner.epochs", [[1, 2, 3]]), "expected a list of 2"),
     ("learner-binary", say("learner.epochs", [[0, 10**9]]), "of all epochs"),
     ("learner-binary", say("learner.fit_intercept", "yes"), "expected true or false"),
-    ("learner-binary", say("learner.extra", 1), "learner.extra is not known"),
+    ("learner-binary", say("learner.extra", 1), "learner.extra is unknown"),
     ("learner-binary", say("about", []), "about is []"),
     # Other kinds of models.
     ("learner-real", put("totals.updates", 0, 10**6), "totals.updates"),
-    ("learner-real", say("model.rule", {"name": "rosenblatt", "eta": 1.0}), "the rule for numbers"),
+    ("learner-real", say("model.rule", {"name": "rosenblatt", "eta": 1.0}), "the rule for regression"),
     ("learner-real", instead("running.scale", lambda scale: scale[:0]), "running.scale has shape (0,)"),
     ("learner-centroid", put("counts", 0, -1.0), "counts[0] is -1.0"),
     ("learner-centroid", say("classes.values", ["c", "b", "a"]), "ascending order"),

@@ -263,7 +263,7 @@ def test_what_is_read_is_written_again_tensor_by_tensor(tmp_path, name):
         ({"average_offset": None}, "tensor A is missing"),
         ({"pocket": np.zeros((2, 4))}, "pocket has shape"),
         ({"rows_seen": -1}, "learner.rows_seen is -1"),
-        ({"evaluations": {"best": (1.0, 1.0, 1.0)}}, "learner.standings.best is not known"),
+        ({"evaluations": {"best": (1.0, 1.0, 1.0)}}, "learner.standings.best is unknown"),
         ({"S": np.ones((1, 4))}, "tensor S must not be there"),
         ({"ledger": Ledger(np.zeros((1, 4)))}, r"running.updates\[0\] is"),
     ],

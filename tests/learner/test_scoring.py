@@ -19,7 +19,7 @@ def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, mo
     X = X if sparse else X.toarray()
     weights = rng.integers(-5, 6, (rows_of_weights, 18)).astype(np.float64)
     few = linear_scores(X, weights)
-    monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(scoring, "MIN_NUMBERS_FOR_LOOP", 0)
     many = linear_scores(X, weights)
     assert many.dtype == few.dtype == dtype
     assert np.array_equal(many, few), "exact on whole numbers, whoever adds them up"
@@ -32,7 +32,7 @@ def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
     X = random_array((rows, 90), density=0.5, rng=rng, format="csr", data_sampler=rng.standard_normal)
     X = X if sparse else X.toarray()
     weights = rng.normal(size=(3, 91))
-    monkeypatch.setattr(scoring, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(scoring, "MIN_NUMBERS_FOR_LOOP", 0)
     monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 1)
     alone = linear_scores(X, weights)
     monkeypatch.setattr(threads, "parts_of_work", lambda numbers: 3)

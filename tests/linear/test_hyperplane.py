@@ -66,7 +66,7 @@ def test_what_is_no_hyperplane_says_so():
         as_hyperplane(LinearRegression().fit(X, X[:, :2]))
     with pytest.raises(ValueError, match="row"):
         Hyperplane([[1.0], [2.0]], 0.0, ["a", "b"])
-    with pytest.raises(ValueError, match="w is zero"):
+    with pytest.raises(ValueError, match="coef is zero"):
         Hyperplane([0.0]).unit()
 
 

@@ -24,7 +24,7 @@ def votes_on(clf: Any, x: Any) -> Votes:
     """Read the votes of a fitted ``Perceptron`` of two classes from its ledger."""
     learner = clf.learner_
     if learner.ledger is None:
-        raise ValueError("the vote is told from the ledger, which was not kept: train with keep_ledger=True")
+        raise ValueError("'voted' needs the ledger, which was not recorded: train with keep_ledger=True")
     if len(clf.classes_) != 2:
         raise ValueError(f"the table is drawn for two classes, there are {len(clf.classes_)}")
     x = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64).ravel()

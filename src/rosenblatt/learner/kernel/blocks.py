@@ -86,9 +86,11 @@ class GramCache:
 
     Parameters
     ----------
-    space : where products are computed
-    data : the examples
-    scores : ``(rows, classes)`` by the coefficients as they are, in kernel units
+    space : FeatureSpace
+    data : Data
+        The examples.
+    scores : ndarray of shape (rows, classes)
+        Scores of the examples by the current coefficients, in kernel units.
     """
 
     def __init__(self, space: FeatureSpace, data: Data, scores: NDArray[np.float64]) -> None:
@@ -141,9 +143,11 @@ class ScoreCache:
 
     Parameters
     ----------
-    space : where products are computed
-    data : the examples
-    scores : ``(rows, 2·classes)`` by the coefficients as they are, on the device of the matrices
+    space : FeatureSpace
+    data : Data
+        The examples.
+    scores : array of shape (rows, 2·classes)
+        Scores of the examples by the current coefficients, on the device of the matrices.
     """
 
     def __init__(self, space: FeatureSpace, data: Data, scores: Any) -> None:

@@ -51,11 +51,16 @@ class BudgetSlots:
 
         Parameters
         ----------
-        rule : the rule of this epoch
-        examples : the examples in the slots
-        slots : of every example of the data, its slot or -1
-        hypotheses : how many decide on every example
-        seed : of random removals
+        rule : rule
+            The rule of this epoch.
+        examples : ndarray
+            The examples in the slots.
+        slots : ndarray
+            Of every example of the data, its slot or -1.
+        hypotheses : int
+            The number of hypotheses.
+        seed : int
+            Seed of random removals.
         """
         self._bounded = self._bounded and isinstance(rule, Rosenblatt)
         slot_examples = np.full(self.size, -1)

@@ -61,10 +61,14 @@ class Arrays:
 
     Parameters
     ----------
-    X : the first matrix the learner sees
-    device : move matrices there (``"cuda"``), as PyTorch tensors; None leaves them where they are
-    dtype : ``"float32"`` or ``"float64"``; None keeps the precision of ``X``, or float32 on a device
-    tf32 : let a GPU round products to TF32, which is faster and changes the mistakes
+    X : array-like, sparse matrix or tensor
+        The first matrix of the learner.
+    device : str or None
+        A PyTorch device to move matrices to (``"cuda"``); None leaves them where they are.
+    dtype : {"float32", "float64"} or None
+        None is the precision of ``X``, or float32 where ``device`` moves it.
+    tf32 : bool
+        Let a GPU round products to TF32, which is faster and changes the mistakes.
     """
 
     def __init__(
@@ -352,11 +356,16 @@ class DeviceTask:
 
     Parameters
     ----------
-    arrays : where matrices live
-    function : called with the arguments on the device
-    dtypes : the dtypes of its arguments
-    use_graphs : the function makes the same calls every time, and never waits for the device
-    own_stream : replay in a CUDA stream of its own: nothing that the function reads may be written meanwhile
+    arrays : Arrays
+        The device of the matrices.
+    function : callable
+        Called with the arguments on the device.
+    *dtypes : str
+        The dtypes of the arguments.
+    use_graphs : bool
+        Whether to record CUDA graphs: the function must make the same calls every time and never wait for the device.
+    own_stream : bool
+        Replay in a separate CUDA stream: nothing that the function reads may be written meanwhile.
     """
 
     def __init__(

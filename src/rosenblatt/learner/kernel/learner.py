@@ -120,22 +120,36 @@ class KernelLearner(LearnerState):
 
     Parameters
     ----------
-    rule : a rule object or its name
-    eta : the learning rate of a rule given by name; None is the rule's default
-    kernel : ``"poly"``, ``"rbf"``, ``"linear"``, ``"precomputed"``, or a function of two blocks of rows
-    degree, gamma, coef0 : parameters of the kernel, see :mod:`rosenblatt.learner.kernel.kernels`
-    delta : Δ, the length of a coordinate of its own for every example: ``K + Δ²I``
-    budget : the largest number of support rows, or None
-    forget : what happens when the budget is full: ``"oldest"``, ``"random"`` or ``"project"``
-    tolerance : with ``"project"``, an example nearer than this to the span of the support rows, relative to its norm,
-        takes no slot
-    multi_class : ``"joint"`` or ``"ovr"``
-    fit_intercept : learn a bias, as the weight of a constant input of 1: ``K + 1``
-    keep_ledger : record every update, from which all hypotheses but ``last`` and ``averaged`` are read
-    seed : of the shuffle, of ``random`` and of random removals
-    block_size : rows decided together; changes the speed only. None computes Gram rows once for all epochs where
-        the Gram matrix takes at most 1 GiB, else it is 512, or 2048 on a device
-    device, dtype, tf32 : where and how exactly products are computed; see :mod:`rosenblatt.learner.kernel.device`
+    rule : str or rule
+        A rule object or its name.
+    eta : float or None
+        The learning rate of a rule given by name; None is the rule's default.
+    kernel : {"poly", "rbf", "linear", "precomputed"} or callable
+        A callable is a function of two blocks of rows.
+    degree, gamma, coef0 : int, float, float
+        Parameters of the kernel, see :mod:`rosenblatt.learner.kernel.kernels`.
+    delta : float
+        ``Δ``, the length of a coordinate of its own for every example: ``K + Δ²I``.
+    budget : int or None
+        The maximum number of support rows.
+    forget : {"oldest", "random", "project"}
+        What happens when the budget is full.
+    tolerance : float
+        With ``"project"``, an example nearer than this to the span of the support rows, relative to its norm, takes no
+        slot.
+    multi_class : {"joint", "ovr"}
+        The true class against its best rival, or every class against the rest.
+    fit_intercept : bool
+        Learn a bias, as the weight of a constant input of 1: ``K + 1``.
+    keep_ledger : bool
+        Record every update: all hypotheses but ``last`` and ``averaged`` are read from the record.
+    seed : int
+        Seed of the shuffle, of ``random`` and of random removals.
+    block_size : int or None
+        Number of rows scored together; it changes the speed only. None computes Gram rows once for all epochs where
+        the Gram matrix takes at most 1 GiB, else it is 512, or 2048 on a device.
+    device, dtype, tf32 : str or None, str or None, bool
+        Where and with which precision products are computed, see :mod:`rosenblatt.learner.kernel.device`.
 
     Examples
     --------
