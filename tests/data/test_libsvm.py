@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from rosenblatt.data import BadInput, Column, LibsvmSchema, TableSchema, open_examples, read_all
+from rosenblatt.data import BadInput, Column, LibsvmSchema, TableSchema, libsvm, open_examples, read_all
 
 
 @pytest.fixture
@@ -101,41 +101,46 @@ def test_zero_based_files(write):
     assert read_all(path, schema=found.schema.to_dict()).X.toarray().tolist() == [[5, 0, 7]]
 
 
-def test_where_indices_count_from_is_seen_from_the_first_lines(write):
+def test_where_indices_count_from_is_known_when_all_is_read(write):
     examples = open_examples(write(b"# counts from zero\n1 1:5\n-1 0:2 2:7\n"))
-    assert examples.zero_based
     assert next(iter(examples)).X.toarray().tolist() == [[0, 5, 0], [2, 0, 7]]
-    assert not open_examples(write(b"1 1:5\n-1 2:7\n")).zero_based
+    assert examples.zero_based
+    examples = open_examples(write(b"1 1:5\n-1 2:7\n"))
+    assert next(iter(examples)).X.toarray().tolist() == [[5, 0], [0, 7]]
+    assert not examples.zero_based
 
 
 LATE = b"# head 0:1\n" + b"1 1:1 10:0\n" * 40_000 + b"1 0:1 2:1\n" + b"1 1:1\n" * 100
 
 
-def test_an_index_zero_anywhere_in_a_file_is_found(write):
-    path = write(LATE)
-    assert open_examples(path).zero_based
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_index_zero_anywhere_shifts_what_was_read_before(write, monkeypatch, packed):
+    path = write(gzip.compress(LATE), "late.svm.gz") if packed else write(LATE)
+    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 5000)
+    opened, reads = "rosenblatt.data.libsvm.scanned", []
+    scanned = libsvm.scanned
+    monkeypatch.setattr(opened, lambda path, *rest: reads.append(path) or scanned(path, *rest))
     found = read_all(path)
+    assert len(reads) == 1  # without a read of its own
     assert found.schema == LibsvmSchema(11, zero_based=True)
+    assert found.X.shape == (40_101, 11)
+    assert found.X[:1].indices.tolist() == [1, 10]
     assert found.X[40_000].toarray().ravel()[:3].tolist() == [1, 0, 1]
-    assert open_examples([write(b"1 1:1\n", "first.svm"), path]).zero_based
+    whole = read_all(path, zero_based=True)
+    for name in ("indices", "indptr", "data"):
+        assert (getattr(found.X, name) == getattr(whole.X, name)).all()
+    two = read_all([write(b"1 1:1\n", "first.svm"), path])
+    assert two.schema == found.schema
+    assert two.X[:1].indices.tolist() == [1]
+    examples = open_examples(path, batch_rows=7)
+    batches = list(examples)
+    assert [batch.first_index for batch in batches[:1] + batches[-1:]] == [1, 0]
+    again = next(iter(examples))  # known from the reading before
+    assert again.X[:1].indices.tolist() == [1, 10]
 
 
-def test_a_large_file_is_looked_at_in_samples(write, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.libsvm.SEARCHED_BYTES", 1000)
-    assert open_examples(write(LATE)).zero_based  # samples that overlap miss nothing
-    monkeypatch.setattr("rosenblatt.data.libsvm.SAMPLES", 1)
-    assert not open_examples(write(LATE)).zero_based
-
-
-@pytest.mark.parametrize("skip_bad", [False, True])
-def test_an_index_zero_that_was_missed_stops_the_reading(write, monkeypatch, skip_bad):
-    """All rows before it were misread: it is no bad line to be skipped."""
-    path = write(gzip.compress(LATE), "late.svm.gz")
-    told = r"late.svm.gz:40002:3: index 0 in '0:1': indices count from 1; if this file counts from 0"
-    with pytest.raises(BadInput, match=told):
-        for _ in open_examples(path, skip_bad=skip_bad):
-            pass
-    assert read_all(path, skip_bad=skip_bad).schema.zero_based  # read again from the start
+def test_a_schema_or_an_option_settles_where_indices_begin(write):
+    path = write(LATE, "late.svm")
     with pytest.raises(BadInput, match="index 0"):
         read_all(path, zero_based=False)
     assert [bad.line for bad in read_all(path, zero_based=False, skip_bad=True).skipped] == [40_002]
@@ -218,3 +223,11 @@ def test_a_target_or_a_tables_schema_does_not_fit(write):
         open_examples(path, target="y")
     with pytest.raises(BadInput, match="trained on a table"):
         open_examples(path, schema=TableSchema((Column("a"),)))
+
+
+def test_indices_from_0_to_2_to_the_31_are_refused(write):
+    for text in (b"1 2147483648:1\n0 0:1\n", b"0 0:1 2147483648:1\n"):
+        with pytest.raises(BadInput, match=r"indices from 0 to 2\^31: number the features more densely"):
+            read_all(write(text))
+    assert read_all(write(b"1 2147483648:1\n")).X.shape == (1, 2**31)
+    assert read_all(write(b"1 0:1\n" * 2 + b"1 2147483647:1\n"), batch_rows=1).X.shape == (3, 2**31)

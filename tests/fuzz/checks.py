@@ -63,6 +63,13 @@ def check_libsvm(text):
         assert same(found.values, [value for _, (_, _, values) in rows for value in values])
         if zero_based:
             assert libsvm.has_index_zero(text) == bool((found.indices == 0).any())
+    rows, bad = plain.lines_of(text, lambda line: plain.libsvm_line(line, True, 2**31 + 1))
+    found = libsvm.scan(text, None)  # where indices begin is not known yet: an index 0 is -1
+    written = [index for _, (_, indices, _) in rows for index in indices]
+    assert [line for line, _, _ in found.bad] == bad
+    assert (found.indices.astype(np.int64) + 1).tolist() == written
+    assert found.has_zero == (0 in written)
+    assert found.largest == max(written, default=0) - 1
 
 
 def check_vw(text):

@@ -21,8 +21,8 @@ def finite(token):
     return float(token)
 
 
-def libsvm_line(line, zero_based=False):
-    """Return (label, indices, values)."""
+def libsvm_line(line, zero_based=False, most=2**31):
+    """Return (label, indices, values); indices are below ``most``."""
     tokens = line.partition(b"#")[0].split()
     if not tokens:
         return None
@@ -35,7 +35,7 @@ def libsvm_line(line, zero_based=False):
         if match is None:
             raise ValueError(pair)
         index = int(match[1]) - (not zero_based)
-        if not (indices[-1] if indices else -1) < index < 2**31:
+        if not (indices[-1] if indices else -1) < index < most:
             raise ValueError(pair)
         indices.append(index)
         values.append(finite(match[2]))

@@ -16,7 +16,9 @@ from tests.sources import Stdin
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
+from rosenblatt.data.gathering import gathered
 from rosenblatt.learner import Learner
+from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
 from rosenblatt.streams.evaluate import evaluate_stream
 from rosenblatt.streams.training import train_on_stream
@@ -111,18 +113,33 @@ def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, mo
 
 @pytest.mark.parametrize("passes", [1, 3])
 def test_an_index_zero_that_comes_late_makes_indices_count_from_zero(tmp_path, monkeypatch, passes):
-    monkeypatch.setattr("rosenblatt.data.libsvm.SEARCHED_BYTES", 0)
-    monkeypatch.setattr("rosenblatt.data.libsvm.HEAD_BYTES", 10)
     path = tmp_path / "data.svm"
     path.write_text("1 1:2 3:1\n-1 2:1\n" * 50 + "1 0:5 2:1\n" + "-1 2:1\n" * 99)
-    examples = open_examples(path, batch_rows=None)
-    assert not examples.zero_based
-    got = train_on_stream(Learner(keep_ledger=False), examples, path, passes=passes)
     whole = read_all(path, zero_based=True)
-    expected = Learner(keep_ledger=False)
-    expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
-    assert got.schema.zero_based
-    assert np.array_equal(got.learner.weights(), expected.weights())
+    for rule, ledger in (("rosenblatt", False), ("rosenblatt", True), ("arow", False), ("alma", False)):
+        monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
+        cache.remove_cache()
+        examples = open_examples(path, batch_rows=None)
+        got = train_on_stream(
+            Learner(rule, keep_ledger=ledger), examples, path, passes=passes, evaluate=True, pocket=ledger
+        )
+        expected = Learner(rule, keep_ledger=ledger)
+        expected.train(whole.X, whole.y, max_iter=passes, shuffle=False)
+        assert got.schema == whole.schema
+        for name in ("last", "averaged", *(["voted", "survivor"] if ledger else [])):
+            scores = [each.scores(whole.X, name) for each in (got.learner, expected)]
+            assert np.array_equal(*scores), (rule, name)
+        assert got.evaluations["last"] == expected.evaluations["last"]
+
+
+def test_an_index_zero_that_comes_late_in_a_stream(tmp_path):
+    lines = "1 1:2 3:1\n-1 2:1\n" * 200 + "1 0:5 2:1\n" + "-1 2:1\n1 1:1\n" * 200
+    (tmp_path / "a.svm").write_text(lines)
+    models = [tmp_path / name for name in ("late", "known")]
+    for model, option in zip(models, ("", "--zero-based"), strict=True):
+        run_well(f"stream {tmp_path / 'a.svm'} --every 50 {option} --model {model}")
+    learners = [load_learner(model)[0] for model in models]
+    assert np.array_equal(*(learner.weights("averaged") for learner in learners))
 
 
 @pytest.mark.parametrize("separable", [True, False])
@@ -169,7 +186,6 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     )[1]
     monkeypatch.setattr("rosenblatt.data.gathering.ROWS", 9)
     examples = open_examples(path, batch_rows=9)
-    from rosenblatt.data.gathering import gathered
 
     monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
     train_on_stream(learner, examples, path, passes=2, shuffle=True)

@@ -1,6 +1,6 @@
 """``rosenblatt convert``: a source read once, written as Arrow batches that are mapped into memory ever after."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,7 @@ from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriti
 from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
-    from rosenblatt.data import Examples
+    pass
 
 
 def convert(
@@ -41,19 +41,12 @@ def convert(
 
     from rosenblatt.data.arrow_batches import write_batches
     from rosenblatt.data.gathering import gathered
-    from rosenblatt.data.open import read_whole
+    from rosenblatt.data.open import open_examples
     from rosenblatt.storage import replacing
 
     with replacing(out) as file:
-
-        def write(examples: "Examples") -> "tuple[Examples, dict[str, Any]]":
-            file.seek(0)
-            file.truncate()
-            return examples, write_batches(file, examples, gathered(examples))
-
-        examples, told = read_whole(
+        examples = open_examples(
             source,
-            write,
             read_options(
                 target=target,
                 format=format,
@@ -66,6 +59,7 @@ def convert(
             ),
             batch_rows=None,
         )
+        told = write_batches(file, examples, gathered(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,

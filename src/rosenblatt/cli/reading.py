@@ -58,9 +58,9 @@ class Rows(NamedTuple):
 
 def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
-    from rosenblatt.data.open import read_whole
+    from rosenblatt.data import open_examples
 
-    return read_whole(source, _all_of, options, schema=schema, batch_rows=None)
+    return _all_of(open_examples(source, options, schema=schema, batch_rows=None))
 
 
 def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:

@@ -180,12 +180,16 @@ class _Run:
         self.before = learner.rows  # rows of earlier runs
         self.right, self.right_before = 0, right
         self.recent = 0
+        self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
 
     def all(self) -> None:
         for batch in self.examples:
             ctrl_c.look()
             if batch.y is None:
                 refuse(f"{self.examples.path}: no labels to learn from")
+            if batch.first_index == 0 and self.first_index == 1:
+                self.learner.insert_first_feature()
+            self.first_index = batch.first_index
             at = 0
             while at < batch.lines.size:
                 stop = min(batch.lines.size, at + self.every - (self.rows - self.reported))

@@ -136,6 +136,12 @@ class Ledger:
         if self.support is not None:
             self.support = widened(self.support, n_features)
 
+    def insert_first_feature(self) -> None:
+        """Add a zero column for a feature before all others."""
+        self.start = with_first_column(self.start, 1)
+        if self.support is not None:
+            self.support = with_first_column(self.support, 0)
+
     def spread(self, rows: NDArray[np.int64], start: NDArray[Any], joint: bool) -> None:
         """Renumber classes as ``rows`` after others were added; a run over two classes becomes one over several."""
         two = self.start.shape[0] == 1
@@ -163,6 +169,17 @@ def stacked(above: Any, below: Any) -> Any:
     from scipy.sparse import csr_array, vstack
 
     return csr_array(vstack([csr_array(above), csr_array(below)], format="csr"))
+
+
+def with_first_column(matrix: Any, at: int) -> Any:
+    """Insert a zero column before column ``at``; of a sparse matrix, before the first."""
+    if isinstance(matrix, np.ndarray):
+        order: Any = "F" if matrix.flags.f_contiguous else "C"
+        return np.asarray(np.insert(matrix, at, 0.0, axis=1), order=order)
+    grown = matrix.copy()
+    grown.resize((matrix.shape[0], matrix.shape[1] + 1))
+    grown.indices += 1
+    return grown
 
 
 def widened(matrix: Any, columns: int) -> Any:

@@ -41,6 +41,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
     rows = 0
     tagged = examples.format == "vw" or getattr(examples, "tagged", False)
     exact = False  # labels are written as integers: a float64 does not hold all of them
+    from_one = 0  # batches before an index 0 was read
     for batch in batches if batches is not None else examples:
         if writer is None:
             exact = _beyond_float64(batch.y) is not None
@@ -50,6 +51,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
             writer = pa.ipc.new_file(file, schema)
             empty = table.slice(0, 0)
         writer.write_batch(table)
+        from_one += batch.first_index == 1
         rows += batch.lines.size
         if batch.y is not None:
             classes.update(np.unique(batch.y).tolist())
@@ -65,6 +67,7 @@ def write_batches(file: Any, examples: Examples, batches: Iterable[Batch] | None
         "skipped": [list(line) for line in examples.skipped],
         "skipped_in_all": examples.skipped.total,
         "unlabelled": examples.unlabelled,
+        "from_one": from_one if getattr(examples, "zero_based", False) else 0,
     }
     writer.write_batch(empty, custom_metadata={KEY: json.dumps(about).encode()})
     writer.close()
@@ -250,7 +253,7 @@ class BatchFile(Examples):
         self._extents[at] = self._extent(record)
         columns = {name: record.column(name) for name in record.schema.names}
         weight = self._numbers(columns["weight"], np.float64)
-        X = self._matrix(columns["x"], at not in self._validated)
+        X = self._matrix(columns["x"], at not in self._validated, at < self.about.get("from_one", 0))
         if not (np.isfinite(weight) & (weight >= 0.0)).all():
             raise ValueError("a weight that is negative or not finite")
         y = None
@@ -301,14 +304,19 @@ class BatchFile(Examples):
             b.address + b.size for b in buffers
         ) - self._base
 
-    def _matrix(self, column: Any, first: bool) -> Any:
-        """Return the rows; what no compiled loop relies on is looked at the first time only."""
+    def _matrix(self, column: Any, first: bool, from_one: bool) -> Any:
+        """Return the rows; what no compiled loop relies on is looked at the first time only.
+
+        ``from_one``: they were written before an index 0 was read, and column 0 is that of index 1.
+        """
         values = column.flatten()
         width = self.schema.n_features
         if column.type.id == _list_id():
             starts = self._numbers(column.offsets, np.int32)
             indices = self._numbers(values.field("index"), np.int32)
-            _check_rows(starts, indices, self._stored.n_features)
+            _check_rows(starts, indices, self._stored.n_features - from_one)
+            if from_one:
+                indices = indices + np.int32(1)
             X = sparse_rows(
                 self._numbers(values.field("value"), np.float64), indices, starts, self._stored.n_features
             )
@@ -417,7 +425,7 @@ def _checked_about(about: Any, rows: int) -> dict[str, Any]:
     strings = [about["path"], about["format"], *about["files"]]
     skipped = [BadLine(*line) for line in about["skipped"]]
     strings += [text for line in skipped for text in (line.path, line.reason)]
-    counts = [about["rows"], about.get("skipped_in_all", 0), about.get("unlabelled", 0)]
+    counts = [about["rows"], *(about.get(name, 0) for name in ("skipped_in_all", "unlabelled", "from_one"))]
     counts += [number for line in skipped for number in (line.line, line.column)]
     if not all(type(text) is str for text in strings) or not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError("what it says about its examples is not what is written here")

@@ -61,10 +61,6 @@ class BadInput(ValueError):
         return f"{':'.join(where)}: {self.reason}"
 
 
-class LateZero(BadInput):
-    """An index 0 in LIBSVM text that was found to count from 1: it must be read again from the start."""
-
-
 def shown(text: str, at_most: int = 40) -> str:
     """Quote a piece of a file in a message: unprintable characters escaped, long ones cut.
 

@@ -22,6 +22,9 @@ class Batch(NamedTuple):
     tags: NDArray[np.str_] | None = (
         None  # (rows,) what the file calls every row, "" where it does not; None: no names
     )
+    first_index: int | None = (
+        None  # the index that column 0 has in LIBSVM text, as far as it was read; None: settled
+    )
 
     def where(self, row: int) -> str:
         """Return ``path:line`` of a row.
@@ -56,6 +59,9 @@ def concatenate(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
+    first_index = min((batch.first_index for batch in batches if batch.first_index is not None), default=None)
+    if first_index == 0:
+        batches = [from_zero(batch) for batch in batches]
     labels = [batch.y for batch in batches if batch.y is not None]
     return Batch(
         _stack([batch.X for batch in batches]),
@@ -64,7 +70,16 @@ def concatenate(batches: Sequence[Batch]) -> Batch:
         _joined_weights(batches),
         _joined_files(batches),
         _joined_tags(batches),
+        first_index,
     )
+
+
+def from_zero(batch: Batch) -> Batch:
+    """Return a batch of LIBSVM text with the column of index 0 before all others, whether it was read so or not."""
+    if batch.first_index != 1:
+        return batch
+    X = sparse_rows(batch.X.data, batch.X.indices + 1, batch.X.indptr, batch.X.shape[1] + 1)
+    return batch._replace(X=X, first_index=0)
 
 
 def _joined_weights(batches: Sequence[Batch]) -> NDArray[np.float64] | None:
@@ -137,7 +152,7 @@ def _cut(batch: Batch, start: int, stop: int) -> Batch:
     files = tuple((max(first - start, 0), path) for first, path in batch.files if first < stop)
     kept = tuple(file for at, file in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > 0)
     tags = None if batch.tags is None else batch.tags[start:stop]
-    return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept, tags)
+    return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept, tags, batch.first_index)
 
 
 def as_written(labels: NDArray[np.float64]) -> NDArray[Any]:

@@ -1,14 +1,13 @@
 """LIBSVM / SVMlight text."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine, LateZero, shown
+from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import first_text_line, whole_lines
@@ -20,9 +19,13 @@ from rosenblatt.data.scanning import scanned
 from rosenblatt.data.schema import LibsvmSchema
 from rosenblatt.data.standard_input import STANDARD_INPUT
 
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
+
 HEAD_BYTES = 1 << 16
 SEARCHED_BYTES = 1 << 26  # a larger file is searched for an index 0 in samples only
 SAMPLES = 64
+MOST_FEATURES = 1 << 31
 ONE_BASED = "indices count from 1; if this file counts from 0, say zero_based=True (--zero-based)"
 REASONS = {
     wrong.NO_LABEL: "no label before {token}: write 0 where the label is not known",
@@ -41,30 +44,32 @@ REASONS = {
 class LibsvmExamples(Examples):
     """Examples from LIBSVM text; batches widen as larger indices appear, unless a schema fixes the width.
 
-    Whether indices count from 0 is looked for unless it is given: ``zero_based`` says what was found.
+    Indices count from 1 until an index 0 appears, unless it is given where they begin. Batches that come before it say
+    so (:attr:`Batch.first_index`): their columns are one too low, which :func:`~rosenblatt.data.batch.concatenate` sets
+    right. ``zero_based`` says what was read so far.
     """
 
     format = "libsvm"
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        path: str,
-        schema: LibsvmSchema | None,
-        grow: bool,
-        zero_based: bool | None,
-        batch_rows: int | None,
-        skip_bad: bool,
-    ) -> None:
-        super().__init__(path, batch_rows, skip_bad)
-        self._paths = list(paths)
-        first_text_line(self._paths[0])  # a missing or empty file is told at once
-        self._found_base = zero_based is None and schema is None
-        if zero_based is None:
-            zero_based = schema.zero_based if schema else _count_from_zero(self._paths)
-        self.zero_based = zero_based
-        self._width = schema.n_features if schema and not grow else None
+    def __init__(self, opening: "Opening") -> None:
+        options, schema = opening.options, opening.schema
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        if options.target is not None:
+            raise BadInput(
+                self.path,
+                None,
+                f"LIBSVM text has no columns, so none is called {options.target!r}: drop the target",
+            )
+        if schema is not None and not isinstance(schema, LibsvmSchema):
+            raise BadInput(
+                self.path, None, "is LIBSVM text, but the model was trained on a table with named columns"
+            )
+        self._paths = opening.paths
+        first_text_line(self._paths[0])  # a missing or empty file is an error at once
+        known = schema.zero_based if schema else None
+        self._base_known = options.zero_based is not None or known is not None
+        self.zero_based = bool(known if options.zero_based is None else options.zero_based)
+        self._width = schema.n_features if schema and not options.grow else None
         self._least = schema.n_features if schema else 0
         self._widest = self._least
 
@@ -79,25 +84,27 @@ class LibsvmExamples(Examples):
             line = 1
             for text, found in scanned(path, self._scanned):
                 if found.bad:
-                    self._check_base(path, line, text, found)
                     self._pass_over(_in_words(path, line, text, *entry) for entry in found.bad)
                 if found.labels.size:
                     yield self._batch(line, found)._replace(files=((0, path),))
                 line += found.n_lines
 
-    def _check_base(self, path: str, first: int, text: bytes, found: Scan) -> None:
-        """Stop at an index 0 where indices were found, not told, to count from 1: all rows so far were misread."""
-        zeros = [entry for entry in found.bad if entry[1] == wrong.INDEX_ZERO]
-        if zeros and self._found_base:
-            raise LateZero(*_in_words(path, first, text, *zeros[0]))
-
     def _scanned(self, text: memoryview, room: Room, _: bool) -> tuple[bytes, Scan]:
-        found = scan(text, self.zero_based, room)
+        found = scan(text, self.zero_based if self._base_known else None, room)
         return bytes(text) if found.bad else b"", found
 
     def _batch(self, first: int, found: Scan) -> Batch:
-        indices, values, indptr = found.indices, found.values, found.indptr
-        largest = found.largest + 1
+        indices, values, indptr, largest = found.indices, found.values, found.indptr, found.largest + 1
+        if not self._base_known:
+            if found.has_zero and not self.zero_based:
+                self.zero_based = True
+                self._widest += self._widest > 0
+            if self.zero_based:
+                if max(largest + 1, self._widest) > MOST_FEATURES:
+                    reason = "indices from 0 to 2^31: number the features more densely"
+                    raise BadInput(self.path, None, reason)
+                indices += 1
+                largest += 1
         if self._width is None:
             self._widest = max(self._widest, largest)
         elif largest > self._width:
@@ -106,7 +113,8 @@ class LibsvmExamples(Examples):
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
             indices, values = indices[known], values[known]
         X = sparse_rows(values, indices, indptr, self.schema.n_features)
-        return Batch(X, found.labels, first + found.lines)
+        first_index = None if self._base_known else int(not self.zero_based)
+        return Batch(X, found.labels, first + found.lines, first_index=first_index)
 
     def _finish(self, batch: Batch) -> Batch:
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
@@ -118,20 +126,10 @@ def _in_words(path: str, first: int, text: bytes, line: int, what: int, start: i
     return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)
 
 
-def _count_from_zero(paths: Sequence[str]) -> bool:
-    """Whether an index 0 occurs in the first files, or in any where they are small."""
-    left = SEARCHED_BYTES
-    for path in paths:
-        if _counts_from_zero(path):
-            return True
-        left -= Path(path).stat().st_size if path != STANDARD_INPUT else 0
-        if left < 0:
-            break
-    return False
-
-
-def _counts_from_zero(path: str) -> bool:
+def looks_zero_based(path: str) -> bool:
     """Whether an index 0 occurs: in all of a file of up to 64 MB, in samples from all over a larger one.
+
+    For those who must know it before they read: workers that read parts of a file.
 
     In what is packed, and in standard input, only the head is looked at.
     """
@@ -154,32 +152,3 @@ def _lines_at(file: Any, start: int) -> bytes:
     file.seek(start)
     text = file.read(HEAD_BYTES)
     return bytes(text[text.find(b"\n") + 1 if start else 0 : text.rfind(b"\n") + 1])
-
-
-def open_libsvm(
-    paths: Sequence[str],
-    *,
-    path: str,
-    target: str | None,
-    schema: object,
-    grow: bool,
-    zero_based: bool | None,
-    batch_rows: int | None,
-    skip_bad: bool,
-) -> LibsvmExamples:
-    """Open LIBSVM text; it has no column names, so it takes no target and no table's schema."""
-    if target is not None:
-        raise BadInput(
-            path, None, f"LIBSVM text has no columns, so none is called {target!r}: drop the target"
-        )
-    if schema is not None and not isinstance(schema, LibsvmSchema):
-        raise BadInput(path, None, "is LIBSVM text, but the model was trained on a table with named columns")
-    return LibsvmExamples(
-        paths,
-        path=path,
-        schema=schema,
-        grow=grow,
-        zero_based=zero_based,
-        batch_rows=batch_rows,
-        skip_bad=skip_bad,
-    )

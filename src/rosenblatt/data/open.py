@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, LateZero, SkippedLines
+from rosenblatt.data.bad_input import BadInput, SkippedLines
 from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named_schema import NamedSchema
@@ -103,52 +103,24 @@ def read_all(source: Source, options: ReadOptions | None = None, **changes: Any)
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
-
-    def all_of(examples: Examples) -> AllExamples:
-        batch = concatenate(list(examples))
-        return AllExamples(
-            *batch[:3],
-            examples.feature_names,
-            examples.schema,
-            examples.skipped,
-            examples.unseen,
-            batch.weight,
-            batch.tags,
-        )
-
-    return read_whole(source, all_of, options, **{"batch_rows": None, **changes})
-
-
-def read_whole(
-    source: Source, read: Callable[[Examples], T], options: ReadOptions | None = None, **changes: Any
-) -> T:
-    """Return what a function makes of a source that it reads to its end; takes what :func:`open_examples` takes.
-
-    Where an index 0 comes late in LIBSVM text it reads anew, counting from 0; what came through a pipe is gone by then.
-    """
-    try:
-        return read(open_examples(source, options, **changes))
-    except LateZero:
-        if STANDARD_INPUT in paths_of(source):
-            raise
-        return read(open_examples(source, options, **{**changes, "zero_based": True}))
+    examples = open_examples(source, options, **{"batch_rows": None, **changes})
+    batch = concatenate(list(examples))
+    return AllExamples(
+        *batch[:3],
+        examples.feature_names,
+        examples.schema,
+        examples.skipped,
+        examples.unseen,
+        batch.weight,
+        batch.tags,
+    )
 
 
 def _libsvm(opening: Opening) -> Examples:
-    from rosenblatt.data.libsvm import open_libsvm
+    from rosenblatt.data.libsvm import LibsvmExamples
 
-    options = opening.options
     _refuse_hashing(opening, "LIBSVM text")
-    return open_libsvm(
-        opening.paths,
-        path=opening.path,
-        target=options.target,
-        schema=opening.schema,
-        grow=options.grow,
-        zero_based=options.zero_based,
-        batch_rows=opening.batch_rows,
-        skip_bad=options.skip_bad,
-    )
+    return LibsvmExamples(opening)
 
 
 def _vw(opening: Opening) -> Examples:

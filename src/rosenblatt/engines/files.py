@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
+from rosenblatt.data.libsvm import looks_zero_based
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
 from rosenblatt.data.sniff import find_format
 from rosenblatt.data.sources import files_in, paths_of
@@ -63,8 +64,8 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
     form = first.options.format or find_format(first.paths[0])
     whole = [path for files in every if files.part == 0 for path in files.paths]
     if form == "libsvm":
-        known = open_examples(first.paths[:1], first.options).schema
-        based = bool(getattr(known, "zero_based", False))
+        based = first.options.zero_based
+        based = looks_zero_based(first.paths[0]) if based is None else based
         return [
             each._replace(options=each.options.changed(zero_based=based)) for each in every
         ], LibsvmSchema(0, based)

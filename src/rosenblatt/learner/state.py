@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import rules
 from rosenblatt.core.geometry import initial_beside, powers_of, through_link
-from rosenblatt.core.ledger import Ledger, widened
+from rosenblatt.core.ledger import Ledger, widened, with_first_column
 from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
 from rosenblatt.data.memory import memory_limit
@@ -159,6 +159,16 @@ class LearnerState:
                 )
             if self.ledger is not None:
                 self.ledger.add_features(n_features)
+
+    def insert_first_feature(self) -> None:
+        """Add a feature before all others, whose weight has been zero so far."""
+        _check_room(self.W.shape[0], self.n_features + 1)
+        self.W, self.average_offset = with_first_column(self.W, 1), with_first_column(self.average_offset, 1)
+        if self.S is not None:
+            self.S = with_first_column(self.S, 1)
+            self.S[:, 1] = initial_beside(self.geometry) or 0.0
+        if self.ledger is not None:
+            self.ledger.insert_first_feature()
 
     def _shape_for_classes(self) -> None:
         rows = 1 if self.classes.size <= 2 else self.classes.size

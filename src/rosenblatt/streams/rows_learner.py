@@ -114,6 +114,11 @@ class RowsLearner:
             self.learner.add_features(room)
             self._clear()
 
+    def insert_first_feature(self) -> None:
+        """Add a feature before all others, whose weight has been zero so far."""
+        self.learner.insert_first_feature()
+        self._clear()
+
     def _fitted(self, X: Any) -> Any:
         """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
         if self.compiled and not isinstance(X, np.ndarray):

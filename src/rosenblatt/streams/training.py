@@ -11,7 +11,7 @@ import numpy as np
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.bad_input import LateZero, SkippedLines
+from rosenblatt.data.bad_input import SkippedLines
 from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.gathering import batch_bytes, gathered
 from rosenblatt.data.parallel import cores
@@ -94,21 +94,13 @@ def train_on_stream(
         return _once(run, examples, again)
     if keep and can_be_kept(source):
         with suppress(NoCache):  # nowhere to keep anything
-            return run.over(
-                _read_whole(lambda: kept_batches(examples, source, options or {}, run.counted), examples)
-            )
+            return run.over(kept_batches(examples, source, options or {}, run.counted))
     with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
-
-        def written() -> BatchFile:
-            file.seek(0)
-            file.truncate()
-            batches = run.counted(examples)
-            with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
-                write_batches(file, examples, gathered(batches if again else _as_allowed(batches)))
-                file.flush()
-            return BatchFile(examples.path, file=file)
-
-        return run.over(_read_whole(written, examples if again else None))
+        batches = run.counted(examples)
+        with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
+            write_batches(file, examples, gathered(batches if again else _as_allowed(batches)))
+            file.flush()
+        return run.over(BatchFile(examples.path, file=file))
 
 
 def _as_allowed(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -118,17 +110,6 @@ def _as_allowed(batches: Iterable[Batch]) -> Iterator[Batch]:
         size += batch_bytes(batch)
         check_spooled(size)
         yield batch
-
-
-def _read_whole(read: Callable[[], BatchFile], examples: Examples | None) -> BatchFile:
-    """Return batches; read a second time, where that can be, if an index 0 comes late."""
-    try:
-        return read()
-    except LateZero:
-        if examples is None:
-            raise
-        _count_from_zero(examples)
-        return read()
 
 
 def _once(run: "_Run", examples: Examples, again: bool) -> Trained:
@@ -149,16 +130,7 @@ def _once(run: "_Run", examples: Examples, again: bool) -> Trained:
             )
         except SecondLook:
             _ = examples.schema  # looks at all of it
-        except LateZero:
-            if not again:
-                raise
-            _count_from_zero(examples)
         run = run.anew(fresh)
-
-
-def _count_from_zero(examples: Examples) -> None:
-    """Read LIBSVM text otherwise than it looked at first; ``zero_based`` tells so."""
-    examples.zero_based = True  # type: ignore[attr-defined]
 
 
 class _NewClass(Exception):
@@ -185,6 +157,7 @@ class _Run:
     ) -> None:
         self.learner, self.passes, self.shuffle = learner, passes, shuffle
         self.memory, self.evaluate, self.tell = memory, evaluate, tell
+        self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
 
     def anew(self, learner: Learner) -> "_Run":
         return _Run(learner, self.passes, self.shuffle, self.memory, self.evaluate, self.tell)
@@ -231,6 +204,9 @@ class _Run:
         """Visit every batch once and return how many rows there were."""
         learner, rows, mistakes = self.learner, 0, self.learner.mistakes
         for batch in self._visited(batches, number):
+            if batch.first_index == 0 and self.first_index == 1:
+                learner.insert_first_feature()
+            self.first_index = batch.first_index
             self._check(batch, batches)
             classes = _classes(batches, batch)
             # What is kept was looked over by the first pass.

@@ -37,11 +37,15 @@ class Scan(NamedTuple):
     lines: NDArray[np.int64]  # offset of every row's line in the block, from 0
     bad: list[tuple[int, int, int]]  # (line offset, what is wrong, where the token starts in the block)
     n_lines: int  # of the block
-    largest: int  # index, counted from 0; -1 where there is none
+    largest: int  # index; -1 where there is none
+    has_zero: bool = False  # where that was not known: an index 0 is written, and stands as -1
 
 
-def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan:
+def scan(text: Text, zero_based: bool | None = False, room: Room | None = None) -> Scan:
     r"""Read a block of whole lines; a line that is wrong anywhere gives no row.
+
+    Indices are read less one, or as they are where they begin at 0. Where that is not known (None) they are read less
+    one, and an index 0 is -1.
 
     >>> found = scan(b"+1 1:0.5 3:2e-3\n-1 2:nan\n")
     >>> found.labels, found.indices, found.values
@@ -63,7 +67,8 @@ def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan
         hard=np.empty((rows + pairs, 3), np.int64),
         bad=np.empty((rows, 3), np.int64),
     )
-    n = scan_lines(data, zero_based, read, room.once(new_desk))
+    base, lowest = 0 if zero_based else 1, -1 if zero_based is None else 0
+    n = scan_lines(data, base, lowest, read, room.once(new_desk))
     found = Scan(
         read.labels[: n.rows],
         read.indptr[: n.rows + 1],
@@ -74,7 +79,14 @@ def scan(text: Text, zero_based: bool = False, room: Room | None = None) -> Scan
         rows,
         n.largest,
     )
-    return _with_hard_decimals(found, text, read.hard[: n.hard]) if n.hard else found
+    found = _with_hard_decimals(found, text, read.hard[: n.hard]) if n.hard else found
+    return found if zero_based is not None else found._replace(has_zero=_has_negative(found))
+
+
+def _has_negative(found: Scan) -> bool:
+    """Whether a row begins with a negative index: they ascend."""
+    starts = found.indptr[:-1][np.diff(found.indptr) > 0]
+    return bool((found.indices[starts] < 0).any())
 
 
 def has_index_zero(text: bytes | bytearray) -> bool:

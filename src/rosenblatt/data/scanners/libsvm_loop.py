@@ -88,8 +88,8 @@ def _skip_query(text: Any, p: int) -> tuple[int, int]:
 
 
 @inlined
-def _index(text: Any, p: int, base: int, previous: int) -> tuple[int, int, int]:
-    """Read ``index:`` and return (the index from 0, where the value starts, what is wrong)."""
+def _index(text: Any, p: int, base: int, lowest: int, previous: int) -> tuple[int, int, int]:
+    """Read ``index:`` and return (the index less ``base``, where the value starts, what is wrong)."""
     start = p
     while at(text, p) == 48:
         p += 1
@@ -102,7 +102,7 @@ def _index(text: Any, p: int, base: int, previous: int) -> tuple[int, int, int]:
     wrong = 0
     if p == start or at(text, p) != 58:
         wrong = BAD_PAIR
-    elif index < 0:
+    elif index < lowest:
         wrong = INDEX_ZERO
     elif index >= LARGEST_INDEX:
         wrong = INDEX_TOO_LARGE
@@ -167,14 +167,16 @@ def value_at(text: Any, p: Any) -> tuple[float, Any, bool, int]:
 
 
 @compiled
-def careful_line(text: Any, p: Any, base: int, read: Read, so_far: Counts, line: int) -> tuple[Any, Counts]:
+def careful_line(
+    text: Any, p: Any, base: int, lowest: int, read: Read, so_far: Counts, line: int
+) -> tuple[Any, Counts]:
     """Read a line token by token: (where the next one starts, how much there is then)."""
     row, pair, n_hard, n_bad, largest = so_far
     last_window = text.size - WINDOW
     p = token = skip_spaces(text, np.int64(p))
     blank = at(text, p) == 10 or at(text, p) == 35
     wrong = 0
-    previous: Any = -1
+    previous: Any = np.int64(lowest - 1)
     if not blank:
         read.labels[row], p, is_hard, wrong = _finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
         if wrong == BAD_LABEL and at(text, p) == 58:
@@ -201,7 +203,7 @@ def careful_line(text: Any, p: Any, base: int, read: Read, so_far: Counts, line:
         p = token = skip_spaces(text, p)
         if at(text, p) == 10 or at(text, p) == 35:
             break
-        previous, start, wrong = _index(text, p, base, previous)
+        previous, start, wrong = _index(text, p, base, lowest, previous)
         if wrong != 0:
             break
         read.indices[pair] = previous

@@ -49,28 +49,27 @@ def new_desk() -> Desk:
 
 
 @compiled
-def scan_lines(text: Any, zero_based: bool, read: Read, desk: Desk) -> Counts:
-    """Fill the arrays, and return how much of them."""
+def scan_lines(text: Any, base: int, lowest: int, read: Read, desk: Desk) -> Counts:
+    """Fill the arrays, and return how much of them; ``lowest`` is the lowest index that is allowed, less ``base``."""
     p: Any = ULL(0)
     line: Any = np.int64(0)  # typed: for a literal zero the functions called would be compiled a second time
-    base = 0 if zero_based else 1
     so_far = Counts(0, 0, 0, 0, -1)
     many_at_once = True
     while p < ULL(text.size):
         n_lines = find_cells(text, p, 32, 58, desk.starts, desk.line_ends) if many_at_once else 0
         if n_lines == 0:  # too near to an end of the text, or a long line
-            p, so_far = careful_line(text, p, base, read, so_far, line)
+            p, so_far = careful_line(text, p, base, lowest, read, so_far, line)
             line += 1
         j: Any = np.int64(0)
         n_careful = 0
         while j < n_lines:
             before = so_far
-            done, n_odd, so_far = _plain_lines(text, base, read, desk, j, n_lines, so_far, line)
+            done, n_odd, so_far = _plain_lines(text, base, lowest, read, desk, j, n_lines, so_far, line)
             many_at_once &= MOST_ODD * n_odd <= so_far.pairs - before.pairs
             j, line = j + done, line + done
             p = _line_start(desk, j)
             if j < n_lines:
-                p, so_far = careful_line(text, p, base, read, so_far, line)
+                p, so_far = careful_line(text, p, base, lowest, read, so_far, line)
                 j, line, n_careful = j + 1, line + 1, n_careful + 1
         many_at_once &= MOST_ODD * n_careful <= n_lines
     return so_far
@@ -84,7 +83,7 @@ def _line_start(desk: Desk, j: int) -> Any:
 
 @compiled
 def _plain_lines(
-    text: Any, base: int, read: Read, desk: Desk, j: int, n_lines: int, so_far: Counts, line: int
+    text: Any, base: int, lowest: int, read: Read, desk: Desk, j: int, n_lines: int, so_far: Counts, line: int
 ) -> tuple[int, int, Counts]:
     """Read lines of a segment from ``j`` on: (how many were read, odd values among them, how much there is then).
 
@@ -112,8 +111,8 @@ def _plain_lines(
             desk.value_earlier, desk.value_words, desk.value_shapes, n_pairs, read.values, pairs, desk.odd
         )
     found = Counts(rows, pairs + n_pairs, so_far.hard, so_far.bad, so_far.largest)
-    if n_odd > 0 or not _all_ascend(read, so_far, found):
-        found = _good_rows(text, read, desk, so_far, found)
+    if n_odd > 0 or not _all_ascend(read, lowest, so_far, found):
+        found = _good_rows(text, lowest, read, desk, so_far, found)
     return found.rows - so_far.rows, n_odd, _with_largest(read, so_far, found)
 
 
@@ -149,8 +148,8 @@ def _lifted(text: Any, desk: Desk, first: Any, end: Any, n: Any) -> int:
 
 
 @compiled
-def _all_ascend(read: Read, before: Counts, found: Counts) -> bool:
-    """Whether the indices of every row ascend, from 0 on; one that is none counts as below all."""
+def _all_ascend(read: Read, lowest: int, before: Counts, found: Counts) -> bool:
+    """Whether the indices of every row ascend, from the lowest on; one that is none counts as below all."""
     descents = 0
     for i in range(before.pairs + 1, found.pairs):
         descents += read.indices[ULL(i)] <= read.indices[ULL(i - 1)]
@@ -158,19 +157,19 @@ def _all_ascend(read: Read, before: Counts, found: Counts) -> bool:
         lo, hi = read.indptr[ULL(row)], read.indptr[ULL(row + 1)]
         if lo == hi:
             continue
-        if read.indices[ULL(lo)] < 0:
+        if read.indices[ULL(lo)] < lowest:
             return False
         descents -= lo > before.pairs and read.indices[ULL(lo)] <= read.indices[ULL(lo - 1)]
     return descents == 0
 
 
 @compiled
-def _good_rows(text: Any, read: Read, desk: Desk, before: Counts, found: Counts) -> Counts:
+def _good_rows(text: Any, lowest: int, read: Read, desk: Desk, before: Counts, found: Counts) -> Counts:
     """Read the values that are neither short nor plain, and return how much there is before a line that is wrong."""
     hard = before.hard
     for row in range(before.rows, found.rows):
         lo, hi = read.indptr[ULL(row)], read.indptr[ULL(row + 1)]
-        previous, first_hard, good = np.int64(-1), hard, True
+        previous, first_hard, good = np.int64(lowest - 1), hard, True
         for i in range(lo, hi):
             good &= read.indices[ULL(i)] > previous
             previous = np.int64(read.indices[ULL(i)])
