@@ -348,6 +348,7 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
         "files": 1,
         "half_written": 0,
         "bytes": size,
+        "limit": 10 << 30,
         "removed": False,
     }
     assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout

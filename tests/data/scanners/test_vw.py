@@ -175,7 +175,7 @@ def test_entries_are_put_in_order_and_added_up(longest):
     assert kept == indptr[-1]
 
 
-def numbers(table, found, grow=True):
+def numbers_of(table, found, grow=True):
     return table.numbers(found.text, found.names, found.crcs, grow).tolist()
 
 
@@ -187,11 +187,11 @@ def test_names_are_numbered_in_order_of_appearance(words):
     numbers = [expected.setdefault(word, len(expected)) for word in words]
     table = NameTable()
     cut = text.index(b"\n", len(text) // 2) + 1
-    got = [n for part in (text[:cut], text[cut:]) for n in numbers(table, scan_vw(part))]
+    got = [n for part in (text[:cut], text[cut:]) for n in numbers_of(table, scan_vw(part))]
     assert got == numbers
     assert table.names() == list(expected)
     fixed = NameTable(tuple(expected)[:3])
-    known = numbers(fixed, scan_vw(text), grow=False)
+    known = numbers_of(fixed, scan_vw(text), grow=False)
     assert known == [n if n < 3 else -1 for n in numbers]
 
 
