@@ -1,6 +1,7 @@
 """The way to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -8,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, SkippedLines
-from rosenblatt.data.batch import concatenate
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.preprocess import PreprocessingPlan
 from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
 from rosenblatt.data.sniff import find_format
 from rosenblatt.data.sources import Source, files_in, name_of, paths_of
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from rosenblatt.data.column_sources import ColumnSource
 
 T = TypeVar("T")
+PLANNED = ("missing", "scale", "exact")  # options that decide the preprocessing
 
 
 class AllExamples(NamedTuple):
@@ -35,6 +38,10 @@ class AllExamples(NamedTuple):
     unseen: int
     weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
     tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing
+    columns: list[ColumnReport] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    notes: list[str] = []  # noqa: RUF012 (never written to) what else was decided, each a sentence
+    target_kind: TargetKind = "classes"
+    plan: PreprocessingPlan | None = None  # of raw rows: the preprocessing to fit on any of them
 
 
 class Opening(NamedTuple):
@@ -96,23 +103,37 @@ def open_examples(
     return OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
 
 
-def read_all(source: Source, options: ReadOptions | None = None, **changes: Any) -> AllExamples:
+def read_all(
+    source: Source, options: ReadOptions | None = None, *, prepared: bool = True, **changes: Any
+) -> AllExamples:
     """Read a whole source into memory; takes what :func:`open_examples` takes.
+
+    Without ``prepared`` the rows of a table are raw: NaN where a number is missing, nothing scaled, and ``plan`` is the
+    preprocessing to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
 
     >>> iris = read_all("sample:iris")
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
     examples = open_examples(source, options, **{"batch_rows": None, **changes})
-    batch = concatenate(list(examples))
+    batch, schema = examples.read(prepared), examples.schema
+    plan = None
+    if not prepared and isinstance(schema, TableSchema):
+        chosen = (options or ReadOptions()).changed(**{k: changes[k] for k in PLANNED if k in changes})
+        plan = schema.plan("refuse" if chosen.exact else chosen.missing, chosen.scale)
+        schema = replace(schema, preprocessing=None)
     return AllExamples(
         *batch[:3],
-        examples.feature_names,
-        examples.schema,
+        schema.feature_names,
+        schema,
         examples.skipped,
         examples.unseen,
         batch.weight,
         batch.tags,
+        examples.columns,
+        examples.notes,
+        examples.target_kind,
+        plan,
     )
 
 
