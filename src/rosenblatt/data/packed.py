@@ -13,11 +13,7 @@ from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
 from rosenblatt.data.unpacking import PACKED_SUFFIX, how_packed, unpacking
 
-UNREADABLE_MAGIC = {
-    b"PK\x03\x04": "a zip archive",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-}
+UNREADABLE_MAGIC = {b"PK\x03\x04": "a zip archive"}
 
 
 class Damaged(Exception):

@@ -173,7 +173,8 @@ def absent(column: Any) -> NDArray[np.bool_]:
 
     if isinstance(column, np.ndarray) or column.type != pa.string():
         return np.isnan(numbers(column))
-    return as_numpy(pc.is_in(column, _missing()).cast(pa.int8())) == 1
+    missing: NDArray[np.bool_] = as_numpy(pc.is_in(column, _missing()).cast(pa.int8())) == 1
+    return missing
 
 
 @cache

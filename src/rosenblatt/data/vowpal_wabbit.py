@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.cells import first_not_utf8
+from rosenblatt.data.delimited import first_not_utf8
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.lines import first_text_line, whole_lines
 from rosenblatt.data.named_schema import NamedSchema

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.export.form import Form, KernelForm
 
@@ -148,23 +149,30 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     columns = (
         schema.columns if isinstance(schema, TableSchema) else tuple(Column(name) for name in form.names)
     )
-    if sum(column.width for column in columns) != form.weights.shape[1]:
+    fitted = schema.preprocessing if isinstance(schema, TableSchema) else None
+    features = sum(c.width for c in columns) if fitted is None else fitted.n_features
+    if features != form.weights.shape[1]:
+        raise ValueError(f"the schema has {features} features, the model {form.weights.shape[1]}")
+    unusual = next((column for column in columns if column.categories is None and not column.plain), None)
+    if unusual is not None:
         raise ValueError(
-            f"the schema has {sum(c.width for c in columns)} features, the model {form.weights.shape[1]}"
+            f"column {unusual.name!r} ({unusual.kind}) is text that SQL reads otherwise: store it as a number, or "
+            "export to .onnx, .py or .c"
         )
     if any(column.words is not None for column in columns):
         raise ValueError(
             "words of a text column cannot be found by an SQL expression: export to .onnx, .py or .c"
         )
     sums = [
-        _sql_sum(row, bias, columns, form.above)
+        _sql_sum(row, bias, columns, form.above, fitted)
         for row, bias in zip(form.weights.tolist(), form.bias.tolist(), strict=True)
     ]
     if form.classes is None:
         return sums[0]
     labels = [_sql_literal(label) for label in form.classes.tolist()]
     if len(sums) == 1:
-        numeric = [_sql_name(column.name) for column in columns if column.categories is None]
+        filled = fitted is not None and fitted.missing not in ("refuse", "drop")
+        numeric = [] if filled else [_sql_name(c.name) for c in columns if c.categories is None]
         missing = " OR ".join(f"{name} IS NULL" for name in numeric)
         null = f"WHEN {missing} THEN NULL " if missing else ""  # else NULL > 0 would be the first class
         return f"CASE {null}WHEN {sums[0]} > 0 THEN {labels[-1]} ELSE {labels[0]} END"
@@ -176,8 +184,14 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     return f"(SELECT CASE {cases} END FROM (SELECT {scores}) AS scored)"
 
 
-def _sql_sum(row: list[float], bias: float, columns: tuple[Column, ...], above: float | None) -> str:
-    terms, place = repr(bias), 0
+def _sql_sum(
+    row: list[float],
+    bias: float,
+    columns: tuple[Column, ...],
+    above: float | None,
+    fitted: Preprocessing | None,
+) -> str:
+    terms, place, at = repr(bias), 0, 0
     for column in columns:
         own, place = row[place : place + column.width], place + column.width
         if column.categories is not None:
@@ -188,14 +202,29 @@ def _sql_sum(row: list[float], bias: float, columns: tuple[Column, ...], above: 
             terms += f" + CASE COALESCE({_sql_name(column.name)}, ''){cases} ELSE 0.0 END"
         else:
             sign = "-" if own[0] < 0 else "+"
-            terms += f" {sign} {abs(own[0])!r} * {_sql_value(column, above)}"
+            terms += f" {sign} {abs(own[0])!r} * {_sql_value(column, above, fitted, at)}"
+            at += 1
+    for column_of, weight in zip(fitted.indicators if fitted else (), row[place:], strict=True):
+        name = _sql_name(_column_at(columns, column_of).name)
+        terms += f" + CASE WHEN {name} IS NULL THEN {weight!r} ELSE 0.0 END"
     return terms
 
 
-def _sql_value(column: Column, above: float | None) -> str:
+def _column_at(columns: tuple[Column, ...], place: int) -> Column:
+    """Return the column that a column of the raw matrix comes from."""
+    for column in columns:
+        if place < column.width:
+            return column
+        place -= column.width
+    raise ValueError(f"no column makes the feature {place}")
+
+
+def _sql_value(column: Column, above: float | None, fitted: Preprocessing | None, at: int) -> str:
     name = _sql_name(column.name)
-    if column.scale is not None:
-        name = f"(({name} - ({column.scale[0]!r})) / {column.scale[1]!r})"
+    if fitted is not None and fitted.missing not in ("refuse", "drop"):
+        name = f"COALESCE({name}, {fitted.fill[at]!r})"
+    if fitted is not None and fitted.spread is not None and fitted.centre is not None:
+        name = f"(({name} - ({fitted.centre[at]!r})) / {fitted.spread[at]!r})"
     return (
         name
         if above is None

@@ -12,7 +12,6 @@ import numpy as np
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.bad_input import SkippedLines
-from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.gathering import batch_bytes, gathered
 from rosenblatt.data.parallel import cores
 from rosenblatt.data.sources import Source
@@ -117,24 +116,22 @@ def _once(run: "_Run", examples: Examples, again: bool) -> Trained:
     classes = None
     while True:
         fresh = copy.deepcopy(run.learner)
-        try:
-            return run.over(_Direct(examples, again, classes))
-        except _NewClass:
+        direct = _Direct(examples, again, classes)
+        trained = run.over(direct)
+        if not direct.must_restart:
+            return trained
+        if direct.new_class:
             if not again:
                 raise ValueError(
                     "a third class appeared after the first rows, and the stream cannot be read again: "
                     "write it to a file, or learn as it comes with `stream`"
-                ) from None
+                )
             classes = np.array(
                 sorted({label for batch in examples for label in np.unique(labels_of(batch)).tolist()})
             )
-        except SecondLook:
+        else:
             _ = examples.schema  # looks at all of it
         run = run.anew(fresh)
-
-
-class _NewClass(Exception):
-    """A class appeared that changes what the rows before it would have taught."""
 
 
 class _Direct:
@@ -144,9 +141,15 @@ class _Direct:
 
     def __init__(self, examples: Examples, again: bool, classes: Any = None) -> None:
         self.examples, self.again, self.classes = examples, again, classes
+        self.new_class = False  # one appeared that changes what the rows before it would have taught
+
+    @property
+    def must_restart(self) -> bool:
+        """Whether what was learned so far does not count."""
+        return self.new_class or self.examples.revised
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.examples.at_first_sight()
+        return self.examples.first_reading()
 
 
 class _Run:
@@ -182,6 +185,8 @@ class _Run:
 
         def on_epoch(epoch: Epoch) -> None:
             nonlocal whole
+            if isinstance(batches, _Direct) and batches.must_restart:
+                return
             whole = learner  # and the copy before it is gone, when the next is made
             number = epoch.number - first
             if number < self.passes and not learner.converged:
@@ -194,6 +199,8 @@ class _Run:
             if whole is None:
                 raise
             return Trained(whole, rows, True, {}, *_about(batches))
+        if isinstance(batches, _Direct) and batches.must_restart:
+            return Trained(learner, rows, False, {}, *_about(batches))
         try:
             evaluations = self._evaluations(batches, only_these)
             return Trained(learner, rows, False, evaluations, *_about(batches))
@@ -208,6 +215,8 @@ class _Run:
                 learner.insert_first_feature()
             self.first_index = batch.first_index
             self._check(batch, batches)
+            if isinstance(batches, _Direct) and batches.new_class:
+                break
             classes = _classes(batches, batch)
             # What is kept was looked over by the first pass.
             max_sqnorm = None if number == 1 or isinstance(batches, _Direct) else 0.0
@@ -253,7 +262,7 @@ class _Run:
         return max(0, (self.memory or 0) - NEEDED - self._weights(0))
 
     def _check(self, batch: Batch, batches: "_Direct | BatchFile") -> None:
-        """Refuse a class that comes too late, and what the memory does not suffice for."""
+        """Note a class that comes too late, and refuse what the memory does not suffice for."""
         if isinstance(batches, _Direct) and batches.classes is not None:
             y = labels_of(batch)
             known = np.zeros(y.size, np.bool_)
@@ -261,8 +270,7 @@ class _Run:
                 known |= y == label
             if not known.all():
                 classes = np.union1d(batches.classes, np.unique(y[~known]))
-                if classes.size > 2 and classes.size > len(batches.classes):
-                    raise _NewClass
+                batches.new_class = classes.size > 2 and classes.size > len(batches.classes)
         if self.memory is None:
             return
         needed = NEEDED + self._weights(
