@@ -58,6 +58,7 @@ def test_damaged_gzip(tmp_path):
 
 @pytest.mark.parametrize(
     ("start", "told"),
+    [(b"PK\x03\x04", "a zip archive"), (b"PAR1\x15", "Parquet")],
 )
 def test_other_kinds_of_files_are_told(tmp_path, start, told):
     (tmp_path / "data.svm").write_bytes(start)

@@ -68,11 +68,10 @@ class TableStatistics:
             mark = decimal_mark(others) if own.formats and len(own.formats) > 1 else None
             decisions[name] = decide(name, own, options, mark)
         if all(decision.column is None for decision in decisions.values()):
+            asked = (*options.id, *options.drop, index)
             for name, decision in decisions.items():
-                if decision.role == "identifier" and self.columns[name].numeric and name not in options.id:
-                    decisions[name] = Decision(
-                        "numeric", Column(name), "counts the rows, but is all there is"
-                    )
+                if self.columns[name].numeric and name not in asked:
+                    decisions[name] = Decision("numeric", Column(name), f"{decision.note}, but all there is")
         return decisions
 
     def blank_schema(self, decisions: dict[str, Decision]) -> TableSchema:
