@@ -16,7 +16,7 @@ from rosenblatt.cli.telling import note, note_skipped, refuse
 if TYPE_CHECKING:
     from rosenblatt.cli.learners.perceptron import PerceptronModel
     from rosenblatt.data import ReadOptions
-    from rosenblatt.streams.training import Pass, Trained
+    from rosenblatt.streams.train import Pass, Trained
 
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
 LOADED = 200 << 20  # bytes of the interpreter and what it has loaded, before the first row
@@ -98,7 +98,7 @@ def fit_on_stream(
     from rosenblatt.cli.learners.perceptron import PerceptronModel, new_learner
     from rosenblatt.data import open_examples
     from rosenblatt.streams.names import NameSketch, listen
-    from rosenblatt.streams.training import train_on_stream
+    from rosenblatt.streams.train import train_on_stream
 
     from_ledger = asked.hypothesis not in (None, "last", "averaged") or save_ledger
     if from_ledger and not asked.keep_ledger:
