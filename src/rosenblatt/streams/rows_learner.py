@@ -556,6 +556,11 @@ def _check_options(
             raise ValueError("'auto' chooses among rules: give candidates=[rule, ...] instead of rule")
         if candidates is not None and not candidates:
             raise ValueError("candidates is empty: 'auto' needs one rule or more")
+        for each in map(rules.resolve, candidates or ()):
+            if isinstance(rules.geometry_of(each), rules.PNorm):
+                raise ValueError(  # noqa: TRY004 (a value, not a type)
+                    f"{each} has a p-norm geometry, which 'auto' does not take: choose p=2"
+                )
     else:
         hypotheses.check_name(hypothesis)
         if candidates is not None:
