@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rosenblatt.cli import drawing
+from rosenblatt.cli import output
 from rosenblatt.cli.output import (
     MISTAKE,
     can_draw,
@@ -21,13 +21,13 @@ MOST_CLASSES = 6
 
 def show(report: dict[str, Any]) -> None:
     """Draw the report of a fit."""
-    parts: list[Any] = [drawing.title(report["source"]), facts(_facts(report))]
+    parts: list[Any] = [output.title(report["source"]), facts(_facts(report))]
     if any(report["accuracy"].values()):
         parts += ["", _hypotheses(report)]
     written = [(name, report[name]) for name in ("model", "report") if name in report]
     if written:
         parts += ["", facts(written)]
-    drawing.show(*parts)
+    output.show(*parts)
 
 
 def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
