@@ -17,7 +17,7 @@ from rosenblatt.learner.models import Options
 if TYPE_CHECKING:
     from rosenblatt.data import ReadOptions
     from rosenblatt.learner.models.perceptron import PerceptronModel
-    from rosenblatt.streams.training import Pass, Trained
+    from rosenblatt.streams.train import Pass, Trained
 
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
 LOADED = 200 << 20  # bytes of the interpreter and what it has loaded, before the first row
@@ -99,7 +99,7 @@ def fit_on_stream(
     from rosenblatt.data import open_examples
     from rosenblatt.learner.models.perceptron import PerceptronModel, new_learner
     from rosenblatt.streams.names import NameSketch, listen
-    from rosenblatt.streams.training import train_on_stream
+    from rosenblatt.streams.train import train_on_stream
 
     from_ledger = asked.hypothesis not in (None, "last", "averaged") or save_ledger
     if from_ledger and not asked.keep_ledger:

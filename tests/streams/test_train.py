@@ -21,7 +21,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
 from rosenblatt.streams.evaluate import evaluate_stream
-from rosenblatt.streams.training import train_on_stream
+from rosenblatt.streams.train import train_on_stream
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +176,7 @@ def test_many_passes_over_a_stream_average_exactly(tmp_path):
 
 def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
     path = written(tmp_path)
-    monkeypatch.setattr("rosenblatt.streams.visiting.BUFFER_ROWS", 40)
+    monkeypatch.setattr("rosenblatt.streams.train.BUFFER_ROWS", 40)
     seen = []
     learner = Learner(keep_ledger=False)
     learn = learner.visit
@@ -208,7 +208,7 @@ def test_every_batch_is_given_back(tmp_path, shuffle):
 
 def test_a_ledger_that_outgrows_the_memory_is_said(tmp_path, monkeypatch):
     path = written(tmp_path)
-    monkeypatch.setattr("rosenblatt.streams.training.NEEDED", 0)
+    monkeypatch.setattr("rosenblatt.streams.train.BASE_MEMORY", 0)
     with pytest.raises(ValueError, match="the ledger of"):
         train_on_stream(Learner(), open_examples(path), path, passes=3, memory=2000)
 
@@ -438,7 +438,7 @@ KILLED = """
 import os, signal, sys
 from rosenblatt.data import open_examples
 from rosenblatt.learner import Learner
-from rosenblatt.streams.training import train_on_stream
+from rosenblatt.streams.train import train_on_stream
 
 def die(told):
     os.kill(os.getpid(), signal.SIGKILL)
