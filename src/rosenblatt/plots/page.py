@@ -51,7 +51,8 @@ td.cell{{text-align:center;min-width:76px}} td.wrong{{color:var(--mistake);font-
 td.right{{background:color-mix(in srgb,var(--blue) 14%,transparent)}}
 .grid{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:28px;align-items:start}}
 figure{{margin:18px 0 0}} figure img{{max-width:100%;height:auto;display:block}}
-.pictures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,270px),1fr));gap:20px 28px;align-items:start}}
+.pictures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,270px),1fr));gap:20px 28px;
+align-items:start}}
 .wide .pictures{{grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}}
 .in-dark{{display:none!important}}
 :root[data-theme=dark] .in-dark{{display:block!important}} :root[data-theme=dark] .in-light{{display:none!important}}
@@ -215,10 +216,8 @@ def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]]) -> str:
         for row, true, predicted, sure in rows
     )
     heads = "".join(f"<th>{head}</th>" for head in ("row", "true", "predicted", "with probability"))
-    return (
-        "<p>The wrong rows it was surest of:</p>"
-        f'<div class="scroll"><table class="wrong-rows"><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
-    )
+    table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
+    return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table>{table}</table></div>'
 
 
 def figure(pictures: dict[str, str], words: str) -> str:

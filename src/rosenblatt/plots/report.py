@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import Bound, Estimate
 from rosenblatt.plots import page
 from rosenblatt.plots.boundary import boundary
 from rosenblatt.plots.canvas import PIP
@@ -29,17 +30,12 @@ MOST_WRONG = 8  # rows listed as wrong
 
 
 class HeldOut(NamedTuple):
-    """Predictions of rows that the model was not trained on, and what kind of estimate they give."""
+    """Rows that the model that predicted them was not trained on."""
 
     labels: NDArray[Any]  # true
     predicted: NDArray[Any]
-    interval: tuple[float, float]  # of the accuracy
-    words: (
-        str  # the kind of estimate, as in "five folds: each row predicted by a model trained on the others"
-    )
     probabilities: NDArray[np.float64] | None = None  # (rows, classes)
-    classes: NDArray[Any] | None = None  # of the columns of ``probabilities``
-    rows: NDArray[Any] | None = None  # how each row is called: its line in the file, say
+    numbers: NDArray[Any] | None = None  # how each row is called: its line in the file, say
 
 
 class Report:
@@ -53,8 +49,12 @@ class Report:
     X, y : array-like, optional
         Examples the model is shown on: standardised weights, pictures, and the confusion matrix where nothing was
         held out.
+    estimate : Estimate, optional
+        Figures on rows that were not learned from (:mod:`rosenblatt.learner.estimate`).
     held_out : HeldOut, optional
-        Predictions of rows that the model did not learn from.
+        Those rows, for the errors and the probabilities.
+    certificate : Bound, optional
+        A bound on the error of this model.
     columns : sequence of ColumnReport, optional
         How the columns of a table were read.
     comparison : Comparison, optional
@@ -76,7 +76,9 @@ class Report:
         model: Any = None,
         X: Any = None,
         y: Any = None,
+        estimate: Estimate | None = None,
         held_out: HeldOut | None = None,
+        certificate: Bound | None = None,
         columns: Sequence[Any] | None = None,
         comparison: Any = None,
         proof: Any = None,
@@ -89,7 +91,7 @@ class Report:
         self.title = title
         self.model = None if model is None else as_estimator(model)
         self.X, self.y = X, None if y is None else np.asarray(y)
-        self.held_out = held_out
+        self.estimate, self.held_out, self.certificate = estimate, held_out, certificate
         self.columns = columns
         self.comparison = comparison
         self.proof = proof
@@ -137,31 +139,36 @@ class Report:
             telling = f" to tell {len(classes)} classes apart: {escape(shown)}" if classes else ""
             sentences.append(f"Learned from {_counted(n, 'row')} with {_counted(p, 'feature')}{telling}.")
             cards.append(page.Card(f"{n:,}", "rows learned from"))
-        held = self.held_out
-        if held is not None:
-            right = float(np.mean(held.predicted == held.labels))
-            names, counts = np.unique(held.labels, return_counts=True)
-            majority, share = str(names[np.argmax(counts)]), float(counts.max() / counts.sum())
-            low, high = held.interval
-            better = (
-                ""
-                if low > share
-                else " So far it is no better than that."
-                if right <= share
-                else " The interval includes that: it may be no better."
-            )
+        figures = self.estimate
+        if figures is not None:
+            span = f"{figures.low:.1%} to {figures.high:.1%}"
+            doubt = "" if figures.better_than_majority else " It is not shown to be better than that."
             sentences.append(
-                f"It is right on <strong>{right:.1%}</strong> of {_counted(held.labels.size, 'new row')} "
-                f"({low:.1%} to {high:.1%} with 95% confidence; {escape(held.words)}). Always answering "
-                f"“{escape(majority)}” would be right on {share:.1%}.{better}"
+                f"It is right on <strong>{figures.accuracy:.1%}</strong> of rows that were not learned from "
+                f"({escape(figures.how)}; {figures.confidence:.0%} interval {span}). Always answering "
+                f"“{escape(str(figures.majority))}” would be right on {figures.majority_accuracy:.1%}.{doubt}"
             )
-            cards.insert(0, page.Card(f"{right:.1%}", "right on new rows", f"{low:.1%} to {high:.1%}"))
-            cards.insert(1, page.Card(f"{share:.1%}", "right by the majority class", f"always “{majority}”"))
+            cards.insert(0, page.Card(f"{figures.accuracy:.1%}", "right on new rows", span))
+            cards.insert(
+                1,
+                page.Card(
+                    f"{figures.majority_accuracy:.1%}",
+                    "right by the majority class",
+                    f"always “{figures.majority}”",
+                ),
+            )
         elif self.model is not None and self.X is not None and self.y is not None:
             right = float(np.mean(self.model.predict(self.X) == self.y))
             sentences.append(
                 f"It is right on {right:.1%} of the {_counted(self.y.size, 'row')} shown here, which it may have "
                 "learned from: this is no estimate for new rows."
+            )
+        if self.certificate is not None:
+            bound = self.certificate
+            sentences.append(f"{escape(str(bound)[:1].upper() + str(bound)[1:])}.")
+            cards.insert(
+                1,
+                page.Card(f"≤ {bound.error:.1%}", "wrong on new rows", f"{bound.confidence:.0%} confidence"),
             )
         if self.proof is not None:
             verdict = type(self.proof).__name__
@@ -216,7 +223,8 @@ class Report:
     def _errors(self) -> str:
         held = self.held_out
         if held is not None:
-            labels, predicted, words = held.labels, held.predicted, f"New rows ({held.words})."
+            labels, predicted = held.labels, held.predicted
+            words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows not learned from are right."
         elif self.model is not None and self.X is not None and self.y is not None:
             labels, predicted = self.y, self.model.predict(self.X)
             words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows are right."
@@ -242,7 +250,7 @@ class Report:
             return "<p>No new row was predicted wrongly.</p>"
         sure = held.probabilities[wrong].max(axis=1)
         first = wrong[np.argsort(-sure, kind="stable")[:MOST_WRONG]]
-        rows = np.arange(1, held.labels.size + 1) if held.rows is None else held.rows
+        rows = np.arange(1, held.labels.size + 1) if held.numbers is None else held.numbers
         return page.wrong_rows_table(
             [
                 (
@@ -257,26 +265,24 @@ class Report:
 
     def _probabilities(self) -> str:
         held = self.held_out
-        if held is None or held.probabilities is None or held.classes is None:
+        if held is None or held.probabilities is None or self.model is None:
             return ""
-        probabilities = held.probabilities
-        if held.classes.size == 2:
-            happened, probability = held.labels == held.classes[1], probabilities[:, 1]
-            event = f"the class is “{held.classes[1]}”"
+        probabilities, classes = held.probabilities, np.asarray(self.model.classes_)
+        if classes.size == 2:
+            happened, probability = held.labels == classes[1], probabilities[:, 1]
+            event = f"the class is “{classes[1]}”"
             drawings = [
                 (lambda theme: calibration(happened, probability, theme=theme), "calibration"),
                 (lambda theme: roc(happened, probability, theme=theme), "ROC curve"),
             ]
         else:
-            happened = held.classes[np.argmax(probabilities, axis=1)] == held.labels
+            happened = classes[np.argmax(probabilities, axis=1)] == held.labels
             probability = probabilities.max(axis=1)
             event = "the most probable class is the true one"
             drawings = [(lambda theme: calibration(happened, probability, theme=theme), "calibration")]
-        brier = float(np.mean((probability - happened) ** 2))
-        words = (
-            f"The event is that {event}. On the dotted line, what was called 80% probable happened in 80% of the "
-            f"rows. Brier score {brier:.3f} (0 is perfect)."
-        )
+        words = f"The event is that {event}. On the dotted line, 80% probable means right in 80% of the rows."
+        if self.estimate is not None and self.estimate.log_loss == self.estimate.log_loss:
+            words += f" Log loss {self.estimate.log_loss:.3f}, Brier score {self.estimate.brier:.3f}."
         figures = "".join(self._figure(draw, name) for draw, name in drawings)
         return f'<p>{escape(words)}</p><div class="pictures">{figures}</div>'
 
