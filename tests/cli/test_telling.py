@@ -10,7 +10,7 @@ import typer
 
 from rosenblatt.cli.telling import Refused, guarded, note_skipped, tell_of_compiling
 from rosenblatt.data import BadInput
-from rosenblatt.data.bad_input import BadLine, SkippedLines
+from rosenblatt.data.errors import BadLine, SkippedLines
 from rosenblatt.storage import BadModel
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from rosenblatt.cli.telling import counted, refuse
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, schema_from_dict
 from rosenblatt.data.header import Header, read_header
+from rosenblatt.data.open import find_format
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Headerless, LabelKind, Schema
-from rosenblatt.data.sniff import find_format
 
 if TYPE_CHECKING:
     from rosenblatt.cli.learners import Model

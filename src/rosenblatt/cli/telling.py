@@ -12,7 +12,7 @@ import typer
 from rosenblatt.cli import ctrl_c
 
 if TYPE_CHECKING:
-    from rosenblatt.data.bad_input import SkippedLines
+    from rosenblatt.data.errors import SkippedLines
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 DEBUG = "ROSENBLATT_DEBUG"

@@ -6,8 +6,7 @@ import numpy as np
 
 from rosenblatt.data import Batch
 from rosenblatt.data.arrow_batches import BatchFile
-from rosenblatt.data.batch import concatenate
-from rosenblatt.data.gathering import batch_bytes
+from rosenblatt.data.batch import batch_bytes, concatenate
 
 BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # that a shuffle holds at a time, at most
 

@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt import rules
 from rosenblatt.cli.learners import Options
 from rosenblatt.core import hypotheses
-from rosenblatt.data.parallel import cores
+from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.storage import BadModel
