@@ -12,7 +12,7 @@ from rosenblatt.cli.errors import Refused
 from rosenblatt.cli.output import note_skipped
 from rosenblatt.cli.running import announce_compiling, guarded
 from rosenblatt.data import BadInput
-from rosenblatt.data.bad_input import BadLine, SkippedLines
+from rosenblatt.data.errors import BadLine, SkippedLines
 from rosenblatt.storage import BadModel
 
 

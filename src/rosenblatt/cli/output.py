@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from rosenblatt.data.bad_input import SkippedLines
+    from rosenblatt.data.errors import SkippedLines
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40

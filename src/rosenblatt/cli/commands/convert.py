@@ -40,7 +40,7 @@ def convert(
     from pathlib import Path
 
     from rosenblatt.data.arrow_batches import write_batches
-    from rosenblatt.data.gathering import gathered
+    from rosenblatt.data.batch import gathered
     from rosenblatt.data.open import open_examples
     from rosenblatt.storage import replacing
 

@@ -59,7 +59,7 @@ def import_(
     need_service()
     from itertools import chain
 
-    from rosenblatt.data.bad_input import BadLine
+    from rosenblatt.data.errors import BadLine
     from rosenblatt.service.mail.box import Mailbox
     from rosenblatt.service.mail.folders import sorted_mail
     from rosenblatt.service.mail.marks import MODEL
@@ -129,7 +129,7 @@ def sort(
       rosenblatt mail sort ~/Maildir --data ~/mail-filter --json | jq 'select(.mark == "important").subject'
     """
     need_service()
-    from rosenblatt.data.bad_input import BadLine
+    from rosenblatt.data.errors import BadLine
     from rosenblatt.service.mail.features import features
     from rosenblatt.service.mail.folders import new_mail
     from rosenblatt.service.mail.marks import WORD_FOR, Marks

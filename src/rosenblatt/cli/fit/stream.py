@@ -38,7 +38,7 @@ class Streaming(NamedTuple):
 
 def bytes_of(text: str) -> int:
     """Read the size that ``--memory`` says."""
-    from rosenblatt.data.standard_input import size_in_bytes
+    from rosenblatt.data.source import size_in_bytes
 
     size = size_in_bytes(text)
     if size is None:
@@ -52,7 +52,7 @@ def too_large(source: str, memory: str | None) -> bool:
     Nobody knows how much comes through standard input: where a memory is asked for, it is too much.
     """
     from rosenblatt.data.memory import memory_limit
-    from rosenblatt.data.sources import paths_of
+    from rosenblatt.data.source import paths_of
 
     limit = bytes_of(memory) if memory else memory_limit() // 2
     if source == STANDARD_INPUT:
@@ -64,7 +64,7 @@ def too_large(source: str, memory: str | None) -> bool:
 
 def _as_text(path: Path) -> int:
     """Return about how many bytes of text a file, or all in a folder, would be."""
-    from rosenblatt.data.packed import without_suffix
+    from rosenblatt.data.source import without_suffix
 
     if path.is_dir():
         return sum(_as_text(file) for file in path.rglob("*") if file.is_file())

@@ -5,7 +5,7 @@ from typing import Any
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.data.parallel import cores
+from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.models import Options

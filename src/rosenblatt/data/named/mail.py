@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import wrong_with_text
-from rosenblatt.data.mime import (
+from rosenblatt.data.named.mime import (
     LONGEST_TEXT,
     addresses,
     header_words,
@@ -27,9 +27,8 @@ from rosenblatt.data.mime import (
     sent,
     text_of,
 )
-from rosenblatt.data.named import Vocabulary, labels_of
-from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.data.packed import pieces
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
+from rosenblatt.data.source import pieces
 from rosenblatt.data.words import Words, words_in
 
 if TYPE_CHECKING:

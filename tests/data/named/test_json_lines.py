@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.data import BadInput, read_all
-from rosenblatt.data.json_lines import flattened
+from rosenblatt.data.named.json_lines import flattened
 from rosenblatt.data.words import Words
 
 

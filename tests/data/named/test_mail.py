@@ -169,7 +169,7 @@ def test_many_texts_are_counted_as_few_are(tmp_path, monkeypatch):
     few = read_all(tmp_path / "texts", words=Words(binary=False))
     for name, value in (
         ("words.MANY_CHARACTERS", 0),
-        ("mail.ROWS_AT_ONCE", 7),
+        ("named.mail.ROWS_AT_ONCE", 7),
         ("words.PART_CHARACTERS", 50),
     ):
         monkeypatch.setattr(f"rosenblatt.data.{name}", value)

@@ -13,7 +13,8 @@ from email.utils import getaddresses
 
 import pytest
 
-from rosenblatt.data import BadInput, mail, mime, read_all
+from rosenblatt.data import BadInput, read_all
+from rosenblatt.data.named import mail, mime
 from rosenblatt.data.words import Words, _normalized
 from rosenblatt.service.mail.message import read_mail
 

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.cells import first_not_utf8
+from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import first_text_line, whole_lines
-from rosenblatt.data.named_schema import NamedSchema
-from rosenblatt.data.parallel import in_order
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.scanners import vw_loop as wrong
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
 from rosenblatt.data.scanners.vw import VwScan, scan_vw
-from rosenblatt.data.standard_input import STANDARD_INPUT
+from rosenblatt.data.source import STANDARD_INPUT
+from rosenblatt.data.textblocks import first_text_line, in_order, whole_lines
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening

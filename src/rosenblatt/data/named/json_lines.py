@@ -5,27 +5,27 @@ prose; true is 1; an object inside adds ``name.`` before its fields, a list ``na
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.json_places import BadValue, GivenTwice, TooManyDigits
 from rosenblatt.data.labels import EXACT, wrong_with_text
-from rosenblatt.data.lines import Block, blocks_of_lines, first_text_line
-from rosenblatt.data.named import (
+from rosenblatt.data.named.vocabulary import (
+    NamedSchema,
     Record,
     Vocabulary,
     batch_of,
     in_batches,
     kind_of_label,
 )
-from rosenblatt.data.named_schema import NamedSchema
 from rosenblatt.data.schema import LabelKind
-from rosenblatt.data.standard_input import STANDARD_INPUT
+from rosenblatt.data.source import STANDARD_INPUT
+from rosenblatt.data.textblocks import Block, blocks_of_lines, first_text_line
 from rosenblatt.data.words import Words, looks_like_text
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ ROWS_AT_ONCE = 1024
 HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
 USUAL_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
+TOKEN = re.compile(
+    rb'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[A-Za-z]+|[{}\[\]]'
+)  # a string, and whether it is a name
 
 
 def flattened(
@@ -348,3 +351,61 @@ def _prose(head: list[dict[str, Any]], target: str | None) -> tuple[str, ...]:
         if looks_like_text(values):
             found.append(key)
     return tuple(found)
+
+
+class BadValue(ValueError):
+    """A value that cannot be a feature or a label; its text says why."""
+
+    def __init__(self, reason: str, field: str | None = None, word: str | None = None) -> None:
+        super().__init__(reason)
+        self.field = field  # of the line's object that it is, or is in
+        self.word = word  # that stands for it in the line, where that is no number and no string
+
+    def column(self, line: bytes) -> int:
+        r"""Return where the field, or else the word, stands: 1-based, in bytes; else where the line's value begins.
+
+        >>> BadValue("too large", "b").column(b'{"a": {"b": 1}, "b": 1e999}')
+        17
+        >>> BadValue("not finite", word="NaN").column(b' {"a": "NaN", "b": NaN}'), BadValue("no label").column(b" {}")
+        (20, 2)
+        """
+        found = [*self._places(line), len(line) - len(line.lstrip())]
+        return found[0] + 1
+
+    def _places(self, line: bytes) -> Iterator[int]:
+        depth = 0
+        for token in TOKEN.finditer(line):
+            text = token.group()
+            if text in b"{[":
+                depth += 1
+            elif text in b"}]":
+                depth -= 1
+            elif token[1] is not None:
+                if depth == 1 and token[2] is not None and _spelled(token[1]) == self.field:
+                    yield token.start()
+            elif self.word is not None and text == self.word.encode():
+                yield token.start()
+
+
+class TooManyDigits(BadValue):
+    """An integer with more digits than Python converts."""
+
+    def _places(self, line: bytes) -> Iterator[int]:
+        for token in re.finditer(rb'"(?:[^"\\]|\\.)*+"|(-?\d{%d,})' % sys.get_int_max_str_digits(), line):
+            if token[1] is not None:
+                yield token.start()
+
+
+class GivenTwice(BadValue):
+    """A field that an object has twice, however deep."""
+
+    def _places(self, line: bytes) -> Iterator[int]:
+        names = [token for token in TOKEN.finditer(line) if token[2] is not None]
+        yield from reversed([name.start() for name in names if _spelled(name[1]) == self.field])
+
+
+def _spelled(text: bytes) -> str | None:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return None
