@@ -43,7 +43,7 @@ def separate_scores(examples, folds, trial, hypothesis):
         examples.labels.size if examples.classes.size == 2 else (examples.labels.size, examples.classes.size)
     )
     scores = np.full(shape, np.nan)
-    for k in range(folds.count):
+    for k in range(folds.number):
         learner = trial.new_learner()
         learner.train_checked(
             part_of(examples, folds.train(k)), max_iter=trial.max_iter, shuffle=trial.shuffle
@@ -132,7 +132,7 @@ def test_a_preparation_learns_from_the_training_part_alone():
     folds = stratified_folds(examples.labels, 4)
     ours = out_of_fold(examples, folds, Trial(Learner), prepare)
     expected = np.full(examples.labels.size, np.nan)
-    for k in range(folds.count):
+    for k in range(folds.number):
         train, test = folds.train(k), folds.test(k)
         fitted = Standardised().fit(examples.X[train])
         learner = Learner()

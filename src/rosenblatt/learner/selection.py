@@ -35,14 +35,14 @@ class Folds(NamedTuple):
     ----------
     fold : ndarray of int64
         The fold of every row; -1 for a row that is never scored.
-    count : int
+    number : int
         The number of folds.
     in_order : bool
         Whether the learner of a fold is trained only on the folds before it.
     """
 
     fold: NDArray[np.int64]
-    count: int
+    number: int
     in_order: bool = False
 
     def train(self, k: int) -> NDArray[np.int64]:
@@ -261,15 +261,15 @@ def out_of_fold_trials(
         for trial in trials
     ]
     if prepare is None:
-        parts = [folds.train(k) for k in range(folds.count)]
+        parts = [folds.train(k) for k in range(folds.number)]
         trained = _train_parts(examples, parts, trials)
-        for k in range(folds.count):
+        for k in range(folds.number):
             rows = folds.test(k)
             _score(results, trials, [each[k] for each in trained], examples.X[rows], rows, parts[k])
             if on_fold is not None:
                 on_fold(k)
         return results
-    for k in range(folds.count):
+    for k in range(folds.number):
         train, test = folds.train(k), folds.test(k)
         fitted = prepare.fit(examples.X[train])
         X = canonical_matrix(fitted.apply(examples.X[train]))

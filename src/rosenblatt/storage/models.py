@@ -8,6 +8,7 @@ additional fields in ``about``.
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,46 @@ def standings(value: Any, place: str) -> None:
             refuse(f"{place}.{name}[1]", bound, "a bound of 0 or more")
 
 
+CALIBRATIONS: dict[str, dict[str, Any]] = {
+    "platt": {"slope": [NON_NEGATIVE], "offset": [Range()]},
+    "venn-abers": {"edges": [[Range()]], "values": [[Range(0.0, 1.0)]]},
+}
+MAX_GROUPS = 256  # of scores, see rosenblatt.learner.calibration
+
+
+def calibration(value: Any, place: str) -> None:
+    """Check the parameters of probabilities."""
+    schema.check(value, Object({"method": OneOf(tuple(CALIBRATIONS))}, others=True), place)
+    fields = CALIBRATIONS[value["method"]]
+    schema.check(value, Object({"method": str, **fields}), place)
+    one, other = (value[name] for name in fields)
+    if len(one) != len(other):
+        refuse(f"{place}.{[*fields][1]}", other, f"{len(one)} of them")
+    if value["method"] == "venn-abers":
+        for number, (edges, values) in enumerate(zip(one, other, strict=True)):
+            if len(edges) >= MAX_GROUPS or any(a >= b for a, b in pairwise(edges)):
+                refuse(f"{place}.edges[{number}]", edges, f"fewer than {MAX_GROUPS} ascending numbers")
+            if len(values) != len(edges) + 1 or any(a > b for a, b in pairwise(values)):
+                refuse(f"{place}.values[{number}]", values, f"{len(edges) + 1} numbers that do not fall")
+
+
+def held_out(value: Any, place: str) -> None:
+    """Check the results of a model on rows held out."""
+    counts = {"thresholds": [NON_NEGATIVE], "answered": [COUNT], "errors": [COUNT]}
+    fields = {"rows": Whole(1), "wrong": COUNT, "confidence": Range(0.0, 1.0 - 2**-53, above=0.0), **counts}
+    schema.check(value, Object(fields), place)
+    thresholds, answered, errors = (value[name] for name in counts)
+    if not 1 <= len(thresholds) == len(answered) == len(errors) <= MAX_GROUPS:
+        refuse(place, value, f"from 1 to {MAX_GROUPS} thresholds, and counts for each")
+    if thresholds[-1] != 0.0 or any(a < b for a, b in pairwise(thresholds)):
+        refuse(f"{place}.thresholds", thresholds, "numbers that descend to 0")
+    for name, total, of in (("answered", value["rows"], answered), ("errors", value["wrong"], errors)):
+        if of[-1] != total or any(a > b for a, b in pairwise(of)):
+            refuse(f"{place}.{name}", of, f"counts that ascend to {total}")
+    if any(wrong > of for wrong, of in zip(errors, answered, strict=True)):
+        refuse(f"{place}.errors", errors, "at most as many as were answered")
+
+
 def _maybe_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -149,6 +190,8 @@ ABOUT = Object(
         "normalise": bool,
         "feature_names": Maybe([str]),
         "schema": Maybe(ANY_OBJECT),
+        "calibration": Maybe(calibration),
+        "held_out": Maybe(held_out),
         "hashed_names": ANY_OBJECT,
         "parameters": Object(
             {},
@@ -513,6 +556,10 @@ def about_fits(content: Content) -> None:
             raise ValueError(f"about.schema has {read_as.n_features} features, the model {features}")
         if names is not None and read_as.feature_names is not None and list(read_as.feature_names) != names:
             raise ValueError("about.feature_names are not those of about.schema")
+    if about.get("calibration") is not None:
+        columns, classes = len([*about["calibration"].values()][1]), int(content.symbols.get("classes", 0))
+        if content.classes is None or columns != (1 if classes <= 2 else classes):
+            refuse("about.calibration", columns, f"columns of scores for {classes} classes")
     for place, name in about.get("hashed_names", {}).items():
         if re.fullmatch(r"0|[1-9][0-9]{0,9}", place) is None or int(place) >= features:
             refuse("about.hashed_names", place, f"features below {features}")
