@@ -12,6 +12,7 @@ LEARNERS = {
     "perceptron": "rosenblatt.cli.learners.perceptron",
     "centroid": "rosenblatt.cli.learners.summed",
     "naive-bayes": "rosenblatt.cli.learners.summed",
+    "multinomial-bayes": "rosenblatt.cli.learners.summed",
     "logistic": "rosenblatt.cli.learners.logistic",
     "kernel": "rosenblatt.cli.learners.kernel",
 }
