@@ -9,7 +9,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from rosenblatt.cli.app import app
-from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
+from rosenblatt.cli.fit.stream import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner

@@ -180,7 +180,7 @@ def test_labels_that_cannot_be_are_refused(labels, why):
     ],
 )
 def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why):
-    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("rosenblatt.cli.fit.engine.CONNECT_SECONDS", 1)
     answer = run("fit " + flags.format(csv=folder / "all.csv"))
     assert answer.exit_code == 2
     assert why in answer.stderr
