@@ -86,7 +86,9 @@ def arrays(X, y, rows=60):
 
 
 @pytest.mark.parametrize(
-    "estimator", [Perceptron(), Perceptron(multi_class="ovr"), LogisticRegression(max_iter=3)], ids=str
+    "estimator",
+    [Perceptron(), Perceptron(multi_class="ovr"), LogisticRegression("online", max_iter=3)],
+    ids=str,
 )
 def test_the_cluster_gives_the_bits_that_threads_give(client, estimator):
     X, y = noisy(classes=3)

@@ -72,7 +72,7 @@ def test_libsvm_files_agree_on_where_indices_begin(tmp_path):
     [
         ("--learner centroid", ClosestCentroid()),
         ("--learner naive-bayes --param binarize=0.5", NaiveBayes(binarize=0.5)),
-        ("--learner logistic --passes 3", LogisticRegression(max_iter=3)),
+        ("--learner logistic --passes 3", LogisticRegression("online", max_iter=3)),
     ],
 )
 def test_other_learners(folder, monkeypatch, flags, estimator):

@@ -15,6 +15,7 @@ LEARNERS = {
     "perceptron": "rosenblatt.learner.models.perceptron",
     "centroid": "rosenblatt.learner.models.sums",
     "naive-bayes": "rosenblatt.learner.models.sums",
+    "multinomial-bayes": "rosenblatt.learner.models.sums",
     "logistic": "rosenblatt.learner.models.logistic",
     "kernel": "rosenblatt.learner.models.kernel",
 }

@@ -3,14 +3,23 @@
 from collections.abc import Callable
 from typing import Any
 
-from rosenblatt.learner.additive import BinaryBayes, Centroids, ClassSums
+from rosenblatt.learner.additive import BinaryBayes, Centroids, ClassSums, CountBayes
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.models import Options
 from rosenblatt.learner.models.hyperplane import HyperplaneModel
 from rosenblatt.storage import BadModel
 
-ESTIMATORS = {"centroid": "ClosestCentroid", "naive-bayes": "NaiveBayes"}
-PARAMETERS: dict[str, tuple[str, ...]] = {"centroid": (), "naive-bayes": ("smoothing", "binarize")}
+ESTIMATORS = {
+    "centroid": "ClosestCentroid",
+    "naive-bayes": "NaiveBayes",
+    "multinomial-bayes": "MultinomialNaiveBayes",
+}
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "centroid": ("shrink_threshold",),
+    "naive-bayes": ("smoothing", "binarize"),
+    "multinomial-bayes": ("smoothing",),
+}
+CLASSES: dict[str, type[ClassSums]] = {each.kind: each for each in (Centroids, BinaryBayes, CountBayes)}
 
 
 class SummedModel(HyperplaneModel):
@@ -52,12 +61,12 @@ def new_sums(options: Options) -> tuple[ClassSums, dict[str, Any]]:
     for name in options.parameters:
         if name not in known:
             raise ValueError(f"{options.learner} has no {name}; it has {', '.join(known) or 'no parameters'}")
-    learner = Centroids() if options.learner == "centroid" else BinaryBayes(**options.parameters)
+    learner = CLASSES[options.learner](**options.parameters)
     return learner, {"estimator": ESTIMATORS[options.learner], "parameters": learner.parameters()}
 
 
 def load(path: str) -> SummedModel:
-    """Read a file written by ``fit``, ``ClosestCentroid.save`` or ``NaiveBayes.save``."""
+    """Read a file written by ``fit``, or by ``save`` of the estimators of these models."""
     learner, about = load_model(path)
     if not isinstance(learner, ClassSums):
         raise BadModel(f"{path}: not a model of {' or '.join(ESTIMATORS)}")
