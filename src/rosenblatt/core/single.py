@@ -124,7 +124,7 @@ def all_finite(values: Any) -> bool:
 
 
 @compiled
-def sort_by_code(keys: Any, scratch: Any, largest: int) -> None:
+def sort_by_code(keys: Any, scratch: Any, largest: Any) -> None:
     """Sort keys by their upper half, a code of at most ``largest``; keys with equal codes keep their order.
 
     A radix sort by bytes takes a sixth of the time of numpy's sort for a few hundred words.
