@@ -16,7 +16,7 @@ from tests.sources import Stdin
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.gathering import gathered
+from rosenblatt.data.batch import gathered
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
@@ -27,7 +27,7 @@ from rosenblatt.streams.train import train_on_stream
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 300)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 300)
 
 
 def written(tmp_path, classes=(0, 1), n=200, sort=False, separable=False):
@@ -184,7 +184,7 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
         seen.append(examples.labels.size),
         learn(examples, *rest),
     )[1]
-    monkeypatch.setattr("rosenblatt.data.gathering.ROWS", 9)
+    monkeypatch.setattr("rosenblatt.data.batch.GATHERED_ROWS", 9)
     examples = open_examples(path, batch_rows=9)
 
     monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))

@@ -15,13 +15,11 @@ import numpy as np
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.bad_input import SkippedLines
-from rosenblatt.data.batch import concatenate
+from rosenblatt.data.batch import batch_bytes, concatenate, gathered
+from rosenblatt.data.errors import SkippedLines
 from rosenblatt.data.examples import SecondLook
-from rosenblatt.data.gathering import batch_bytes, gathered
-from rosenblatt.data.parallel import cores
-from rosenblatt.data.sources import Source
-from rosenblatt.data.standard_input import check_spooled
+from rosenblatt.data.source import Source, check_spooled
+from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import checked_examples
 from rosenblatt.learner.training import decays, run_epochs
