@@ -138,6 +138,14 @@ class Learner(LearnerState):
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
 
+    def begin(self, examples: CheckedExamples) -> NDArray[Any]:
+        """Add the classes and features of examples; return their labels as :meth:`visit_rows` takes them."""
+        return self._signs(self._add_classes_and_features(examples))
+
+    def visit_rows(self, rows: Rows, labels: NDArray[Any], visits: Visits) -> None:
+        """Visit some of the rows, as a part of an epoch; the caller counts epochs and numbers rows."""
+        self._visit_rows(rows, labels, visits)
+
     def train(
         self,
         X: Any,

@@ -8,6 +8,7 @@ additional fields in ``about``.
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,46 @@ def standings(value: Any, place: str) -> None:
             refuse(f"{place}.{name}[1]", bound, "a bound of 0 or more")
 
 
+CALIBRATIONS: dict[str, dict[str, Any]] = {
+    "platt": {"slope": [NON_NEGATIVE], "offset": [Range()]},
+    "venn-abers": {"edges": [[Range()]], "values": [[Range(0.0, 1.0)]]},
+}
+MAX_GROUPS = 256  # of scores, see rosenblatt.learner.calibration
+
+
+def calibration(value: Any, place: str) -> None:
+    """Check the parameters of probabilities."""
+    schema.check(value, Object({"method": OneOf(tuple(CALIBRATIONS))}, others=True), place)
+    fields = CALIBRATIONS[value["method"]]
+    schema.check(value, Object({"method": str, **fields}), place)
+    one, other = (value[name] for name in fields)
+    if len(one) != len(other):
+        refuse(f"{place}.{[*fields][1]}", other, f"{len(one)} of them")
+    if value["method"] == "venn-abers":
+        for number, (edges, values) in enumerate(zip(one, other, strict=True)):
+            if len(edges) >= MAX_GROUPS or any(a >= b for a, b in pairwise(edges)):
+                refuse(f"{place}.edges[{number}]", edges, f"fewer than {MAX_GROUPS} ascending numbers")
+            if len(values) != len(edges) + 1 or any(a > b for a, b in pairwise(values)):
+                refuse(f"{place}.values[{number}]", values, f"{len(edges) + 1} numbers that do not fall")
+
+
+def held_out(value: Any, place: str) -> None:
+    """Check the results of a model on rows held out."""
+    counts = {"thresholds": [NON_NEGATIVE], "answered": [COUNT], "errors": [COUNT]}
+    fields = {"rows": Whole(1), "wrong": COUNT, "confidence": Range(0.0, 1.0 - 2**-53, above=0.0), **counts}
+    schema.check(value, Object(fields), place)
+    thresholds, answered, errors = (value[name] for name in counts)
+    if not 1 <= len(thresholds) == len(answered) == len(errors) <= MAX_GROUPS:
+        refuse(place, value, f"from 1 to {MAX_GROUPS} thresholds, and counts for each")
+    if thresholds[-1] != 0.0 or any(a < b for a, b in pairwise(thresholds)):
+        refuse(f"{place}.thresholds", thresholds, "numbers that descend to 0")
+    for name, total, of in (("answered", value["rows"], answered), ("errors", value["wrong"], errors)):
+        if of[-1] != total or any(a > b for a, b in pairwise(of)):
+            refuse(f"{place}.{name}", of, f"counts that ascend to {total}")
+    if any(wrong > of for wrong, of in zip(errors, answered, strict=True)):
+        refuse(f"{place}.errors", errors, "at most as many as were answered")
+
+
 def _maybe_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -128,9 +169,26 @@ KERNEL_FIELDS = {name: field for name, field in LEARNER_FIELDS.items() if name !
 REAL_FIELDS = {name: LEARNER_FIELDS[name] for name in ("rule", "fit_intercept", "seed", "rows_seen")} | {
     "passes": Field(COUNT)
 }
+
+
+def priors(value: Any, place: str) -> None:
+    """Check that a value is "uniform", "empirical" or a list of numbers."""
+    schema.check(value, OneOf(("uniform", "empirical")) if type(value) is str else [NON_NEGATIVE], place)
+
+
+PRIOR_FIELDS = {
+    "fit_prior": Field(bool, setting=True, optional=True),
+    "class_prior": Field(Maybe([POSITIVE]), setting=True, optional=True),
+}
 BAYES_FIELDS = {
     "smoothing": Field(NON_NEGATIVE, setting=True),
     "binarize": Field(Maybe(Range()), setting=True),
+    **PRIOR_FIELDS,
+}
+COUNT_BAYES_FIELDS = {"smoothing": Field(NON_NEGATIVE, setting=True), **PRIOR_FIELDS}
+CENTROID_FIELDS = {
+    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, optional=True),
+    "priors": Field(priors, setting=True, optional=True),
 }
 
 # The metadata of a model. Other keys belong to the caller who saved it.
@@ -149,6 +207,8 @@ ABOUT = Object(
         "normalise": bool,
         "feature_names": Maybe([str]),
         "schema": Maybe(ANY_OBJECT),
+        "calibration": Maybe(calibration),
+        "held_out": Maybe(held_out),
         "hashed_names": ANY_OBJECT,
         "parameters": Object(
             {},
@@ -253,6 +313,7 @@ SUMS = (
     array("sums", Tensor(FLOAT, ("classes", "features"))),
     array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
 )
+SPREAD = array("squares", Tensor(FLOAT, ("features",), NON_NEGATIVE, "squares"))
 
 
 # --- Relations between tensors ----------------------------------------------------------------------------------------
@@ -498,6 +559,11 @@ def sums_are_within_counts(content: Content) -> None:
     refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
 
 
+def sums_are_of_values_from_zero(content: Content) -> None:
+    """No sum of counts is negative."""
+    refuse_first("sums", content.arrays["sums"], content.arrays["sums"] < 0.0, "0 or more")
+
+
 def about_fits(content: Content) -> None:
     """Feature names, schema and hashed names in ``about`` match the features of the model."""
     about, features = content.about, int(content.symbols["features"])
@@ -513,6 +579,10 @@ def about_fits(content: Content) -> None:
             raise ValueError(f"about.schema has {read_as.n_features} features, the model {features}")
         if names is not None and read_as.feature_names is not None and list(read_as.feature_names) != names:
             raise ValueError("about.feature_names are not those of about.schema")
+    if about.get("calibration") is not None:
+        columns, classes = len([*about["calibration"].values()][1]), int(content.symbols.get("classes", 0))
+        if content.classes is None or columns != (1 if classes <= 2 else classes):
+            refuse("about.calibration", columns, f"columns of scores for {classes} classes")
     for place, name in about.get("hashed_names", {}).items():
         if re.fullmatch(r"0|[1-9][0-9]{0,9}", place) is None or int(place) >= features:
             refuse("about.hashed_names", place, f"features below {features}")
@@ -571,6 +641,11 @@ def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {"S": not euclidean, "pocket": None, "ledger": ledger, "dense": ledger, "sparse": ledger}
 
 
+def _centroid_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
+    shrinks = fields.get("shrink_threshold") is not None
+    return {"squares": shrinks or fields.get("priors", "uniform") != "uniform"}
+
+
 def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {
         "ledger": fields["keep_ledger"],
@@ -623,13 +698,27 @@ KINDS: Mapping[str, Kind] = {
         agree=rule_is_for_numbers,
         classes="",
     ),
-    "centroid": Kind("a model of kind centroid", "model", {}, lambda fields: SUMS, (sums_are_of_counts,)),
+    "centroid": Kind(
+        "a model of kind centroid",
+        "model",
+        CENTROID_FIELDS,
+        lambda fields: (*SUMS, SPREAD),
+        (sums_are_of_counts,),
+        _centroid_parts,
+    ),
     "naive-bayes": Kind(
         "a model of kind naive-bayes",
         "model",
         BAYES_FIELDS,
         lambda fields: SUMS,
         (sums_are_of_counts, sums_are_within_counts),
+    ),
+    "multinomial-bayes": Kind(
+        "a model of kind multinomial-bayes",
+        "model",
+        COUNT_BAYES_FIELDS,
+        lambda fields: SUMS,
+        (sums_are_of_counts, sums_are_of_values_from_zero),
     ),
     "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
 }
