@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.data.parallel import cores
+from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import CheckedExamples, max_row_sqnorm
 from rosenblatt.learner.files import load_learner, save_learner
