@@ -53,6 +53,9 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         Record every update. Without it only ``last`` and ``averaged`` can predict.
     verbose : int, default=0
         Show a progress bar.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
@@ -115,6 +118,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         warm_start: bool = False,
         keep_ledger: bool = True,
         verbose: int = 0,
+        probability: bool | str = False,
     ) -> None:
         self.rule = rule
         self.eta = eta
@@ -128,6 +132,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         self.warm_start = warm_start
         self.keep_ledger = keep_ledger
         self.verbose = verbose
+        self.probability = probability
 
     # Learning
 
@@ -166,6 +171,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
             coef = np.zeros((1, examples.X.shape[1])) if coef_init is None else coef_init
             learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, examples.classes)
         self._run_epochs(learner.train_checked, examples)
+        self._calibrate(examples)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self
