@@ -211,7 +211,7 @@ def venn_abers(
 
 
 def _isotonic_with_one_more(
-    right: NDArray[np.float64], total: NDArray[np.float64], label: float
+    right: NDArray[Any], total: NDArray[Any], label: float
 ) -> NDArray[np.float64]:
     """Return the value of isotonic regression at every group, with one more row of this label in that group.
 
