@@ -22,7 +22,7 @@ def binary_data(draw):
 @given(data=binary_data(), smoothing=st.sampled_from([0.1, 1.0, 3.0]))
 def test_it_is_the_product_of_probabilities(data, smoothing):
     X, y = data
-    clf = NaiveBayes(smoothing=smoothing).fit(X, y)
+    clf = NaiveBayes(alpha=smoothing).fit(X, y)
     product = np.empty((len(X), len(clf.classes_)))
     for k, c in enumerate(clf.classes_):
         own = X[y == c]
@@ -44,7 +44,7 @@ def test_it_agrees_with_scikit_learn_weighted_and_sparse():
     weight = rng.random(200)
     theirs = BernoulliNB(alpha=0.7).fit(X, y, sample_weight=weight)
     for stored in (X, csr_array(X), X.astype(np.float32)):
-        ours = NaiveBayes(smoothing=0.7).fit(stored, y, sample_weight=weight)
+        ours = NaiveBayes(alpha=0.7).fit(stored, y, sample_weight=weight)
         np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9)
 
 
@@ -62,7 +62,8 @@ def test_log_odds_can_be_read_in_bits():
 def test_values_that_are_not_binary_are_refused_with_the_way_out(stored):
     X = stored(np.array([[1.0, 0.0], [0.0, 3.5]]))
     with pytest.raises(ValueError, match=r"value 3.5 in row 1, column 1.*binarize=threshold"):
-        NaiveBayes().fit(X, [0, 1])
+        NaiveBayes(binarize=None).fit(X, [0, 1])
+    assert NaiveBayes().fit(X, [0, 1]).feature_count_.tolist() == [[1, 0], [0, 1]]
     assert NaiveBayes(binarize=2.0).fit(X, [0, 1]).feature_count_.tolist() == [[0, 0], [0, 1]]
 
 
@@ -73,9 +74,11 @@ def test_explicit_zeros_of_a_sparse_matrix_are_zeros():
 
 def test_parameters_are_checked():
     for parameters, message in (
-        ({"smoothing": -1.0}, "smoothing must be"),
+        ({"alpha": -1.0}, "alpha must be"),
+        ({"alpha": [1.0]}, "alpha must be one number"),
+        ({"class_prior": [0.0, 1.0]}, "class_prior must hold numbers above 0"),
         ({"binarize": np.nan}, "binarize must be"),
-        ({"smoothing": 0.0}, "choose smoothing above zero"),
+        ({"alpha": 0.0}, "choose smoothing above zero"),
     ):
         with pytest.raises(ValueError, match=message):
             NaiveBayes(**parameters).fit([[1.0], [0.0]], [0, 1]).predict([[1.0]])

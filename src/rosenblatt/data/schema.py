@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
-from rosenblatt.data.named_schema import NamedSchema, named_schema_from_dict
+from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
 from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]

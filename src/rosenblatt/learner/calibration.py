@@ -210,9 +210,7 @@ def venn_abers(
     return edges, p1 / (1.0 - p0 + p1)
 
 
-def _isotonic_with_one_more(
-    right: NDArray[Any], total: NDArray[Any], label: float
-) -> NDArray[np.float64]:
+def _isotonic_with_one_more(right: NDArray[Any], total: NDArray[Any], label: float) -> NDArray[np.float64]:
     """Return the value of isotonic regression at every group, with one more row of this label in that group.
 
     The value at ``i`` is ``max_{j ≤ i} min_{k ≥ i}`` of the mean from ``j`` to ``k``.

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rosenblatt.learner.additive import BinaryBayes, Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids, CountBayes
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.linear_weights import FixedWeights, LinearWeights
 from rosenblatt.learner.regression import RealLearner
@@ -12,7 +12,7 @@ from rosenblatt.storage import read_model, write
 
 # The kind of a model file (see rosenblatt.storage.KINDS) and the class of its models.
 KINDS: dict[str, Any] = {
-    each.kind: each for each in (Learner, Centroids, BinaryBayes, FixedWeights, RealLearner)
+    each.kind: each for each in (Learner, Centroids, BinaryBayes, CountBayes, FixedWeights, RealLearner)
 }
 
 

@@ -90,7 +90,8 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         if metadata.get("estimator") != cls.__name__:
             raise BadModel(f"{path}: a model of {metadata.get('estimator')!r}, not of {cls.__name__}")
         try:
-            model = cls(**{name: metadata["parameters"][name] for name in cls._saved_parameters})
+            stored = metadata["parameters"]  # may have been written before some parameters existed
+            model = cls(**{name: stored[name] for name in cls._saved_parameters if name in stored})
             names = metadata["feature_names"]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
@@ -183,7 +184,7 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
             score is.
         """
         scores = self.decision_function(X)
-        return _distances(scores, self.coef_, None)
+        return _distances(scores, self._hyperplanes()[:, 1:], None)
 
     def margin(self, X: Any, y: Any) -> float:
         """Return the margin on labelled rows, ``min y (w·x + b)/‖(w, b)‖``.
@@ -222,8 +223,11 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
             Negative where a row is on the wrong side.
         """
         X, labels = self._labelled(X, y)
-        scores = linear_scores(self._as_learned(X), self._hyperplanes())
-        return float(_distances(scores[:, 0] if scores.shape[1] == 1 else scores, self.coef_, labels).min())
+        weights = self._hyperplanes()
+        scores = linear_scores(self._as_learned(X), weights)
+        return float(
+            _distances(scores[:, 0] if scores.shape[1] == 1 else scores, weights[:, 1:], labels).min()
+        )
 
     @property
     def margin_(self) -> float:
@@ -333,6 +337,7 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
                 raise
             if whole:
                 refuse_one_class(learner.classes)
+                learner.check_trained(examples)
         self.learner_ = learner
         self.classes_ = learner.classes
         if whole:

@@ -129,8 +129,8 @@ def scaled_bound(
     m = np.asarray(margins, dtype=np.float64)
     smallest = float(m.min()) if m.size else 1.0
     if smallest > 0:
-        reach = radius * math.sqrt(w_sqnorm) / smallest
-        return reach * reach, 1.0 / smallest
+        ratio = radius * math.sqrt(w_sqnorm) / smallest
+        return ratio * ratio, 1.0 / smallest
     curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
     with np.errstate(over="ignore"):
         pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
@@ -179,7 +179,7 @@ def signed_margins(
 ) -> npt.NDArray[np.float64]:
     """Return ``y·score``, a column for each hypothesis: how far each example is on its right side.
 
-    One column of scores speaks for class 1; several are one contest (the true class against its best rival), or each
+    One column of scores speaks for class 1; several are one decision (the true class against its best rival), or each
     speaks for its own class.
 
     >>> signed_margins(np.array([[3.0, 1.0, 2.0]]), np.array([0]), joint=True)

@@ -29,13 +29,13 @@ FEW_CELLS = 20_000  # values of rows that are written out densely sooner than th
 class Cone:
     """The demands ``a·w > 0`` of checked examples.
 
-    ``kept`` keeps the geometry, for margins: rows at their own lengths, and with three or more classes the
+    ``keep_lengths`` keeps the geometry, for margins: rows at their own lengths, and with three or more classes the
     weights of all of them. Without it rows are brought to norm one and columns to one size, for searches.
     """
 
     examples: Examples
-    kept: bool = False
-    bias_exponent: int = 0  # with ``kept``: the always-one feature is 2**this in the working copy
+    keep_lengths: bool = False
+    bias_exponent: int = 0  # with ``keep_lengths``: the always-one feature is 2**this in the working copy
 
     @property
     def k(self) -> int:
@@ -60,8 +60,8 @@ class Cone:
 
     @cached_property
     def dim(self) -> int:
-        """The number of weights to be found."""
-        return self.width * (self.k - (not self.kept) if self.joint else 1)
+        """The number of unknown weights."""
+        return self.width * (self.k - (not self.keep_lengths) if self.joint else 1)
 
     @cached_property
     def n_rows(self) -> int:
@@ -69,7 +69,7 @@ class Cone:
         return len(self.examples.codes) * (self.k - 1 if self.joint else 1)
 
     def example_and_rival(self, ids: Ids) -> tuple[Ids, Ids]:
-        """Return the example of each demand and the class it is told from."""
+        """Return the example of each demand and its rival class."""
         ids = np.asarray(ids, dtype=np.intp)
         codes = self.examples.codes
         if not self.joint:
@@ -79,9 +79,15 @@ class Cone:
 
     def restricted(self, examples: Ids) -> "Cone":
         """Return the cone of some of the examples."""
-        mine = self.examples
+        all_examples = self.examples
         return Cone(
-            Examples(mine.X[examples], mine.codes[examples], mine.classes, mine.fit_intercept), self.kept
+            Examples(
+                all_examples.X[examples],
+                all_examples.codes[examples],
+                all_examples.classes,
+                all_examples.fit_intercept,
+            ),
+            self.keep_lengths,
         )
 
     def rows(self, ids: Ids, scaled: bool = False) -> Float64s:
@@ -167,7 +173,7 @@ class Cone:
     def scales(self) -> npt.NDArray[np.int64]:
         """Exponents ``e``: column ``j`` of the working copy is ``2**e[j]`` times column ``j`` of ``x̃``."""
         used = np.where(self._exponents > -(1 << 20), self._exponents, 0)
-        if self.kept:
+        if self.keep_lengths:
             top = int(used.max(initial=0))
             shift = np.full(self.width, -top if abs(top) > 200 else 0, dtype=np.int64)
             if self.examples.fit_intercept:
@@ -211,7 +217,7 @@ class Cone:
     def norms(self) -> Float64s:
         """``‖x̃‖`` of every example in the working copy; 1 for rows of zeros."""
         norms = np.sqrt(row_sqnorms(self.work) + self.bias**2)
-        if self.kept:
+        if self.keep_lengths:
             norms[:] = norms.max() or 1.0
         return np.where(norms > 0, norms, 1.0)
 
@@ -242,7 +248,7 @@ class Cone:
         if self.examples.fit_intercept:
             out += blocks[:, d] * self.bias
         out /= self.norms[:, None]
-        full = out if self.kept else np.column_stack([out, np.zeros(len(out))])
+        full = out if self.keep_lengths else np.column_stack([out, np.zeros(len(out))])
         codes = self.examples.codes
         gaps = full[np.arange(len(full)), codes][:, None] - full
         demanded: Float64s = gaps[np.arange(self.k) != codes[:, None]]
@@ -261,12 +267,12 @@ class Cone:
         blocks = self._blocks(w)
         parts: list[tuple[Ids, float, Scores]] = []
         for y in range(self.k):
-            mine = np.flatnonzero(examples.codes == y)
-            X = examples.X[mine]
+            rows_of_class = np.flatnonzero(examples.codes == y)
+            X = examples.X[rows_of_class]
             for c in range(self.k):
-                if c != y and len(mine):
+                if c != y and len(rows_of_class):
                     gap = _exact_difference(blocks[y], blocks[c])
-                    ids = mine * (self.k - 1) + c - (c > y)
+                    ids = rows_of_class * (self.k - 1) + c - (c > y)
                     parts.append((ids, 1.0, scores(X, ExactVector.of(gap, examples.fit_intercept))))
         return parts
 

@@ -21,12 +21,12 @@ def contradictions(cone: Cone) -> list[Ids]:
     side = examples.codes if cone.joint else (examples.signs * flips).astype(np.intp)
     order = np.lexsort((side, first))
     grouped, sides = first[order], side[order]
-    fresh = np.append(True, (grouped[1:] != grouped[:-1]) | (sides[1:] != sides[:-1]))
-    heads = order[fresh]  # one example per (row, side), by row then side
-    again = np.flatnonzero(first[heads][1:] == first[heads][:-1])
-    if not len(again):
+    is_first = np.append(True, (grouped[1:] != grouped[:-1]) | (sides[1:] != sides[:-1]))
+    heads = order[is_first]  # one example per (row, side), by row then side
+    repeated = np.flatnonzero(first[heads][1:] == first[heads][:-1])
+    if not len(repeated):
         return out
-    seconds, firsts = heads[again + 1], heads[again]
+    seconds, firsts = heads[repeated + 1], heads[repeated]
     if not cone.joint:
         pairs = [np.array(pair) for pair in zip(firsts, seconds, strict=True)]
         return out + pairs

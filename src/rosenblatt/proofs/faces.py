@@ -138,9 +138,9 @@ def _search(left: ProjectedCone, clock: Clock) -> Combination | Sequence[Fractio
     if point.separates and left.exact_signs(point.w).min() > 0:
         return [Fraction(value) for value in point.w.tolist()]
     if point.norm < 1e-6:
-        found = exact_combination(left, point.ids, point.weights / left.norms[point.ids], clock)
-        if found is not None:
-            return found
+        combination = exact_combination(left, point.ids, point.weights / left.norms[point.ids], clock)
+        if combination is not None:
+            return combination
     return exact_simplex(left, point.ids, clock)
 
 

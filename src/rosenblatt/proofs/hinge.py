@@ -71,7 +71,7 @@ def soft_margin(
     weights = np.atleast_2d(solution.w)
     if fit_intercept:
         weights = np.column_stack([weights, np.atleast_1d(solution.b)])
-    planes = tuple(tuple(map(Fraction, plane)) for plane in weights.tolist())
+    hyperplanes = tuple(tuple(map(Fraction, plane)) for plane in weights.tolist())
     n, d = examples.X.shape
     return SoftMargin(
         examples.classes,
@@ -79,7 +79,7 @@ def soft_margin(
         int(n),
         int(d),
         n_iter=solution.n_iter,
-        **soft_margin_statement(examples, planes, solution.alpha, C),
+        **soft_margin_statement(examples, hyperplanes, solution.alpha, C),
     )
 
 

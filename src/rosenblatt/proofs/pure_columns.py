@@ -54,8 +54,8 @@ class Reduction:
         if isinstance(w, np.ndarray) and abs(exponent) < 900:
             return out  # scaled by a power of two: nothing of w was rounded away
         exact = list(as_fractions(out))
-        where = [*self.columns.tolist(), *[d] * examples.fit_intercept]
-        for j, value in zip(where, as_fractions(w), strict=True):
+        columns_with_bias = [*self.columns.tolist(), *[d] * examples.fit_intercept]
+        for j, value in zip(columns_with_bias, as_fractions(w), strict=True):
             exact[j] = value * Fraction(2) ** -exponent
         return exact
 
@@ -90,6 +90,6 @@ def reduced(cone: Cone) -> Reduction | None:
     X = examples.X[rows]
     used = np.zeros(d, dtype=np.bool_)
     used[X.indices[X.data != 0]] = True
-    kept = np.flatnonzero(used)
-    part = Examples(X[:, kept], examples.codes[rows], examples.classes, examples.fit_intercept)
-    return Reduction(cone, Cone(part), rows, kept, picks)
+    used_columns = np.flatnonzero(used)
+    part = Examples(X[:, used_columns], examples.codes[rows], examples.classes, examples.fit_intercept)
+    return Reduction(cone, Cone(part), rows, used_columns, picks)

@@ -76,8 +76,8 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
     """Return a contradiction, or strict weights for the rows as they are, or None; and the rows looked at."""
     focus = _Focus(cone, [Fraction(0)] * cone.dim, 0, ids)
     optimum, working = _cutting_plane(focus, clock)
-    if optimum is not None and (found := _conclude(focus, optimum, working, clock)) is not None:
-        return found, working
+    if optimum is not None and (answer := _conclude(focus, optimum, working, clock)) is not None:
+        return answer, working
     direction, working = _cutting_plane(_Focus(cone, focus.center, 0, working), clock, reward_slack=True)
     center = [] if direction is None else [Fraction(value) for value in direction.w.tolist()]
     for zoom in range(1, ZOOMS + 1):
@@ -87,8 +87,8 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
         optimum, working = _cutting_plane(focus, clock)
         if optimum is None:
             break
-        if (found := _conclude(focus, optimum, working, clock)) is not None:
-            return found, working
+        if (answer := _conclude(focus, optimum, working, clock)) is not None:
+            return answer, working
         if optimum.t < -0.5 and np.abs(optimum.w).max() >= 1.0:
             break  # no separator near this center
         center = focus.moved(optimum.w)
@@ -122,24 +122,24 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
     center = np.array([float(value) for value in focus.center])
     far = cone.prices(center)  # in floating point: tells which rows might be tight
     magnified = 2.0**focus.bits
-    reach = 2.0 * np.sqrt(cone.dim) + 2.0
-    near = np.flatnonzero(magnified * (far - 1e-14 * (1 + cone.dim)) < reach) if focus.bits else None
+    tight_below = 2.0 * np.sqrt(cone.dim) + 2.0
+    near = np.flatnonzero(magnified * (far - 1e-14 * (1 + cone.dim)) < tight_below) if focus.bits else None
     if near is not None and not len(near):
         near = np.array([int(np.argmin(far))])
     offsets_near = focus.offsets(near) if near is not None and len(near) <= 20 * size else None
-    known = focus.ids if len(focus.ids) else np.argsort(far)[:size]
+    included = focus.ids if len(focus.ids) else np.argsort(far)[:size]
     if near is not None:
-        known = np.intersect1d(known, near)
-        if not len(known):
-            known = near[np.argsort(far[near])[:size]]
-    program.add(_program_rows(cone, known), focus.offsets(known))
+        included = np.intersect1d(included, near)
+        if not len(included):
+            included = near[np.argsort(far[near])[:size]]
+    program.add(_program_rows(cone, included), focus.offsets(included))
     if reward_slack:
-        program.reward_slack(_program_rows(cone, known))
+        program.reward_slack(_program_rows(cone, included))
     optimum = None
     for _ in range(CUTS):
         optimum = program.solve(clock.left())
         if optimum is None or clock.out_of_time():
-            return optimum, known
+            return optimum, included
         prices = cone.prices(optimum.w)
         if offsets_near is not None and near is not None:
             total = prices[near] + offsets_near
@@ -149,9 +149,9 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
             total = prices + magnified * far
             violated = np.flatnonzero(total < optimum.t - TOLERANCE)
             order = np.argsort(total[violated])
-        fresh = violated[order][~np.isin(violated[order], known)][:size]
-        if not len(fresh):
-            return optimum, known
-        program.add(_program_rows(cone, fresh), focus.offsets(fresh))
-        known = np.append(known, fresh)
-    return optimum, known
+        new_rows = violated[order][~np.isin(violated[order], included)][:size]
+        if not len(new_rows):
+            return optimum, included
+        program.add(_program_rows(cone, new_rows), focus.offsets(new_rows))
+        included = np.append(included, new_rows)
+    return optimum, included

@@ -23,6 +23,7 @@ from rosenblatt.rules.base import (
 )
 from rosenblatt.rules.logistic import Logistic
 from rosenblatt.rules.margin import Margin
+from rosenblatt.rules.norma import NORMA
 from rosenblatt.rules.passive_aggressive import PassiveAggressive
 from rosenblatt.rules.passive_aggressive_squared import PassiveAggressiveSquared
 from rosenblatt.rules.paum import PAUM
@@ -35,6 +36,7 @@ from rosenblatt.rules.widrow_hoff import WidrowHoff
 BY_NAME: dict[str, Any] = {
     "rosenblatt": Rosenblatt,
     "margin": Margin,
+    "norma": NORMA,
     "passive-aggressive": PassiveAggressive,
     "passive-aggressive-squared": PassiveAggressiveSquared,
     "paum": PAUM,
@@ -50,6 +52,7 @@ __all__ = [
     "ALMA",
     "AROW",
     "BY_NAME",
+    "NORMA",
     "NO_SHRINK",
     "PAUM",
     "ROMMA",

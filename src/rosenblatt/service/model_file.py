@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from rosenblatt import rules
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.words import Words
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings

@@ -169,9 +169,26 @@ KERNEL_FIELDS = {name: field for name, field in LEARNER_FIELDS.items() if name !
 REAL_FIELDS = {name: LEARNER_FIELDS[name] for name in ("rule", "fit_intercept", "seed", "rows_seen")} | {
     "passes": Field(COUNT)
 }
+
+
+def priors(value: Any, place: str) -> None:
+    """Check that a value is "uniform", "empirical" or a list of numbers."""
+    schema.check(value, OneOf(("uniform", "empirical")) if type(value) is str else [NON_NEGATIVE], place)
+
+
+PRIOR_FIELDS = {
+    "fit_prior": Field(bool, setting=True, optional=True),
+    "class_prior": Field(Maybe([POSITIVE]), setting=True, optional=True),
+}
 BAYES_FIELDS = {
     "smoothing": Field(NON_NEGATIVE, setting=True),
     "binarize": Field(Maybe(Range()), setting=True),
+    **PRIOR_FIELDS,
+}
+COUNT_BAYES_FIELDS = {"smoothing": Field(NON_NEGATIVE, setting=True), **PRIOR_FIELDS}
+CENTROID_FIELDS = {
+    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, optional=True),
+    "priors": Field(priors, setting=True, optional=True),
 }
 
 # The metadata of a model. Other keys belong to the caller who saved it.
@@ -296,6 +313,7 @@ SUMS = (
     array("sums", Tensor(FLOAT, ("classes", "features"))),
     array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
 )
+SPREAD = array("squares", Tensor(FLOAT, ("features",), NON_NEGATIVE, "squares"))
 
 
 # --- Relations between tensors ----------------------------------------------------------------------------------------
@@ -541,6 +559,11 @@ def sums_are_within_counts(content: Content) -> None:
     refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
 
 
+def sums_are_of_values_from_zero(content: Content) -> None:
+    """No sum of counts is negative."""
+    refuse_first("sums", content.arrays["sums"], content.arrays["sums"] < 0.0, "0 or more")
+
+
 def about_fits(content: Content) -> None:
     """Feature names, schema and hashed names in ``about`` match the features of the model."""
     about, features = content.about, int(content.symbols["features"])
@@ -618,6 +641,11 @@ def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {"S": not euclidean, "pocket": None, "ledger": ledger, "dense": ledger, "sparse": ledger}
 
 
+def _centroid_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
+    shrinks = fields.get("shrink_threshold") is not None
+    return {"squares": shrinks or fields.get("priors", "uniform") != "uniform"}
+
+
 def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {
         "ledger": fields["keep_ledger"],
@@ -670,13 +698,27 @@ KINDS: Mapping[str, Kind] = {
         agree=rule_is_for_numbers,
         classes="",
     ),
-    "centroid": Kind("a model of kind centroid", "model", {}, lambda fields: SUMS, (sums_are_of_counts,)),
+    "centroid": Kind(
+        "a model of kind centroid",
+        "model",
+        CENTROID_FIELDS,
+        lambda fields: (*SUMS, SPREAD),
+        (sums_are_of_counts,),
+        _centroid_parts,
+    ),
     "naive-bayes": Kind(
         "a model of kind naive-bayes",
         "model",
         BAYES_FIELDS,
         lambda fields: SUMS,
         (sums_are_of_counts, sums_are_within_counts),
+    ),
+    "multinomial-bayes": Kind(
+        "a model of kind multinomial-bayes",
+        "model",
+        COUNT_BAYES_FIELDS,
+        lambda fields: SUMS,
+        (sums_are_of_counts, sums_are_of_values_from_zero),
     ),
     "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
 }

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.single import NOT_FINITE, OVERFLOW, RowBuffer, link_power, row_functions
 from rosenblatt.data.batch import sparse_rows
-from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.labels import checked_label, exact_labels
-from rosenblatt.data.named import Vocabulary
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.json_lines import flattened
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core import hypotheses
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.single import (
@@ -17,13 +18,13 @@ from rosenblatt.core.single import (
     addresses_of,
     label_dtype,
     new_row_buffer,
+    predict_then_learn,
     rows_learner,
 )
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.streams.progress import as_wide, guesses_of
 
 ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
@@ -208,7 +209,7 @@ class RowsLearner:
         for start, stop in self._stretches(y):
             new = self.add_class_if_new(y[start])
             own = None if weight is None else weight[start:stop]
-            guesses = guesses_of(self, self._fitted(X[start:stop]), y[start:stop], own)
+            guesses = self._guesses(self._fitted(X[start:stop]), y[start:stop], own)
             labels = np.searchsorted(self.learner.classes, y[start:stop])
             right[start:stop] = guesses == labels
             if new:
@@ -216,6 +217,69 @@ class RowsLearner:
             self._passed(stop - start)
         self._clear()
         return right
+
+    def _guesses(self, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        """Return the class index predicted for each row before it was learned from; all classes are known."""
+        if not self.compiled or X.dtype != np.float64 or isinstance(X, np.ndarray):
+            return self._guesses_one_by_one(X, y, weight)
+        if weight is None:
+            return self._guesses_in_one_sweep(X, y, np.ones(y.size))
+        guesses = np.zeros(y.size, np.int64)
+        start = 0
+        for stop in [*np.flatnonzero(weight == 0.0).tolist(), y.size]:  # rows of no weight are only predicted
+            if stop > start:
+                visits = in_given_order(stop - start, weight[start:stop])
+                rows = visits.order.astype(np.intp) + start
+                first = np.searchsorted(visits.order, np.arange(stop - start))
+                guesses[start:stop] = self._guesses_in_one_sweep(X[rows], y[rows], visits.weight)[first]
+            if stop < y.size:
+                guesses[stop] = self._guess(X[stop : stop + 1])
+            start = stop + 1
+        return guesses
+
+    def _guesses_in_one_sweep(
+        self, X: Any, y: NDArray[Any], weight: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        learner, state = self.learner, self.state()
+        labels = np.searchsorted(learner.classes, y)
+        if state.scores.size == 1:
+            labels = (2 * labels - 1).astype(label_dtype(1))
+        guesses = np.empty(y.size, np.int64)
+        predict_then_learn(
+            learner.rule,
+            learner.geometry,
+            rows_of(X),
+            labels,
+            Visits(np.arange(y.size, dtype=np.uintp), weight),
+            learner.bias_input,
+            state,
+            self.hypothesis == "averaged",
+            guesses,
+            NO_LEDGER,
+        )
+        return np.where(guesses < 0, -1 - guesses, guesses)
+
+    def _guesses_one_by_one(
+        self, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> NDArray[np.int64]:
+        guesses = np.zeros(y.size, np.int64)
+        for at in range(y.size):
+            row = as_wide(X[at : at + 1], self.learner.n_features)
+            guesses[at] = self._guess(row)
+            own = None if weight is None else weight[at : at + 1]
+            if own is None or own[0]:
+                self.learner.learn(row, y[at : at + 1], own)
+            else:
+                self.learner.rows_seen += 1
+        return guesses
+
+    def _guess(self, row: Any) -> int:
+        """Return the class index predicted for a row; the first before anything was learned."""
+        learner = self.learner
+        if not learner.clock:
+            return 0
+        label = learner.predict(as_wide(row, learner.n_features), self.hypothesis)[0]
+        return int(np.searchsorted(learner.classes, label))
 
     def add_class_if_new(self, label: Any) -> bool:
         """Take in the class of a label; return whether it had not been met."""
@@ -318,6 +382,17 @@ def _check_labels(y: NDArray[Any]) -> None:
         raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
     if y.dtype.kind == "f" and not (np.abs(y) < EXACT).all():
         checked_classes(y)
+
+
+def as_wide(X: Any, n_features: int) -> Any:
+    """Return rows with this many columns, the new ones zero."""
+    if X.shape[1] == n_features:
+        return X
+    if isinstance(X, np.ndarray):
+        return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+    wide = X.copy()
+    wide.resize((X.shape[0], n_features))
+    return wide
 
 
 _NO_WEIGHTS = np.empty(0)
