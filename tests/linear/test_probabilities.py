@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rosenblatt import BatchPerceptron, KernelPerceptron, MaxMargin, Perceptron, rules
+from rosenblatt import BatchPerceptron, ClosestCentroid, KernelPerceptron, MaxMargin, Perceptron, rules
 from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.examples import checked_examples
 from rosenblatt.learner.selection import Trial, content_folds, out_of_fold
@@ -27,6 +27,7 @@ MODELS = [
     KernelPerceptron("rbf", normalise=True),
     BatchPerceptron(max_iter=50),
     MaxMargin(C=1.0, tol=1e-3),
+    ClosestCentroid(),
 ]
 
 

@@ -343,8 +343,10 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
         if whole:
             labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
             self._compute_margin_later(examples.X, labels)
+            self._calibrate(examples)
         else:
             self._forget_margin()
+            self._discard_probabilities()
 
 
 def seed_of(random_state: Any) -> int:

@@ -204,10 +204,10 @@ class Probabilities:
 
     def _out_of_fold(self, examples: CheckedExamples, folds: Folds) -> OutOfFold:
         """Return out-of-fold scores: by learners trained side by side, or else by copies of the estimator."""
-        new_learner = getattr(self, "_new_learner", None)
-        if new_learner is not None and not getattr(self, "normalise", False):
-            hypothesis, epochs, shuffle = (
-                getattr(self, name) for name in ("hypothesis", "n_iter_", "shuffle")
+        hypothesis: str | None = getattr(self, "hypothesis", None)
+        if hypothesis is not None and not getattr(self, "normalise", False):
+            new_learner, epochs, shuffle = (
+                getattr(self, name) for name in ("_new_learner", "n_iter_", "shuffle")
             )
             return out_of_fold(examples, folds, Trial(new_learner, (hypothesis,), max(1, epochs), shuffle))
         n, classes = examples.labels.size, examples.classes.size
