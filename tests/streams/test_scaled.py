@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.learner.files import load_learner
 from rosenblatt.storage import BadModel, read_file, write_file
 from rosenblatt.streams.online import OnlineLearner
