@@ -93,7 +93,7 @@ def standings(value: Any, place: str) -> None:
 
 
 CALIBRATIONS: dict[str, dict[str, Any]] = {
-    "platt": {"slope": [NON_NEGATIVE], "offset": [Range()]},
+    "platt": {"slope": [Range(0.0, 1e150)], "offset": [Range(-1e150, 1e150)]},
     "venn-abers": {"edges": [[Range()]], "values": [[Range(0.0, 1.0)]]},
 }
 MAX_GROUPS = 256  # of scores, see rosenblatt.learner.calibration

@@ -116,7 +116,7 @@ def _learned(
     """Train what was asked for; return the model, and what the engine tells of it."""
     from rosenblatt.engines.training import Plan, add_up, train_by_mixing
 
-    if asked.learner in ("centroid", "naive-bayes"):
+    if asked.learner in ("centroid", "naive-bayes", "multinomial-bayes"):
         from rosenblatt.engines.scoring import evaluate_on
         from rosenblatt.learner.models.sums import SummedModel, new_sums
 
@@ -199,7 +199,7 @@ def _refuse_what_it_cannot(source: str, reading: "ReadOptions", asked: Options, 
         refuse("--skip-bad: an engine stops at a bad line; correct it, or fit without --engine")
     if on.cluster is not None and on.engine == "local":
         refuse("--cluster belongs to --engine dask or spark")
-    if on.checkpoint is not None and asked.learner in ("centroid", "naive-bayes"):
+    if on.checkpoint is not None and asked.learner in ("centroid", "naive-bayes", "multinomial-bayes"):
         refuse(f"--checkpoint: {asked.learner} reads the data once; there is nothing to go on from")
 
 

@@ -1,4 +1,4 @@
-"""Learners by name: what ``fit --learner`` offers, and who reads a model file back.
+"""Learners by name: what ``fit --learner`` offers, and which module reads a model file back.
 
 Adding a learner adds one line to :data:`LEARNERS` and one module with ``train`` and ``load``.
 """
@@ -21,7 +21,10 @@ LEARNERS = {
 }
 
 # Files that only the library writes: what they say they are, and the module that loads them.
-READ_ONLY = {"planes": "rosenblatt.learner.models.planes", "real": "rosenblatt.learner.models.regression"}
+READ_ONLY = {
+    "planes": "rosenblatt.learner.models.fixed_weights",
+    "real": "rosenblatt.learner.models.regression",
+}
 
 
 class Options(NamedTuple):
@@ -77,8 +80,8 @@ def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str],
     """
     if name not in LEARNERS:
         raise ValueError(f"--learner is {name!r}: expected one of {', '.join(LEARNERS)}")
-    found: Callable[..., Model] = import_module(LEARNERS[name]).train
-    return found
+    train: Callable[..., Model] = import_module(LEARNERS[name]).train
+    return train
 
 
 def load(path: str) -> Model:
@@ -88,12 +91,12 @@ def load(path: str) -> Model:
     name, known = read_about(path).get("learner", "perceptron"), LEARNERS | READ_ONLY
     if not isinstance(name, str) or name not in known:
         raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(known)}")
-    found: Model = import_module(known[name]).load(path)
+    model: Model = import_module(known[name]).load(path)
     try:
-        stored_schema(found)
+        stored_schema(model)
     except ValueError as error:
         raise BadModel(f"{path}: the model does not hold together: {error}") from error
-    return found
+    return model
 
 
 def stored_schema(model: Model) -> "Schema | None":

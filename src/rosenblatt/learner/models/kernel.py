@@ -1,4 +1,4 @@
-"""The kernel perceptron as the commands see it: a dual learner with words around it."""
+"""The kernel perceptron as the commands see it: a dual learner with its report."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,11 @@ from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.models import Options
 from rosenblatt.storage import BadModel
 
-NEEDS_A_LOOK = ("survivor", "pocket", "random")  # measured only when asked for: one more look at every row
+NEEDS_EVALUATION = (
+    "survivor",
+    "pocket",
+    "random",
+)  # measured on request only: they need one more read of every row
 NUMBERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")  # given by --param NAME=VALUE
 WHOLE = ("degree", "budget")
 
@@ -35,7 +39,7 @@ class KernelModel:
         return tuple(name for name in hypotheses.NAMES if name in known)
 
     def cost(self, hypothesis: str) -> int:
-        """Every row meets every support row."""
+        """Return the number of support rows: the kernel of each with every row is computed."""
         return self.learner.n_support
 
     def scores(self, X: Any, hypothesis: str) -> Any:
@@ -43,11 +47,11 @@ class KernelModel:
         return self.learner.scores(X, hypothesis)
 
     def weights(self, hypothesis: str) -> Any:
-        """There are none: the model is told by its examples."""
-        raise ValueError("a kernel model has no weight for a feature: it is told by its support rows")
+        """Raise an error: the model consists of support rows."""
+        raise ValueError("a kernel model has no weight for a feature: it consists of support rows")
 
     def facts(self) -> dict[str, Any]:
-        """Kernel, rule, passes, mistakes, support, and how the predicting hypothesis stands."""
+        """Kernel, rule, passes, mistakes, support, and the evaluation of the predicting hypothesis."""
         learner = self.learner
         evaluation = learner.evaluations.get(self.hypothesis)
         kernel, degree, gamma, coef0 = learner.kernel_parameters
@@ -92,7 +96,7 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
-        evaluate=hypothesis in NEEDS_A_LOOK,
+        evaluate=hypothesis in NEEDS_EVALUATION,
     )
     about = {
         "estimator": "KernelPerceptron",  # so that KernelPerceptron.load reads it too
@@ -116,11 +120,11 @@ def load(path: str) -> KernelModel:
 
 def _numbers(options: Options) -> dict[str, Any]:
     """Return the kernel's numbers among the parameters."""
-    given = {name: value for name, value in options.parameters.items() if name in NUMBERS}
+    numbers = {name: value for name, value in options.parameters.items() if name in NUMBERS}
     for name in WHOLE:
-        if name in given and given[name] != int(given[name]):
-            raise ValueError(f"{name} must be a whole number, got {given[name]:g}")
-    return {name: int(value) if name in WHOLE else value for name, value in given.items()}
+        if name in numbers and numbers[name] != int(numbers[name]):
+            raise ValueError(f"{name} must be a whole number, got {numbers[name]:g}")
+    return {name: int(value) if name in WHOLE else value for name, value in numbers.items()}
 
 
 def _rule(options: Options) -> Any:
@@ -130,8 +134,8 @@ def _rule(options: Options) -> Any:
         raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")
     cls = rules.BY_NAME[name]
     own = {key: value for key, value in options.parameters.items() if key not in NUMBERS}
-    for given in own:
-        if given not in cls._fields:
+    for parameter in own:
+        if parameter not in cls._fields:
             known = [*cls._fields, *NUMBERS]
-            raise ValueError(f"--rule {name} with a kernel has no {given}; it has {', '.join(known)}")
+            raise ValueError(f"--rule {name} with a kernel has no {parameter}; it has {', '.join(known)}")
     return rules.resolve(cls(**own))

@@ -26,9 +26,11 @@ def train(
         from rosenblatt.proofs.examples import row_sqnorms
 
         parameters["eta"] = SAFE_PART / (float(row_sqnorms(X).max()) + options.fit_intercept or 1.0)
-    asked = options._replace(rule="logistic", parameters=parameters, multi_class="ovr", keep_ledger=False)
-    trained = perceptron.train(asked, X, y, weight, on_pass)
-    told = {
+    logistic_options = options._replace(
+        rule="logistic", parameters=parameters, multi_class="ovr", keep_ledger=False
+    )
+    trained = perceptron.train(logistic_options, X, y, weight, on_pass)
+    metadata = {
         "estimator": "LogisticRegression",  # so that LogisticRegression.load reads it too
         "parameters": {
             "solver": "online",
@@ -39,10 +41,10 @@ def train(
             "shuffle": options.shuffle,
         },
     }
-    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, **told})
+    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, **metadata})
 
 
 def load(path: str) -> LogisticModel:
     """Read a file written by ``fit --learner logistic``."""
-    found = perceptron.load(path)
-    return LogisticModel(found.learner, found.hypothesis, found.about)
+    model = perceptron.load(path)
+    return LogisticModel(model.learner, model.hypothesis, model.about)

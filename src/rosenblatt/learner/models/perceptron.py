@@ -49,7 +49,7 @@ class PerceptronModel:
         return self.learner.weights(hypothesis)
 
     def facts(self) -> dict[str, Any]:
-        """Rule, passes, mistakes, and how the predicting hypothesis stands on the training data."""
+        """Rule, passes, mistakes, and the evaluation of the predicting hypothesis on the training data."""
         learner = self.learner
         evaluation = learner.evaluations.get(self.hypothesis)
         return {
@@ -134,12 +134,12 @@ def load(path: str) -> PerceptronModel:
 
 
 def _rule(options: Options) -> Any:
-    """Build the rule that is named, with the parameters that are given."""
+    """Return the rule that the options name, with its parameters."""
     name = options.rule or "rosenblatt"
     if name not in rules.BY_NAME:
         raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")
     cls = rules.BY_NAME[name]
-    for given in options.parameters:
-        if given not in cls._fields:
-            raise ValueError(f"--rule {name} has no {given}; it has {', '.join(cls._fields) or 'none'}")
+    for parameter in options.parameters:
+        if parameter not in cls._fields:
+            raise ValueError(f"--rule {name} has no {parameter}; it has {', '.join(cls._fields) or 'none'}")
     return rules.resolve(cls(**options.parameters))

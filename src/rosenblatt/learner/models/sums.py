@@ -54,9 +54,9 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
 
 def new_sums(options: Options) -> tuple[ClassSums, dict[str, Any]]:
     """Return a learner that has seen nothing, as the options ask for it, and what its file says about it."""
-    for given, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
-        if given is not None:
-            raise ValueError(f"{flag} {given}: {options.learner} has neither rules nor hypotheses")
+    for value, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
+        if value is not None:
+            raise ValueError(f"{flag} {value}: {options.learner} has neither rules nor hypotheses")
     known = PARAMETERS[options.learner]
     for name in options.parameters:
         if name not in known:

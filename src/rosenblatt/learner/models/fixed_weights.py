@@ -1,4 +1,4 @@
-"""Hyperplanes that another method found, as the commands see them: ``GaussianDiscriminant.save`` and its kin."""
+"""Hyperplanes of another method, as the commands see them: files of ``GaussianDiscriminant.save`` and others."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from rosenblatt.learner.models.hyperplane import HyperplaneModel
 from rosenblatt.storage import BadModel
 
 
-class PlanesModel(HyperplaneModel):
+class FixedWeightsModel(HyperplaneModel):
     """Fixed hyperplanes."""
 
     def facts(self) -> dict[str, Any]:
-        """The parameters of who found them."""
+        """The parameters of the estimator that computed them."""
         return {"parameters": self.about.get("parameters") or {}}
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
@@ -20,9 +20,9 @@ class PlanesModel(HyperplaneModel):
         raise NotImplementedError
 
 
-def load(path: str) -> PlanesModel:
+def load(path: str) -> FixedWeightsModel:
     """Read a file that ``save`` of an estimator with fixed hyperplanes wrote."""
     learner, about = load_model(path)
     if not isinstance(learner, FixedWeights):
         raise BadModel(f"{path}: not a model of fixed hyperplanes")
-    return PlanesModel(learner, str(about.get("estimator", learner.kind)), about)
+    return FixedWeightsModel(learner, str(about.get("estimator", learner.kind)), about)
