@@ -33,14 +33,28 @@ def stream(
     target: opt.Target = None,
     rule: Annotated[
         str | None,
-        typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+        typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.", show_default="--auto"),
     ] = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the rule.")
     ] = None,
     hypothesis: Annotated[
         Literal["last", "averaged", "voted", "survivor", "random"] | None,
-        typer.Option("--hypothesis", help="What predicts.", show_default="averaged"),
+        typer.Option("--hypothesis", help="What predicts.", show_default="averaged, with --rule"),
+    ] = None,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto", help="Train several rules; the one that errs least lately predicts. The default."
+        ),
+    ] = False,
+    scale: Annotated[
+        bool | None,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Standardise features by running statistics.",
+            show_default="--scale for tables, JSON and mail",
+        ),
     ] = None,
     forget: Annotated[
         float | None,
@@ -70,16 +84,19 @@ def stream(
     Examples:
       cat events.jsonl | rosenblatt stream --target label --model m.safetensors --every 10000
       rosenblatt stream mail.mbox --model mail.safetensors
-      rosenblatt stream 'logs/*.csv' --target y --forget 5000 --json
+      rosenblatt stream 'logs/*.csv' --target y --rule passive-aggressive --hypothesis last --json
     """
     from rosenblatt.cli.rule_parameters import rule_of
     from rosenblatt.data import open_examples
     from rosenblatt.streams.model_file import load_stream
     from rosenblatt.streams.names import NameSketch, listen
-    from rosenblatt.streams.rows_learner import RowsLearner
+    from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
     if every < 1:
         refuse(f"--every must be 1 or more, got {every}")
+    if auto and (rule or param or hypothesis):
+        refuse("--auto chooses rule and hypothesis: drop it, or drop --rule, --param and --hypothesis")
+    requested_auto, auto = auto, auto or not (rule or param or hypothesis)
     schema = None
     told: dict[str, Any] = {}
     if model is not None:
@@ -88,12 +105,15 @@ def stream(
         learner, schema, told = load_stream(model, RowsLearner)
         began = learner.learner
         own_rule = to_dict(began.rule)
-        asked_rule = to_dict(rule_of(rule or own_rule["name"], param)) if rule or param else own_rule
+        asked_rule = to_dict(rule_of(rule or own_rule["name"], param)) if rule or param else None
+        chosen = learner.hypothesis == AUTO
         _refuse_another(
             model,
             {
-                "--rule": (_options_of(asked_rule), _options_of(own_rule)),
-                "--hypothesis": (hypothesis, learner.hypothesis),
+                "--auto": (True if requested_auto else None, chosen),
+                "--rule": (asked_rule and _options_of(asked_rule), None if chosen else _options_of(own_rule)),
+                "--hypothesis": (hypothesis, None if chosen else learner.hypothesis),
+                "--scale": (scale, learner.statistics is not None),
                 "--forget": (forget, learner.forget),
                 "--hash-bits": (hash_bits, getattr(schema, "bits", 0)),
                 "--multi-class": (multi_class, began.multi_class),
@@ -102,12 +122,14 @@ def stream(
         )
     else:
         learner = RowsLearner(
-            hypothesis or "averaged",
-            rule=rule_of(rule or "rosenblatt", param),
+            AUTO if auto else hypothesis or "averaged",
+            rule=None if auto else rule_of(rule or "rosenblatt", param),
             multi_class=multi_class or "joint",
             fit_intercept=not no_intercept,
             forget=forget,
+            scale=scale is not False,
         )
+        began = None
     examples = open_examples(
         source,
         read_options(
@@ -124,6 +146,8 @@ def stream(
         schema=schema,
         batch_rows=None,
     )
+    if began is None and scale is None and examples.format in ("libsvm", "vw"):
+        learner.statistics = None  # vectors that somebody prepared: scaled only on request
     sketch = told.get("names") or NameSketch()
     listen(examples, sketch)
     run = _Run(learner, examples, model, every, json, int(told.get("right", 0)), sketch, Meter(source))
@@ -142,7 +166,8 @@ def _refuse_another(model: str, options: dict[str, tuple[Any, Any]]) -> None:
     """Refuse options (value asked for or None, value of the model) that an existing model was not trained with."""
     for option, (asked, own) in options.items():
         if asked is not None and asked != own:
-            trained = f"with {option} {own}" if own not in (None, False) else f"without {option}"
+            trained = f"with {option}" if own is True else f"with {option} {own}"
+            trained = trained if own not in (None, False) else f"without {option}"
             refuse(f"{model} exists and was trained {trained}: omit the option, or choose another --model")
 
 
@@ -219,6 +244,7 @@ class _Run:
             "progressive_loss": 0.0,
             **self.meter.told(self.rows),
             "skipped": self.examples.skipped.total,
+            **self._leader(),
         }
         told["progressive_loss"] = round(1.0 - told["accuracy"], 6)
         self._write()
@@ -230,10 +256,20 @@ class _Run:
             print(
                 f"{told['rows']:>12,} rows  accuracy {told['accuracy']:.4f}  "
                 f"last {since:,}: {told['recent_accuracy']:.4f}  "
-                f"{counted(told['features'], 'feature')}  {in_words(told)}",
+                f"{counted(told['features'], 'feature')}  {in_words(told)}"
+                + (f"  by {told['leader']}" if "leader" in told else ""),
                 flush=True,
             )
         self.reported, self.recent = self.rows, 0
+
+    def _leader(self) -> dict[str, Any]:
+        """Return what predicts under ``--auto``, and how often that changed in this run."""
+        from rosenblatt.streams.rows_learner import leader_name
+
+        if not self.learner.candidates:
+            return {}
+        name = leader_name(self.learner.learner.rule, self.learner.predicting)
+        return {"leader": name, "leader_changes": self.learner.leader_changes_in_all}
 
     def finish(self) -> None:
         """Report what came after the last report."""
