@@ -184,6 +184,27 @@ def test_explanations_are_of_the_values_as_they_are():
     assert set(learner.top_features()) <= set(NAMES)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_calibrated_on_examples_that_were_not_learned_from(tmp_path, classes):
+    X, y = drifting(n=2000, classes=classes)
+    X, y = X[:1000], y[:1000]
+    learner = OnlineLearner("auto").learn_many(dicts(X[:500]), y[:500])
+    before = [learner.predict_proba_one(x) for x in dicts(X[750:])]
+    learner.calibrate(dicts(X[500:750]), y[500:750])
+    after = [learner.predict_proba_one(x) for x in dicts(X[750:])]
+    loss = [
+        -np.mean([np.log(max(p[label], 1e-12)) for p, label in zip(each, y[750:].tolist(), strict=True)])
+        for each in (before, after)
+    ]
+    assert loss[1] < loss[0]
+    assert all(abs(sum(p.values()) - 1.0) < 1e-12 for p in after)
+    learner.save(tmp_path / "m.safetensors")
+    back = OnlineLearner.load(tmp_path / "m.safetensors")
+    assert [back.predict_proba_one(x) for x in dicts(X[750:760])] == after[:10]
+    back.learn_one(dicts(X[:1])[0], "new")
+    assert back.calibration is None
+
+
 def test_options_that_do_not_go_together_are_refused():
     with pytest.raises(ValueError, match="candidates="):
         OnlineLearner("auto", rule="arow")

@@ -15,6 +15,7 @@ from rosenblatt import rules
 from rosenblatt.core.hypotheses import FROM_THE_LEDGER
 from rosenblatt.data import Schema, schema_from_dict
 from rosenblatt.learner import Learner
+from rosenblatt.learner.calibration import Calibration
 from rosenblatt.learner.files import save_learner
 from rosenblatt.storage import BadModel, Content, read_model
 from rosenblatt.streams.names import NameSketch, stored_names
@@ -36,6 +37,7 @@ def save_stream(
     learners = [each.learner for each in stream.candidates] or [learner]
     if not all(np.isfinite(each.running["sqnorm"]).all() for each in learners):
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
+    calibration = stream.calibration
     values: dict[str, Any] = {}
     if stream.statistics is not None:
         values["statistics"] = stream.statistics[:width]
@@ -58,6 +60,7 @@ def save_stream(
             "n_iter": 1,
             "schema": schema.to_dict(),
             "feature_names": schema.feature_names,
+            **({"calibration": calibration.to_json()} if calibration is not None else {}),
             **({"hashed_names": sketch.heaviest(learner.W)} if sketch is not None else {}),
             "stream": {
                 "rows": stream.rows,
@@ -108,6 +111,8 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
             stream = cls(hypothesis, rule=learner.rule, forget=forget, scale=scale)
     except ValueError as error:
         raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
+    if about.get("calibration") is not None:
+        stream.calibration = Calibration.from_json(about["calibration"])
     stream.rows = metadata.get("rows", int(learner.clock))
     stream._since = metadata.get("since", 0)
     if stream.hypothesis in FROM_THE_LEDGER and learner.ledger is None:
