@@ -40,7 +40,9 @@ def flatten(command: F) -> F:
     The command is called with the dataclasses: what travels together is one object from the flag to its use.
     """
     signature = inspect.signature(command, eval_str=True)
-    groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)
+    }
     if not groups:
         return command
     help_all = inspect.Parameter(

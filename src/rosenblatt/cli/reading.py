@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
+    from rosenblatt.data import Examples, ReadOptions, Schema
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
@@ -22,12 +22,14 @@ TABLES = ("csv", "tsv", "parquet", "arrow")
 MANY_VALUES = 20  # different numbers in a target that is more likely measured than a class
 
 
-def scale_by_default(source: str, options: "ReadOptions", requested: bool | None, hash_bits: int = 0) -> bool:
+def scale_by_default(
+    source: str, options: "ReadOptions", requested: bool | None, default: bool = True
+) -> bool:
     """Return whether numeric columns are standardised: as requested, else those of a table."""
     from rosenblatt.data.open import find_format
     from rosenblatt.data.source import files_in, paths_of
 
-    if requested is False or (requested is None and hash_bits):
+    if requested is False or (requested is None and not default):
         return False
     if source.startswith("sample:"):
         return True
@@ -55,7 +57,7 @@ class Rows(NamedTuple):
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
     skipped_in_all: int = 0  # of which some are listed
-    columns: "list[ColumnReport]" = []  # noqa: RUF012 (never written to) how every column of a table was read
+    columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
     numeric_target: bool = False  # the target of a table holds many different numbers
 
     def where(self, row: int) -> int | str:
@@ -163,8 +165,8 @@ def _all_of(examples: "Examples") -> Rows:
         skipped=skipped,
         unseen=dict(examples.unseen_in),
         skipped_in_all=examples.skipped.total,
-        columns=examples.columns,
-        numeric_target=examples.target_kind == "numeric",
+        columns=getattr(examples, "columns", []),
+        numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
     )
 
 

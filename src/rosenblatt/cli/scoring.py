@@ -79,7 +79,7 @@ def regression_errors(model: "Model", rows: "Rows") -> dict[str, dict[str, Any]]
     from rosenblatt.cli.errors import refuse_data
 
     if rows.y.dtype.kind not in "iuf":
-        refuse_data(f"{rows.source}: the target holds {str(rows.y[0])!r}, but the model predicts numbers")
+        refuse_data(f"{rows.source}: the target holds {str(rows.y[0])!r}, not a number as the model predicts")
     y = rows.y.astype(np.float64)
     variance = float(((y - y.mean()) ** 2).mean())
     errors = {}

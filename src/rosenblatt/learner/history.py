@@ -39,8 +39,6 @@ def updates_of(learner: LearnerState) -> Iterator[Update]:
     ledger = learner.ledger
     if ledger is None:
         raise ValueError("the history needs the ledger, which was not recorded: train with keep_ledger=True")
-    if learner.geometry is not None and type(learner.geometry).__name__ != "Euclidean":
-        raise ValueError(f"a {type(learner.rule).__name__} run has no history: its updates are not τ·x")
     classes = [str(label) for label in learner.classes.tolist()]
     entries, two = ledger.entries, len(classes) == 2
     for start in range(0, entries.size, BLOCK):

@@ -5,7 +5,7 @@ from typing import Any
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.output import counted
 
-HELP = "Show or remove what fits out of core have stored for the next run."
+HELP = "Show or remove the cache of fits out of core."
 
 
 def show(json: opt.AsJson = False) -> None:

@@ -34,7 +34,7 @@ def compare(
     report: opt.Report = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Compare every linear learner on the same data, by cross-validation.
+    """Compare every linear learner by cross-validation.
 
     \b
     Examples:

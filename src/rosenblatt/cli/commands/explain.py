@@ -37,7 +37,7 @@ def explain(
     hypothesis: opt.Hypothesis = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Show which features pushed the score of one row which way.
+    """Show which features pushed a row which way.
 
     \b
     Examples:

@@ -47,9 +47,9 @@ def fit(
     from rosenblatt.learner.models.options import learner_for
 
     training = training_options(learner, kernel)
-    learner_for(training)  # refuses what the learner does not take before anything is read
+    takes_scaled = learner_for(training).scale and not out_of_core.hash_bits
     reading = data.read_options()
-    reading = reading.changed(scale=scale_by_default(source, reading, data.scale, out_of_core.hash_bits))
+    reading = reading.changed(scale=scale_by_default(source, reading, data.scale, takes_scaled))
     request = FitRequest(
         source, reading, training, estimate, out_of_core, engine, output, learner.task is not None
     )

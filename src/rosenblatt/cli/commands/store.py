@@ -13,7 +13,7 @@ from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 
-HELP = "Verify, compact, repair or export the store of a service, or delete a model from it."
+HELP = "Verify, compact, repair or export the store of a service."
 ModelName = Annotated[str, flag("--model", "-m", metavar="NAME", help="The model.")]
 
 
@@ -25,7 +25,7 @@ def _folder(data: Path | None) -> Path:
 
 
 def verify(data: Data = None, json: opt.AsJson = False) -> None:
-    """Replay every journal and compare the result with every snapshot, bit for bit.
+    """Replay every journal, and compare it with every snapshot.
 
     Exits with 1 where something is damaged or left over from a deleted model.
 
@@ -87,7 +87,7 @@ def compact(data: Data = None, json: opt.AsJson = False) -> None:
 
 
 def repair(model: ModelName, data: Data = None, json: opt.AsJson = False) -> None:
-    """Rebuild a model that is offline from its newest good snapshot and the readable part of its journal.
+    """Rebuild a model that is offline from what can be read of it.
 
     Lists what it had to drop.
 

@@ -61,7 +61,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
     if output.trace is not None:
         from rosenblatt.cli.fit.trace import write_trace
 
-        report["trace"] = write_trace(output.trace, model, rows)
+        report["trace"] = write_trace(output.trace, model, rows, output.json)
     return report
 
 

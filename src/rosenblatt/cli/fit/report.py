@@ -101,7 +101,7 @@ def show(report: dict[str, Any]) -> None:
     scores = report.get("accuracy") or report.get("error") or {}
     if any(scores.values()):
         parts += ["", _hypotheses(report)]
-    files = [(name, report[name]) for name in ("model", "report") if name in report]
+    files: list[tuple[str, Any]] = [(name, report[name]) for name in ("model", "report") if name in report]
     if "trace" in report and report["trace"]["file"] != "-":
         trace = report["trace"]
         files.append(

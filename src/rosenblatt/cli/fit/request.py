@@ -34,9 +34,7 @@ class LearnerFlags:
         str | None,
         flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
     ] = None
-    eta: Annotated[
-        float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule, 0 < eta <= 1.")
-    ] = None
+    eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None
     C: Annotated[
         float | None, flag("--C", group=LEARNER, help="Largest step of a passive-aggressive rule.")
     ] = None

@@ -13,7 +13,7 @@ MOST_WEIGHTS = 4  # bias and weights shown in a table; the file holds all of the
 MOST_UPDATES = 200  # shown in a table
 
 
-def write_trace(path: str, model: "Model", rows: Rows) -> dict[str, Any]:
+def write_trace(path: str, model: "Model", rows: Rows, as_json: bool) -> dict[str, Any]:
     """Write the updates of a run, and return where they are and how their rows are counted."""
     from rosenblatt.learner.history import updates_of
 
@@ -22,6 +22,10 @@ def write_trace(path: str, model: "Model", rows: Rows) -> dict[str, Any]:
     names = rows.schema.feature_names or [f"x{j}" for j in range(1, model.n_features + 1)]
     updates = updates_of(model.learner)
     header = ["update", "clock", "row", "line", "label", "class", "score", "tau"]
+    counting = {"rows_counted": "from 1, in the order of the file"}
+    if path == "-" and as_json:
+        records = [_record(each, rows) for each in updates]
+        return {"file": path, **counting, "weights": ["bias", *names], "updates": records}
     if path == "-":
         _print_table(updates, rows, names)
         total = len(model.learner.ledger)
@@ -45,7 +49,14 @@ def write_trace(path: str, model: "Model", rows: Rows) -> dict[str, Any]:
                 )
             text.flush()
             text.detach()
-    return {"file": path, "updates": total, "rows_counted": "from 1, in the order of the file"}
+    return {"file": path, **counting, "updates": total}
+
+
+def _record(update: Any, rows: Rows) -> dict[str, Any]:
+    """Return an update as JSON holds it."""
+    fields = {**update._asdict(), "line": rows.where(update.row - 1)}
+    fields |= {"class": fields.pop("of_class")}
+    return fields | {when: fields[when].tolist() for when in ("before", "after")}
 
 
 def _print_table(updates: Any, rows: Rows, names: list[str]) -> None:

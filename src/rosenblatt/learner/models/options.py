@@ -31,6 +31,7 @@ class LearnerEntry(NamedTuple):
     out_of_core: bool = False
     engine: bool = True
     task: str = "classification"
+    scale: bool = True  # whether numeric columns of a table are standardised by default
 
 
 LEARNERS: dict[str, LearnerEntry] = {
@@ -41,8 +42,12 @@ LEARNERS: dict[str, LearnerEntry] = {
         out_of_core=True,
     ),
     "centroid": LearnerEntry("rosenblatt.learner.models.sums", parameters=("shrink_threshold",)),
-    "naive-bayes": LearnerEntry("rosenblatt.learner.models.sums", parameters=("smoothing", "binarize")),
-    "multinomial-bayes": LearnerEntry("rosenblatt.learner.models.sums", parameters=("smoothing",)),
+    "naive-bayes": LearnerEntry(
+        "rosenblatt.learner.models.sums", parameters=("smoothing", "binarize"), scale=False
+    ),
+    "multinomial-bayes": LearnerEntry(
+        "rosenblatt.learner.models.sums", parameters=("smoothing",), scale=False
+    ),
     "logistic": LearnerEntry(
         "rosenblatt.learner.models.logistic", ONLINE | {"fit_intercept"}, parameters=("eta", "lam")
     ),
@@ -100,7 +105,7 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     >>> learner_for(TrainingOptions("centroid", passes=3, given=frozenset({"passes"})))
     Traceback (most recent call last):
     ...
-    ValueError: --learner centroid takes no --passes: it takes no options
+    ValueError: --learner centroid takes no --passes: it takes --param shrink_threshold
     """
     name = "real" if options.task == "regression" else options.learner
     if options.learner not in CLASSIFIERS:
@@ -114,6 +119,7 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     for option, flag in FLAGS.items():
         if option in options.given and option not in entry.options:
             known = [FLAGS[each] for each in FLAGS if each in entry.options]
+            known += [f"--param {each}" for each in entry.parameters]
             raise ValueError(f"{who} takes no {flag}: it takes {', '.join(known) or 'no options'}")
     if options.max_iter < 1:
         raise ValueError(f"--passes must be 1 or more, got {options.passes}")
