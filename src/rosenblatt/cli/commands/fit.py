@@ -68,6 +68,9 @@ def _check(request: FitRequest) -> None:
         refuse("--ledger save writes the ledger into the model file: name one with --model FILE")
     if output.trace is not None and training.ledger == "none":
         refuse("--trace is read from the ledger: leave out --ledger none")
+    if output.trace is not None and (training.learner != "perceptron" or training.task == "regression"):
+        who = "a regression" if training.task == "regression" else training.learner
+        refuse(f"--trace: {who} records no updates of weights; only --learner perceptron does")
     for path in (output.model, output.report, output.trace):
         if path not in (None, "-"):
             refuse_overwriting(str(path), request.source, request.estimate.test)

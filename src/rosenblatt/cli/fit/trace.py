@@ -17,8 +17,8 @@ def write_trace(path: str, model: "Model", rows: Rows, as_json: bool) -> dict[st
     """Write the updates of a run, and return where they are and how their rows are counted."""
     from rosenblatt.learner.history import updates_of
 
-    if getattr(model.learner, "ledger", None) is None or not hasattr(model.learner.ledger, "weights_after"):
-        refuse(f"--trace: {model.name} records no updates of weights; choose --learner perceptron")
+    if model.learner.ledger is None:
+        refuse("--trace: this rule records no updates of weights; choose another --rule")
     names = rows.schema.feature_names or [f"x{j}" for j in range(1, model.n_features + 1)]
     updates = updates_of(model.learner)
     header = ["update", "clock", "row", "line", "label", "class", "score", "tau"]

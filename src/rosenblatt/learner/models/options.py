@@ -123,7 +123,9 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
             raise ValueError(f"{who} takes no {flag}: it takes {', '.join(known) or 'no options'}")
     if options.max_iter < 1:
         raise ValueError(f"--passes must be 1 or more, got {options.passes}")
-    if not entry.rule_parameters:
+    if entry.rule_parameters:
+        rule_from(options.rule, options.parameters, other=entry.parameters)
+    else:
         _check_names(who, options.parameters, entry.parameters)
     return entry
 
