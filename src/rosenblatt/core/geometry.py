@@ -11,14 +11,14 @@ geometry needs more numbers per weight, the array ``state.beside`` holds them, l
   ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are
   computed only for coordinates that an update changes. The running ``sqnorm`` holds ``Σ|Vᵢ|^p = V·U``, updated from
   the changed coordinates. The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
-- **CoordinateSums**: every weight follows from numbers of its own: the largest ``|xᵢ|`` of its feature, which is updated
-  before the score, and sums over gradients, which the rule updates.
+- **CoordinateSums**: every weight follows from numbers of its own: the largest ``|xᵢ|`` of its feature, which is
+  updated before the score, and sums over gradients, which the rule updates.
 - **CoordinateRates**: ``w ← w + τ y Dx``, where the diagonal ``D`` follows from numbers of every weight: the largest
   ``|xᵢ|`` of its feature in an update, and what the rule sums up. ``D`` depends on the derivative of the loss, so the
   loop asks the rule for it first, and then for the step.
 
-In the last two ``sqnorm`` holds ``Σ (wᵢ maxᵢ)²``, which does not depend on the units of the columns and so does not lose
-its digits where they differ by orders of magnitude.
+In the last two ``sqnorm`` holds ``Σ (wᵢ maxᵢ)²``, which does not depend on the units of the columns and so does not
+lose its digits where they differ by orders of magnitude.
 """
 
 import math
@@ -79,8 +79,8 @@ def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any, sums:
 
 
 def score_example(
-    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, W: Any, average_offset: Any, running: Any, beside: Any,
-    scores: NDArray[Any],
+    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, W: Any, average_offset: Any, running: Any,
+    beside: Any, scores: NDArray[Any],
 ) -> float:  # fmt: skip
     """Fill the unscaled score of every class and return ``‖xᵢ‖² + bias_input²``."""
     raise RuntimeError("score_example runs inside compiled loops only")
@@ -262,7 +262,17 @@ def _x_sqnorm_exact(
         )
         if pair.rival >= 0:
             more = add_gradients(
-                geometry, rule, rows, i, layout, np.uint64(pair.rival), -gradient, own, W, average_offset, beside
+                geometry,
+                rule,
+                rows,
+                i,
+                layout,
+                np.uint64(pair.rival),
+                -gradient,
+                own,
+                W,
+                average_offset,
+                beside,
             )
             total, length = total + more[0], length + more[1]
         return weight * total / math.sqrt(length) if length > 0.0 else 0.0
@@ -331,9 +341,7 @@ def _shrink_weights(
         own.decay *= shrink
         own.scale *= shrink
 
-    chosen: Callable[..., Any] = _choose(
-        geometry, by_scale, by_scale, of_theta, by_scale, by_scale
-    )
+    chosen: Callable[..., Any] = _choose(geometry, by_scale, by_scale, of_theta, by_scale, by_scale)
     return chosen
 
 
@@ -645,7 +653,15 @@ def _rate(rule: Any, numbers: Any) -> Callable[..., Any]:
 
 @compiled_part
 def widen_row(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any, beside: Any
+    geometry: Any,
+    rule: Any,
+    rows: Any,
+    i: Any,
+    layout: Any,
+    W: Any,
+    average_offset: Any,
+    running: Any,
+    beside: Any,
 ) -> None:
     """Update the largest values of the features of an example, and the weights that follow from them.
 
@@ -669,7 +685,15 @@ def widen_row(
 
 @compiled_part
 def widen_weight(
-    geometry: Any, rule: Any, at: Any, c: Any, value: float, W: Any, average_offset: Any, running: Any, beside: Any
+    geometry: Any,
+    rule: Any,
+    at: Any,
+    c: Any,
+    value: float,
+    W: Any,
+    average_offset: Any,
+    running: Any,
+    beside: Any,
 ) -> None:
     """Store the largest value of a weight's feature, and the weight that follows from it."""
     own = running[min(np.int64(c), running.shape[0] - 1)]
@@ -703,9 +727,7 @@ def add_to_sums(
     """Add the gradients of an example to the sums of class ``c``; ``gradient`` is the derivative by its score."""
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_to_sums_of(
-            geometry, rule, at, gradient * layout.bias_input, own, W, average_offset, beside
-        )
+        add_to_sums_of(geometry, rule, at, gradient * layout.bias_input, own, W, average_offset, beside)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
@@ -736,9 +758,7 @@ def add_gradients(
     total, length = 0.0, 0.0
     if layout.bias_input != 0.0:
         at, value = bias_index(rows, layout, c), layout.bias_input
-        numbers = add_gradient_to(
-            geometry, rule, at, value, gradient, own, W, average_offset, beside
-        )
+        numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
         total += rate(rule, numbers) * value * value
         length += (value / numbers[0]) * (value / numbers[0])
     start, stop = extent(rows, i, layout)
@@ -746,9 +766,7 @@ def add_gradients(
         value = float(rows.values[k])
         if value != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            numbers = add_gradient_to(
-                geometry, rule, at, value, gradient, own, W, average_offset, beside
-            )
+            numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
             total += rate(rule, numbers) * value * value
             length += (value / numbers[0]) * (value / numbers[0])
     return total, length

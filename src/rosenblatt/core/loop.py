@@ -208,9 +208,7 @@ def learn(
         prefetch_ahead(rows, labels, order, t, distance, layout)
         if weighted:
             weight = weights[t]
-        x_sqnorm = score_example(
-            geometry, rule, rows, i, layout, W, average_offset, running, beside, scores
-        )
+        x_sqnorm = score_example(geometry, rule, rows, i, layout, W, average_offset, running, beside, scores)
         for c in range(hypotheses):
             own = running[c]
             pair = class_pair(labels, i, c, hypotheses, scores)

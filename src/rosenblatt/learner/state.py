@@ -94,7 +94,7 @@ class LearnerState:
         if coef.shape[1] != self.n_features:
             raise ValueError(f"coef_init must have {self.n_features} columns, got {coef.shape[1]}")
         if isinstance(self.geometry, rules.CoordinateSums):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004 (of the rule, not of a type)
                 f"coef_init: the weights of {type(self.rule).__name__} follow from its sums over gradients and cannot "
                 "be set; use another rule, as NAG, or leave coef_init out"
             )
@@ -233,7 +233,9 @@ class LearnerState:
             self.ledger.spread(index, start, joint)
         self._refresh_powers()
 
-    def _spread_S(self, old: NDArray[np.float64], index: NDArray[np.int64], joint: bool) -> NDArray[np.float64]:
+    def _spread_S(
+        self, old: NDArray[np.float64], index: NDArray[np.int64], joint: bool
+    ) -> NDArray[np.float64]:
         """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
         new = self._initial_S()
         if not isinstance(self.geometry, rules.CoordinateSums):

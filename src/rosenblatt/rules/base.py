@@ -66,8 +66,9 @@ class CoordinateSums(NamedTuple):
     latter is also called with an array for each number. With ``τ`` the rule says the derivative of the loss by the
     score, ``−τ y``. It reads zero as ``x_sqnorm`` and ``Σ (wᵢ maxᵢ)²`` as ``w_sqnorm``.
 
-    Outside the loop ``negated(numbers)`` returns the numbers of the opposite weight and ``halved(numbers)`` those of
-    half the weight, of arrays.
+    Outside the loop, with an array for each number, ``negated(numbers)`` returns the numbers of the opposite weight,
+    ``halved(numbers)`` those of half the weight, and ``possible(numbers)`` which weights can have such numbers. A rule
+    of this geometry does not shrink the weights.
     """
 
     initial: tuple[float, ...]  # the numbers of a weight before any example
@@ -76,15 +77,16 @@ class CoordinateSums(NamedTuple):
 class CoordinateRates(NamedTuple):
     """A learning rate for every weight, relative to the largest ``|xᵢ|``: ``w ← w + τ y Dx``.
 
-    Every weight has numbers of its own, of which the first is the largest ``|xᵢ|`` in an update so far. The rule has two
-    methods, compiled unchanged: ``add_gradient(numbers, weight, gradient)`` returns the numbers after an example with
-    this derivative of the loss by the weight, and ``rate(numbers)`` the learning rate that follows from them. ``D`` is
-    diagonal, ``Dᵢᵢ = rateᵢ / ‖x / max‖``. Where a value exceeds the largest so far, the weight is divided by as much, so
-    that multiplying a column by a constant changes no prediction.
+    Every weight has numbers of its own, of which the first is the largest ``|xᵢ|`` in an update so far. The rule has
+    two methods, compiled unchanged: ``add_gradient(numbers, weight, gradient)`` returns the numbers after an example
+    with this derivative of the loss by the weight, and ``rate(numbers)`` the learning rate that follows from them.
+    ``D`` is diagonal, ``Dᵢᵢ = rateᵢ / ‖x / max‖``. Where a value exceeds the largest so far, the weight is divided by
+    as much, so that multiplying a column by a constant changes no prediction.
 
-    The loop calls the rule twice. First it reads zero as ``x_sqnorm`` and returns as ``τ`` the size of the derivative of
-    the loss by the score; then, if that is not zero, it reads ``x·Dx`` (times the weight of the visit) and returns its
-    step. It reads ``Σ (wᵢ maxᵢ)²`` as ``w_sqnorm``.
+    The loop calls the rule twice. First it reads zero as ``x_sqnorm`` and returns as ``τ`` the size of the derivative
+    of the loss by the score; then, if that is not zero, it reads ``x·Dx`` (times the weight of the visit) and returns
+    its step. It reads ``Σ (wᵢ maxᵢ)²`` as ``w_sqnorm``, and does not shrink the weights. Outside the loop
+    ``possible(numbers)`` returns which weights can have such numbers, an array for each.
     """
 
     initial: tuple[float, ...]  # the numbers of a weight before any example
@@ -94,8 +96,8 @@ Geometry = Euclidean | SecondOrder | PNorm | CoordinateSums | CoordinateRates
 PER_COORDINATE = (CoordinateSums, CoordinateRates)  # geometries with several numbers for every weight
 HOOKS: dict[type, tuple[str, ...]] = {  # the methods that a geometry needs of its rules
     SecondOrder: ("narrow",),
-    CoordinateSums: ("add_gradient", "weight_of", "negated", "halved"),
-    CoordinateRates: ("add_gradient", "rate"),
+    CoordinateSums: ("add_gradient", "weight_of", "negated", "halved", "possible"),
+    CoordinateRates: ("add_gradient", "rate", "possible"),
 }
 
 MOST_NUMBERS = 4  # of a weight

@@ -77,6 +77,11 @@ class NAG(NamedTuple):
         product = math.sqrt(squares) * largest
         return 1.0 / product if product > 0.0 else 0.0
 
+    def possible(self, numbers: Any) -> Any:
+        """Return which weights can have such numbers: ``S ≥ 0``, and none without an ``M``."""
+        largest, squares = numbers
+        return (squares >= 0.0) & ((squares == 0.0) | (largest > 0.0))
+
 
 @rule(NAG)
 def step(nag: NAG, seen: Seen) -> tuple[float, float]:

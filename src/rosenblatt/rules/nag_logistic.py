@@ -14,8 +14,8 @@ class NAGLogistic(NamedTuple):
     """Normalised adaptive gradient on the log-loss, ``log(1 + exp(−y w·x))``.
 
     **Update.** That of :class:`NAG` with the derivative ``g = −y σ(−y w·x)``, ``σ(z) = 1/(1 + exp(−z))``. The gradient
-    flow over the time ``η`` takes the margin ``m = y w·x`` to the ``m'`` with ``m' + exp(m') = m + exp(m) + η x·Dx``, and
-    ``τ = (m' − m)/(x·Dx)``.
+    flow over the time ``η`` takes the margin ``m = y w·x`` to the ``m'`` with ``m' + exp(m') = m + exp(m) + η x·Dx``,
+    and ``τ = (m' − m)/(x·Dx)``.
 
     Parameters
     ----------
@@ -60,6 +60,11 @@ class NAGLogistic(NamedTuple):
         largest, squares = numbers
         product = math.sqrt(squares) * largest
         return 1.0 / product if product > 0.0 else 0.0
+
+    def possible(self, numbers: Any) -> Any:
+        """Return which weights can have such numbers: ``S ≥ 0``, and none without an ``M``."""
+        largest, squares = numbers
+        return (squares >= 0.0) & ((squares == 0.0) | (largest > 0.0))
 
 
 @rule(NAGLogistic)

@@ -35,12 +35,12 @@ class ScInOL(NamedTuple):
 
     Notes
     -----
-    **Guarantee.** On every sequence and for every ``u``, with a loss whose derivative by the score is at most 1 in size:
+    **Guarantee.** On every sequence and for every ``u``, with a loss whose derivative is at most 1 in size:
 
     ``Σ ℓ_t(w_t) − Σ ℓ_t(u) ≤ Σᵢ ε + 2 |uᵢ| Dᵢ max(0, ln(2 e^¼ |uᵢ| Dᵢ (1 + Sᵢ/mᵢ²)^c / ε) − 1)``
 
-    with ``Dᵢ = √(Sᵢ + Mᵢ²)`` at the end, ``mᵢ`` the first ``|xᵢ|`` above zero, ``c = 1/(2 ln 2)``, over the features that
-    were not always zero (:meth:`regret_at_most`). The right side does not depend on the units of the columns either.
+    with ``Dᵢ = √(Sᵢ + Mᵢ²)`` at the end, ``mᵢ`` the first ``|xᵢ|`` above zero, ``c = 1/(2 ln 2)``, over the features
+    that were not always zero (:meth:`regret_at_most`). The right side does not depend on the units of the columns.
     It is the potential argument of the paper: ``ln η`` grows by at least the change of ``½h(G/D)``, ``h`` the Huber
     function, less ``(g x)²/(2D²)``.
 
@@ -71,7 +71,9 @@ class ScInOL(NamedTuple):
     def add_gradient(self, numbers: Any, weight: float, gradient: float) -> Any:
         """Return ``M``, ``G``, ``S`` and ``η`` of a weight after an example with this derivative of the loss by it."""
         largest, total, squares, wealth = numbers
-        rest = max(wealth - gradient * weight, 0.5 * wealth)  # more is lost only by visits that weigh more than 1
+        rest = max(
+            wealth - gradient * weight, 0.5 * wealth
+        )  # more is lost only by visits that weigh more than 1
         return largest, total - gradient, squares + gradient * gradient, rest
 
     def weight_of(self, numbers: Any) -> Any:
@@ -89,6 +91,11 @@ class ScInOL(NamedTuple):
         """Return the numbers of half the weight: half the wealth."""
         largest, total, squares, wealth = numbers
         return largest, total, squares, wealth / 2.0
+
+    def possible(self, numbers: Any) -> Any:
+        """Return which weights can have such numbers: ``S ≥ 0``, ``η > 0``, and no ``G`` without ``S``."""
+        _, total, squares, wealth = numbers
+        return (squares >= 0.0) & (wealth > 0.0) & ((total == 0.0) | (squares > 0.0))
 
     def regret_at_most(self, reference: Any, largest: Any, squares: Any, first: Any) -> float:
         """Bound the loss above that of weights ``reference``: one number for every feature that was not always zero.
