@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from rosenblatt.rules.base import NO_SHRINK, CoordinateRates, Seen, rule
 
+ROUNDING = 1e-9  # a step that ends at a margin of one may leave as much of an error
+
 
 class NAG(NamedTuple):
     """Normalised adaptive gradient on a power of the hinge loss, ``max(0, 1 − y w·x)^p``: fast starters on sparse text.
@@ -87,7 +89,7 @@ class NAG(NamedTuple):
 def step(nag: NAG, seen: Seen) -> tuple[float, float]:
     """Return the size of the derivative of the loss, and given ``x·Dx`` the step of the gradient flow."""
     error = max(0.0, 1.0 - seen.y * seen.score)
-    if error == 0.0:
+    if error <= ROUNDING:
         return NO_SHRINK, 0.0
     p, size = nag.power, seen.x_sqnorm
     if size == 0.0:
