@@ -19,7 +19,7 @@ from rosenblatt.core import hypotheses
 from rosenblatt.core.leader import follow_leader
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.rows import Rows, rows_of
+from rosenblatt.core.rows import Rows, feature_by_feature, rows_of
 from rosenblatt.core.scaling import (
     STATISTICS,
     new_statistics,
@@ -528,8 +528,8 @@ class RowsLearner:
         )
         if learner.S is None:
             return state
-        learner.S = np.asfortranarray(learner.S)
-        return state._replace(beside=learner.S.T.reshape(-1))
+        learner.S = feature_by_feature(learner.S)
+        return state._replace(beside=learner.S.swapaxes(0, 1).reshape(-1))
 
     def _clear(self) -> None:
         """Drop the row buffer: the learner grew, or the layout of its weights changed."""
