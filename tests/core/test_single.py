@@ -31,7 +31,7 @@ def test_predict_then_learn_predicts_the_row_that_it_learns_from(classes, averag
         state = State(
             flat(rows, W), flat(rows, offset), learner.running, np.empty(W.shape[0]), learner.totals
         )
-        guesses = np.empty(order.size, np.int64)
+        guesses = np.empty((order.size, 1), np.int64)
         visits = Visits(order.astype(np.uintp), np.ones(order.size))
         predict_then_learn(
             learner.rule, learner.geometry, rows, truth, visits, 1.0, state, averaged, guesses, NO_LEDGER

@@ -10,6 +10,7 @@ from rosenblatt.learner.examples import CheckedExamples, checked_examples, max_r
 from rosenblatt.learner.kernel.learner import KernelLearner
 from rosenblatt.learner.selection import (
     Trial,
+    content_folds,
     group_folds,
     holdout,
     out_of_fold,
@@ -155,6 +156,17 @@ def test_folds_have_the_classes_in_equal_parts():
     counts = np.array([np.bincount(labels[folds.test(k)], minlength=2) for k in range(5)])
     assert (np.ptp(counts, axis=0) <= 1).all()
     assert np.ptp(counts.sum(axis=1)) <= 1
+
+
+def test_folds_by_content_do_not_depend_on_order_nor_separate_equal_rows():
+    examples = examples_of(3)
+    X, labels = examples.X, examples.labels
+    folds = content_folds(X, labels, 4)
+    order = np.random.default_rng(0).permutation(labels.size)
+    assert np.array_equal(content_folds(csr_array(X[order]), labels[order], 4).fold, folds.fold[order])
+    assert np.array_equal(folds.fold[:30], folds.fold[30:60])
+    single = content_folds(np.repeat([[0.0], [1.0]], 4, axis=0), np.repeat([0, 1], 4), 2)
+    assert all(np.unique(single.train(k) // 4).size == 2 for k in range(2))
 
 
 def test_groups_stay_together():

@@ -191,7 +191,9 @@ def test_any_split_into_batches_gives_the_same_model(each, flowers):
 
 
 @pytest.mark.parametrize(
-    "each", [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes], ids=lambda each: each.__name__
+    "each",
+    [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes, rosenblatt.MultinomialNaiveBayes],
+    ids=lambda each: each.__name__,
 )
 def test_refused_examples_leave_a_model_of_sums_as_it_was(each):
     X, y = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), [1, 0, 1, 0]

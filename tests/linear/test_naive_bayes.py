@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.naive_bayes import BernoulliNB
+from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 
-from rosenblatt.linear.naive_bayes import NaiveBayes
+from rosenblatt.linear.naive_bayes import MultinomialNaiveBayes, NaiveBayes
 
 
 @st.composite
@@ -84,3 +84,38 @@ def test_parameters_are_checked():
             NaiveBayes(**parameters).fit([[1.0], [0.0]], [0, 1]).predict([[1.0]])
     with pytest.raises(ValueError, match="every zero of a sparse matrix"):
         NaiveBayes(binarize=-1.0).fit(csr_array([[1.0], [0.0]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 0.3, "fit_prior": False}, {"class_prior": [0.5, 0.2, 0.3]}]
+)
+def test_multinomial_and_bernoulli_agree_with_scikit_learn_by_any_priors(parameters):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.poisson(1.0, (200, 12)), rng.integers(0, 3, 200), rng.random(200)
+    for ours, theirs in ((MultinomialNaiveBayes, MultinomialNB), (NaiveBayes, BernoulliNB)):
+        peer = theirs(**parameters).fit(X, y, sample_weight=weight)
+        for stored in (X, csr_array(X), X.astype(np.float32)):
+            clf = ours(**parameters).fit(stored, y, sample_weight=weight)
+            np.testing.assert_allclose(clf.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-9)
+            joint = peer.predict_joint_log_proba(X)
+            np.testing.assert_allclose(clf.predict_joint_log_proba(X), joint, rtol=1e-9)
+            np.testing.assert_allclose(clf.feature_log_prob_, peer.feature_log_prob_)
+            np.testing.assert_allclose(clf.class_log_prior_, peer.class_log_prior_)
+
+
+def test_log_probabilities_stay_finite_where_probabilities_underflow():
+    X = np.zeros((4, 2000))
+    X[:2] = 1.0
+    clf = NaiveBayes().fit(X, [1, 1, 0, 0])
+    logs = clf.predict_log_proba(X)
+    assert np.isfinite(logs).all()
+    assert logs.min() < -1000.0
+
+
+@pytest.mark.parametrize("each", [NaiveBayes, MultinomialNaiveBayes])
+def test_a_file_holds_the_parameters(each, tmp_path):
+    clf = each(alpha=0.5, fit_prior=False, class_prior=np.array([0.25, 0.75]))
+    clf.fit([[1, 0], [0, 2], [1, 1]], [0, 1, 1]).save(tmp_path / "m")
+    back = each.load(tmp_path / "m")
+    assert (back.alpha, back.fit_prior, back.class_prior) == (0.5, False, [0.25, 0.75])
+    assert np.array_equal(back.coef_, clf.coef_)

@@ -260,6 +260,9 @@ def _arrow(opening: Opening) -> Examples:
 
 def _table(opening: Opening) -> Examples:
     """Open named columns: as they arrive, or by the kind that all values of a column give it."""
+    if opening.options.words.weighting == "tfidf":
+        words = opening.options.words._replace(weighting="binary")
+        opening = opening._replace(options=opening.options.changed(words=words))
     options, schema = opening.options, opening.schema
     by_name = options.at_once or bool(options.hash_bits)
     if isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema)):

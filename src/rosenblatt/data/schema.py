@@ -68,7 +68,7 @@ class Column:
             "categories": None if self.categories is None else list(self.categories),
         }
         if self.words is not None:
-            told["words"] = {**self.words._asdict(), "ngrams": list(self.words.ngrams)}
+            told["words"] = self.words.to_dict()
         if self.scale is not None:
             told["scale"] = list(self.scale)
         return told

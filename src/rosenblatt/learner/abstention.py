@@ -27,7 +27,7 @@ def score_gaps(scores: NDArray[Any]) -> NDArray[np.float64]:
     [0.5, 0.0]
     """
     if scores.ndim == 1:
-        return np.abs(scores).astype(np.float64)
+        return np.asarray(np.abs(scores), np.float64)
     best = np.partition(scores.astype(np.float64), -2, axis=1)
     return np.asarray(best[:, -1] - best[:, -2])
 

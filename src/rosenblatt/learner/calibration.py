@@ -1,8 +1,9 @@
 """Probabilities from scores: Platt scaling and Venn–Abers, fitted on scores of rows that were not learned from.
 
 Scores are divided by the norm of the weights that gave them, so that scores of fold learners, of earlier hypotheses
-of a stream and of the final model can be compared. With two classes there is one score, of the second class; with more,
-every class is calibrated against the rest and the probabilities are normalised.
+of a stream and of the final model can be compared. With two classes the score of the second is calibrated; with more,
+every class is calibrated against the rest by its gap, its score minus that of its best rival, and the probabilities are
+divided by their sum.
 """
 
 import math
@@ -24,14 +25,14 @@ SMALLEST = 1e-15  # probability before normalisation: a row always has a most pr
 
 
 class Calibration(NamedTuple):
-    """Probabilities from scores divided by the norm of the weights.
+    """Probabilities from scores, or gaps of scores, divided by the norm of the weights.
 
-    With Platt scaling ``P = σ(slope·score/‖w‖ + offset)``. With Venn–Abers, score ``s`` in group ``g`` (the number of
-    ``edges`` below or equal to ``s/‖w‖``) has the probability ``values[g]``.
+    With Platt scaling ``P = σ(slope·s + offset)``. With Venn–Abers, ``s`` in group ``g``, which is the number of
+    ``edges`` below or equal to ``s``, has the probability ``values[g]``.
     """
 
     method: str
-    slope: NDArray[np.float64]  # (columns of scores,), empty with Venn–Abers
+    slope: NDArray[np.float64]  # (columns,): one for two classes, else one per class; empty with Venn–Abers
     offset: NDArray[np.float64]
     edges: tuple[NDArray[np.float64], ...] = ()  # of every column, ascending; empty with Platt scaling
     values: tuple[NDArray[np.float64], ...] = ()  # one more than there are edges
@@ -44,8 +45,9 @@ class Calibration(NamedTuple):
     def folded(self, norm: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return slope and offset for plain scores ``w·x + b`` of weights with this norm: the formula for exports.
 
-        ``P = 1/(1 + exp(−(slope·score + offset)))`` for every column; with several columns the results are divided by
-        their sum. Raises ValueError with Venn–Abers, which is no formula but a table.
+        With two classes ``P(second) = 1/(1 + exp(−(slope·score + offset)))``. With more, the same for every class with
+        its gap, ``score − max(scores of the other classes)``, and then divided by the sum over the classes. Raises
+        ValueError with Venn–Abers, which is no formula but a table.
         """
         if self.method != "platt":
             raise ValueError("Venn–Abers probabilities are a table: fit with probability=True to export them")
@@ -53,14 +55,15 @@ class Calibration(NamedTuple):
 
     def probabilities(self, scores: NDArray[Any], norm: float = 1.0) -> NDArray[np.float64]:
         """Return ``(n, classes)`` probabilities of plain scores, given the norm of the weights that gave them."""
-        columns = np.atleast_2d(np.asarray(scores, np.float64).T).T / (norm if norm > 0.0 else 1.0)
+        columns = _columns(scores) / (norm if norm > 0.0 else 1.0)
         if columns.shape[1] != self.columns:
             raise ValueError(
                 f"the calibration is for {self.columns} column(s) of scores, but there are {columns.shape[1]}: classes "
                 "were added after it was fitted, so fit again"
             )
         if self.method == "platt":
-            each = _sigmoid(columns * self.slope + self.offset)
+            with np.errstate(over="ignore"):
+                each = _sigmoid(columns * self.slope + self.offset)
         else:
             groups = (np.searchsorted(edges, columns[:, c], "right") for c, edges in enumerate(self.edges))
             each = np.column_stack([self.values[c][group] for c, group in enumerate(groups)])
@@ -120,9 +123,8 @@ def fit_calibration(
     """
     if method not in METHODS:
         raise ValueError(f"the calibration must be one of {', '.join(METHODS)}, got {method!r}")
-    columns = np.atleast_2d(np.asarray(scores, np.float64).T).T
-    scored = np.isfinite(columns).all(axis=1)
-    columns, labels = columns[scored], labels[scored]
+    scored = np.isfinite(scores) if scores.ndim == 1 else np.isfinite(scores).all(axis=1)
+    columns, labels = _columns(scores[scored]), labels[scored]
     weight = np.ones(labels.size) if weight is None else weight[scored]
     if not labels.size:
         raise ValueError("probabilities need scores of rows that were not learned from, and there are none")
@@ -208,9 +210,7 @@ def venn_abers(
     return edges, p1 / (1.0 - p0 + p1)
 
 
-def _isotonic_with_one_more(
-    right: NDArray[np.float64], total: NDArray[np.float64], label: float
-) -> NDArray[np.float64]:
+def _isotonic_with_one_more(right: NDArray[Any], total: NDArray[Any], label: float) -> NDArray[np.float64]:
     """Return the value of isotonic regression at every group, with one more row of this label in that group.
 
     The value at ``i`` is ``max_{j ≤ i} min_{k ≥ i}`` of the mean from ``j`` to ``k``.
@@ -249,9 +249,9 @@ class ProgressiveScores:
         self._scores = np.zeros((capacity, 0))
         self._labels = np.zeros(capacity, np.int64)
 
-    def add(self, scores: NDArray[Any], labels: NDArray[np.int64], norm: float) -> None:
+    def add(self, scores: NDArray[Any], labels: NDArray[np.int64], norm: float = 1.0) -> None:
         """Add plain scores of rows and their classes, given the norm of the weights; new classes start anew."""
-        columns = np.atleast_2d(np.asarray(scores, np.float64).T).T / (norm if norm > 0.0 else 1.0)
+        columns = (scores if scores.ndim == 2 else scores[:, None]) / (norm if norm > 0.0 else 1.0)
         capacity = self._labels.size
         if columns.shape[1] != self._scores.shape[1]:
             self._scores, self.rows = np.zeros((capacity, columns.shape[1])), 0
@@ -265,7 +265,19 @@ class ProgressiveScores:
         held = min(self.rows, self._labels.size)
         if held < (self.MIN_ROWS if method == "platt" else MIN_VENN_ABERS_ROWS):
             return None
-        return fit_calibration(self._scores[:held], self._labels[:held], method)
+        scores = self._scores[:held, 0] if self._scores.shape[1] == 1 else self._scores[:held]
+        return fit_calibration(scores, self._labels[:held], method)
+
+
+def _columns(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what is calibrated, ``(n, columns)``: one score, or the gap between each class and its best rival."""
+    if scores.ndim == 1:
+        return scores.astype(np.float64)[:, None]
+    scores = scores.astype(np.float64)
+    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
+    leads = np.zeros(scores.shape, np.bool_)
+    leads[np.arange(scores.shape[0]), np.argmax(scores, axis=1)] = True
+    return np.asarray(scores - np.where(leads, second[:, None], best[:, None]))
 
 
 def _sigmoid(z: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -87,6 +87,42 @@ def stratified_folds(labels: NDArray[np.int64], count: int = 5, seed: int = 0) -
     return Folds(fold, count)
 
 
+def content_folds(X: Any, labels: NDArray[np.int64], count: int = 5, seed: int = 0) -> Folds:
+    """Divide rows as :func:`stratified_folds` does, by their content: equal rows of a class are in the same fold.
+
+    So the folds do not depend on the order of the rows, and a row of weight k is in the fold that k copies would be in.
+    Where a class has only one distinct row, its copies are dealt out to all folds.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    labels : ndarray of int64
+    count : int, default=5
+    seed : int, default=0
+
+    Returns
+    -------
+    Folds
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0], [1.0], [3.0], [4.0], [4.0]])
+    >>> fold = content_folds(X, np.array([0, 0, 0, 1, 1, 1]), 2).fold
+    >>> bool(fold[0] == fold[2] != fold[1]), bool(fold[4] == fold[5] != fold[3])
+    (True, True)
+    """
+    keys = row_keys(rows_of(X), labels)
+    _, first, row = np.unique(keys, return_index=True, return_inverse=True)
+    distinct = np.bincount(labels[first])
+    if distinct[distinct > 0].min() < 2:
+        order = np.argsort(keys, kind="stable")
+        folds, fold = stratified_folds(labels[order], count, seed), np.empty(labels.size, np.int64)
+        fold[order] = folds.fold
+        return folds._replace(fold=fold)
+    folds = stratified_folds(labels[first], count, seed)
+    return folds._replace(fold=folds.fold[row.reshape(-1)])
+
+
 def group_folds(groups: Any, count: int = 5) -> Folds:
     """Divide rows into folds so that all rows of a group are in one; folds are about equally large.
 

@@ -20,6 +20,7 @@ from rosenblatt.learner.explain import Explanation, Portrait, explain_model, exp
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.training import column_sqnorms, evaluator_on
+from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
 INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -95,6 +96,8 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
         set_learner(model, learner, names)
+        if isinstance(model, Probabilities):
+            model._restore_probabilities(metadata)
         return model
 
     def _hyperplanes(self) -> NDArray[Any]:
@@ -112,6 +115,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             "learner": getattr(self.learner_, "kind", "logistic"),  # the command line's name for the kind
             "parameters": {name: _as_json(getattr(self, name)) for name in self._saved_parameters},
             "feature_names": names or None,
+            **(self._probability_metadata() if isinstance(self, Probabilities) else {}),
         }
 
     def _rows(self, X: Any) -> Any:
@@ -129,7 +133,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Base of classifiers that predict by hyperplanes."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -339,8 +343,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         if whole:
             labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
             self._compute_margin_later(examples.X, labels)
+            self._calibrate(examples)
         else:
             self._forget_margin()
+            self._discard_probabilities()
 
 
 def seed_of(random_state: Any) -> int:

@@ -27,6 +27,9 @@ class ClosestCentroid(LinearClassifier):
     priors : "uniform", "empirical" or array-like of shape (classes,), default="uniform"
         Probabilities of the classes. Where they are not uniform, distances are measured in standard deviations within
         classes, and the largest of ``log π_c − ½ Σ (xᵢ − μ_cᵢ)²/sᵢ²`` predicts.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows. :meth:`partial_fit` discards them.
 
     Attributes
     ----------
@@ -69,11 +72,17 @@ class ClosestCentroid(LinearClassifier):
     _saved_parameters: ClassVar[tuple[str, ...]] = ("metric", "shrink_threshold", "priors")
 
     def __init__(
-        self, metric: str = "euclidean", *, shrink_threshold: float | None = None, priors: Any = "uniform"
+        self,
+        metric: str = "euclidean",
+        *,
+        shrink_threshold: float | None = None,
+        priors: Any = "uniform",
+        probability: bool | str = False,
     ) -> None:
         self.metric = metric
         self.shrink_threshold = shrink_threshold
         self.priors = priors
+        self.probability = probability
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute the centroid of every class; earlier examples are discarded.

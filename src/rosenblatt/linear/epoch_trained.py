@@ -12,12 +12,13 @@ from rosenblatt.core import hypotheses
 from rosenblatt.learner import Epoch
 from rosenblatt.learner.training import NoImprovement
 from rosenblatt.linear.base import set_learner
+from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
 LearnerT = TypeVar("LearnerT", bound=Any)
 
 
-class EpochTrained(Generic[LearnerT]):
+class EpochTrained(Probabilities, Generic[LearnerT]):
     """Training, the attributes that report on it, and model files; the estimator checks the data.
 
     A subclass defines :meth:`_new_learner` and :meth:`_learn_batch`.
@@ -55,6 +56,8 @@ class EpochTrained(Generic[LearnerT]):
         self._check_hypothesis(self.hypothesis)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
+        if self.probability:
+            self._add_progressive_scores(X, y)
         self._learn_batch(X, y, classes, sample_weight, first)
         self.n_iter_ = 1
         self.classes_ = self._learner().classes
@@ -208,6 +211,7 @@ class EpochTrained(Generic[LearnerT]):
             },
             "n_iter": int(self.n_iter_),
             "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
+            **self._probability_metadata(),
         }
 
     @classmethod
@@ -229,6 +233,7 @@ class EpochTrained(Generic[LearnerT]):
             )
             model.n_iter_ = int(metadata["n_iter"])
             set_learner(model, learner, metadata["feature_names"])
+            model._restore_probabilities(metadata)
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
         return model

@@ -88,6 +88,9 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         The size of that part.
     n_iter_no_change : int, default=5
         Number of epochs without improvement after which ``tol`` and ``early_stopping`` end training.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
@@ -163,6 +166,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        probability: bool | str = False,
     ) -> None:
         self.rule = rule
         self.eta = eta
@@ -185,6 +189,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.probability = probability
 
     # Learning
 
@@ -235,6 +240,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self._calibrate(examples)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.claims import Feasible, Infeasible, Undecided
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.examples import Examples, as_matrix
-from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.signs import ExactVector, scores
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone
+from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.statements import two_sided_statement
 
 

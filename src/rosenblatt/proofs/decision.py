@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.claims import Inseparable, QuasiSeparable, Separable, Undecided
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination
-from rosenblatt.proofs.cone import Cone, Ids
 from rosenblatt.proofs.examples import as_examples
-from rosenblatt.proofs.faces import Face, face
-from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.signs import as_fractions
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination
+from rosenblatt.proofs.solvers.cone import Cone, Ids
+from rosenblatt.proofs.solvers.facial_reduction import Face, face
+from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
+from rosenblatt.proofs.solvers.wolfe import wolfe_search
 from rosenblatt.proofs.statements import margin_statement, two_sided_statement
-from rosenblatt.proofs.wolfe_search import wolfe_search
 
 SMALL = 200_000  # demands × weights up to which a separator is improved to the largest margin
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
 from rosenblatt.proofs.claims import SoftMargin
-from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, row_sqnorms
 from rosenblatt.proofs.loops.coordinate_descent import epoch
+from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.statements import soft_margin_statement
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rosenblatt.proofs.claims import HardMargin
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.decision import separability
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, product, row_sqnorms
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone
+from rosenblatt.proofs.solvers.wolfe import MinNormPoint, wolfe_search
 from rosenblatt.proofs.statements import hard_margin_statement
-from rosenblatt.proofs.wolfe_search import MinNormPoint, wolfe_search
 
 Float64s = npt.NDArray[np.float64]
 

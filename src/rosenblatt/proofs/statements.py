@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.claims import MOST_ROWS, Hyperplanes
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.exact import ceil_sqrt, exact_sqnorm, floor_sqrt, over_common_denominator
 from rosenblatt.proofs.examples import Examples, product
 from rosenblatt.proofs.signs import ExactVector, Scores, U, weighted_sum
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 ON_MARGIN = 1 + Fraction(1, 2**20)
 FEW = 2000  # rows looked at exactly in one go

@@ -27,7 +27,7 @@ class Counts(msgspec.Struct):
 
 def words_of(settings: ModelSettings) -> Words:
     """Return how texts become words."""
-    return Words(settings.ngrams, settings.lowercase, settings.binary)
+    return Words(settings.ngrams, settings.lowercase, "binary" if settings.binary else "counts")
 
 
 def rule_of(settings: ModelSettings) -> Any:

@@ -18,6 +18,7 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
+from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.data.schema import schema_from_dict
 from rosenblatt.storage import schema
@@ -29,6 +30,7 @@ from rosenblatt.storage.schema import (
     Arrays,
     Content,
     Field,
+    Item,
     Kind,
     Maybe,
     Object,
@@ -91,7 +93,7 @@ def standings(value: Any, place: str) -> None:
 
 
 CALIBRATIONS: dict[str, dict[str, Any]] = {
-    "platt": {"slope": [NON_NEGATIVE], "offset": [Range()]},
+    "platt": {"slope": [Range(0.0, 1e150)], "offset": [Range(-1e150, 1e150)]},
     "venn-abers": {"edges": [[Range()]], "values": [[Range(0.0, 1.0)]]},
 }
 MAX_GROUPS = 256  # of scores, see rosenblatt.learner.calibration
@@ -217,7 +219,12 @@ ABOUT = Object(
         ),
         "stream": Object(
             {"rows": COUNT, "forget": Maybe(Range(1.0)), "since": COUNT},
-            {"online": bool, "right": COUNT, "service": SERVICE},
+            {
+                "online": bool,
+                "right": COUNT,
+                "service": SERVICE,
+                "auto": Object({"candidates": [rule], "leader": COUNT, "losses": [NON_NEGATIVE]}),
+            },
         ),
         "mixing_run": ANY_OBJECT,
         "mixed_epochs": [MIXED_EPOCH],
@@ -273,8 +280,47 @@ WEIGHTS = (
     array("A", Tensor(FLOAT, ("rows", "width")), "average_offset"),
     *RUN,
 )
+STATISTICS_ITEM = records(  # of the bias and of every feature: see rosenblatt.core.scaling
+    "statistics",
+    STATISTICS,
+    "width",
+    {"count": COUNTS, "mean": Range(-LARGEST_VALUE, LARGEST_VALUE), "m2": NON_NEGATIVE},
+    renamed={},
+    part="statistics",
+)
+
+
+def stacked(item: Item, shapes: Mapping[str, tuple[str | int, ...]]) -> Item:
+    """Declare the tensors of an item for several candidates at once; the stream that continues reads them itself."""
+    tensors = {
+        f"candidates.{name}": Tensor(
+            tensor.dtypes, shapes[name], tensor.range._replace(binds=""), "candidates"
+        )
+        for name, tensor in item.tensors.items()
+    }
+
+    def pack(value: Any) -> dict[str, NDArray[Any]]:
+        return {f"candidates.{name}": each for name, each in item.pack(value).items()}
+
+    return Item(f"candidates.{item.name}", f"candidates.{item.attribute}", tensors, pack, lambda *_: None)
+
+
+# Every learner that a stream trains beside the one that predicts: see rosenblatt.streams.model_file.
+OF_CANDIDATES = ("candidates", "rows", "width")
+CANDIDATE_ITEMS = tuple(
+    stacked(item, dict.fromkeys(item.tensors, shape))
+    for item, shape in (
+        (array("W", Tensor(FLOAT, ())), OF_CANDIDATES),
+        (array("A", Tensor(FLOAT, ()), "average_offset"), OF_CANDIDATES),
+        (array("S", Tensor(FLOAT, ())), OF_CANDIDATES),
+        (RUN[0], ("candidates", "hypotheses")),
+        (RUN[1], ("candidates", 1)),
+    )
+)
 LEARNER_ITEMS = (
     *WEIGHTS,
+    STATISTICS_ITEM,
+    *CANDIDATE_ITEMS,
     array("S", Tensor(FLOAT, ("rows", "width"), part="S")),
     array("pocket", Tensor(FLOATS, ("rows", "width"), part="pocket")),
     array(
@@ -285,6 +331,9 @@ LEARNER_ITEMS = (
     LEDGER,
     rows("ledger.support", FLOATS, "support", "features"),
 )
+# Geometries with several numbers per weight: those of a weight are together.
+NUMBERS = array("S", Tensor(FLOAT, ("rows", "width", "numbers"), part="S"))
+NUMBERS_ITEMS = tuple(NUMBERS if item.name == "S" else item for item in LEARNER_ITEMS)
 KERNEL_ITEMS = (
     array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
     array("W", Tensor(FLOAT, ("rows", "support"))),
@@ -407,7 +456,7 @@ def sqnorm_is_within_reach(content: Content) -> None:
 
 
 def beside_the_weights(content: Content) -> None:
-    """``S``: a variance in (0, 1] for every weight (second order), or the power of every weight (p-norm)."""
+    """``S``: a variance in (0, 1] for every weight (second order), its power (p-norm), or several numbers."""
     if "S" not in content.arrays:
         sqnorm_is_of_weights(content)
         return
@@ -415,6 +464,9 @@ def beside_the_weights(content: Content) -> None:
     if isinstance(geometry, rules.SecondOrder):
         refuse_first("S", S, ~((S > 0.0) & (S <= 1.0 + 1e-9)), "a variance above 0 and at most 1")
         sqnorm_is_of_weights(content)
+        return
+    if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
+        numbers_per_weight(content, geometry)
         return
     assert isinstance(geometry, rules.PNorm)
     with np.errstate(over="ignore", under="ignore"):
@@ -425,6 +477,74 @@ def beside_the_weights(content: Content) -> None:
         total = _per_hypothesis(np.einsum("ij,ij->i", W, S), content)
     sqnorm = content.arrays["running.sqnorm"]
     refuse_first("running.sqnorm", sqnorm, ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6), "Σ|w|^p")
+
+
+def statistics_are_of_values(content: Content) -> None:
+    """Entry 0 is the bias, 1 in every row; no feature has more values than there are rows, or spread without values."""
+    if "statistics.count" not in content.arrays:
+        return
+    count, mean, m2 = (content.arrays[f"statistics.{name}"] for name in ("count", "mean", "m2"))
+    if mean[0] != 1.0 or m2[0] != 0.0:
+        refuse("statistics.mean[0]", mean[0].item(), "1, with m2 of 0: the constant input of the bias")
+    refuse_first("statistics.count", count, count > count[0], f"at most the {count[0]} rows")
+    refuse_first("statistics.mean", mean, (mean != 0.0) & (count == 0), "0 for a feature without values")
+    refuse_first("statistics.m2", m2, (m2 != 0.0) & (count < 2), "0 for a feature with one value or none")
+
+
+def candidates_are_learners(content: Content) -> None:
+    """A stream that chooses among rules has the weights of each; one of them is the learner of the file."""
+    auto = content.about.get("stream", {}).get("auto")
+    if (auto is not None) != ("candidates.W" in content.arrays):
+        raise ValueError("about.stream.auto and the tensors candidates.* must both be there, or neither")
+    if auto is None:
+        return
+    W, leader = content.arrays["candidates.W"], auto["leader"]
+    if len(auto["candidates"]) != W.shape[0] or len(auto["losses"]) != 2 * W.shape[0]:
+        refuse(
+            "about.stream.auto.candidates", auto["candidates"], f"{W.shape[0]} rules, and two losses for each"
+        )
+    if leader >= 2 * W.shape[0]:
+        refuse("about.stream.auto.leader", leader, f"below {2 * W.shape[0]}")
+    if rules.from_dict(auto["candidates"][leader // 2]) != content["rule"]:
+        refuse(
+            "about.stream.auto.candidates",
+            auto["candidates"][leader // 2],
+            "the rule of the file for the leader",
+        )
+    for at, each in enumerate(auto["candidates"]):
+        S, geometry = content.arrays["candidates.S"][at], rules.geometry_of(rules.from_dict(each))
+        if not isinstance(geometry, rules.Euclidean | rules.SecondOrder):
+            refuse(f"about.stream.auto.candidates[{at}]", each, "a Euclidean or second-order rule")
+        if isinstance(geometry, rules.SecondOrder):
+            most = geometry.initial_variance * (1.0 + 1e-9)
+            wrong = ~((S > 0.0) & (most >= S))
+            refuse_first(f"candidates.S[{at}]", S, wrong, "a variance above 0 and at most the first one")
+
+
+def numbers_per_weight(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:
+    """``S``: the largest value of the weight's feature, then numbers that are possible for the rule.
+
+    The largest value is at most ‖x‖. Weights follow from their numbers, or are zero where no value was seen and
+    training started from zero weights. ``running.sqnorm`` is ``Σ (wᵢ maxᵢ)²``.
+    """
+    S, W, rule = content.arrays["S"], content.arrays["W"].astype(np.float64), content["rule"]
+    largest, numbers = S[..., 0], tuple(np.moveaxis(S, -1, 0))
+    most = math.sqrt(content.symbols["max_sqnorm"]) * (1.0 + 1e-6)
+    refuse_first(
+        "S[..., 0]", largest, ~((largest >= 0.0) & (largest <= most)), f"a value from 0 to {most:.6g}"
+    )
+    refuse_first("S", S, np.stack([~rule.possible(numbers)] * S.shape[-1], axis=-1), "numbers of this rule")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(geometry, rules.CoordinateSums):
+            expected = rule.weight_of(numbers)
+            wrong = ~(np.abs(W - expected) <= 1e-5 * np.abs(expected))
+            refuse_first("W", W, wrong, "the weight that follows from S")
+        elif not content.fields["start_norm"]:
+            refuse_first("W", W, (largest == 0.0) & (W != 0.0), "0 where S has no largest value")
+        total = _per_hypothesis(np.einsum("ij,ij->i", W * largest, W * largest), content)
+    sqnorm = content.arrays["running.sqnorm"]
+    wrong = ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6)
+    refuse_first("running.sqnorm", sqnorm, wrong, "Σ (w · largest value)²")
 
 
 def _check_support(name: str, content: Content, present: bool) -> None:
@@ -620,7 +740,12 @@ def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
     """
     rows = 1 if classes <= 2 else classes
     joint = fields.get("multi_class") == "joint" and rows > 1
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"])) if "rule" in fields else None
+    numbers = (
+        len(geometry.initial) if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates) else None
+    )
     symbols = {
+        "numbers": numbers,
         "classes": classes,
         "rows": rows,
         "hypotheses": 1 if joint else rows,
@@ -638,12 +763,26 @@ def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
 def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     euclidean = isinstance(rules.geometry_of(rules.from_dict(fields["rule"])), rules.Euclidean)
     ledger = None if euclidean else False
-    return {"S": not euclidean, "pocket": None, "ledger": ledger, "dense": ledger, "sparse": ledger}
+    return {
+        "S": not euclidean,
+        "pocket": None,
+        "ledger": ledger,
+        "dense": ledger,
+        "sparse": ledger,
+        "statistics": None,
+        "candidates": None,
+    }
 
 
 def _centroid_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     shrinks = fields.get("shrink_threshold") is not None
     return {"squares": shrinks or fields.get("priors", "uniform") != "uniform"}
+
+
+def _learner_items(fields: dict[str, Any]) -> tuple[Any, ...]:
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"]))
+    several = isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates)
+    return NUMBERS_ITEMS if several else LEARNER_ITEMS
 
 
 def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
@@ -661,7 +800,7 @@ KINDS: Mapping[str, Kind] = {
         "a learner",
         "learner",
         LEARNER_FIELDS,
-        lambda fields: LEARNER_ITEMS,
+        _learner_items,
         (
             classes_before_updates,
             bias_is_zero_without_intercept,
@@ -669,6 +808,8 @@ KINDS: Mapping[str, Kind] = {
             beside_the_weights,
             ledger_names_its_support,
             learner_support,
+            statistics_are_of_values,
+            candidates_are_learners,
         ),
         _learner_parts,
     ),

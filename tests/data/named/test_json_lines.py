@@ -70,7 +70,7 @@ def test_two_fields_of_one_name_are_refused(tmp_path, record):
 
 def test_a_list_may_repeat_its_items(tmp_path):
     assert flattened({"a": ["x", "y", "x", 3]}) == {"a=x": 1.0, "a=y": 1.0, "a[3]": 3.0}
-    counts = flattened({"t": ["free offer", "free free"]}, ["t"], Words(binary=False))
+    counts = flattened({"t": ["free offer", "free free"]}, ["t"], Words(weighting="counts"))
     assert counts == {"t:free": 3.0, "t:offer": 1.0}
     assert flattened({"t": ["free offer", "free"]}, ["t"], Words()) == {"t:free": 1.0, "t:offer": 1.0}
 

@@ -35,7 +35,7 @@ def test_mailboxes_are_read_in_time_order_by_box(tmp_path):
             box.add(message)
         box.flush()
         box.close()
-    found = read_all(str(tmp_path / "*.mbox"))
+    found = read_all(str(tmp_path / "*.mbox"), words=Words())
     assert found.y.tolist() == ["spam", "ham", "ham"]
     rows = by_name(found)
     assert rows[0] == dict.fromkeys(
@@ -166,19 +166,19 @@ def test_many_texts_are_counted_as_few_are(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         header = f"Subject: word{row % 7} prize\nFrom: bob{row % 5}@example.org\n\n" if row % 2 else ""
         file.write_text(header + f"Prize word{row % 11} word{row % 7} été don't " * 3)
-    few = read_all(tmp_path / "texts", words=Words(binary=False))
+    few = read_all(tmp_path / "texts", words=Words(weighting="counts"))
     for name, value in (
         ("words.MANY_CHARACTERS", 0),
         ("named.mail.ROWS_AT_ONCE", 7),
         ("words.PART_CHARACTERS", 50),
     ):
         monkeypatch.setattr(f"rosenblatt.data.{name}", value)
-        many = read_all(tmp_path / "texts", words=Words(binary=False))
+        many = read_all(tmp_path / "texts", words=Words(weighting="counts"))
         assert many.feature_names == few.feature_names
         assert (dense(many) == dense(few)).all()
         known = read_all(tmp_path / "texts", schema=few.schema)
         assert (dense(known) == dense(few)).all()
-        hashed = read_all(tmp_path / "texts", hash_bits=3, words=Words(binary=False))
+        hashed = read_all(tmp_path / "texts", hash_bits=3, words=Words(weighting="counts"))
         assert hashed.X.sum() == few.X.sum()
 
 

@@ -8,30 +8,30 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import EXACT, wrong_with_text
+from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.vocabulary import (
     NamedSchema,
     Record,
-    Vocabulary,
     batch_of,
     in_batches,
     kind_of_label,
 )
 from rosenblatt.data.schema import LabelKind
-from rosenblatt.data.source import STANDARD_INPUT
+from rosenblatt.data.source import STANDARD_INPUT, standard_input
 from rosenblatt.data.textblocks import Block, blocks_of_lines, first_text_line
 from rosenblatt.data.words import Words, looks_like_text
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
 
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE = 8192
 HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
 USUAL_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
@@ -137,51 +137,45 @@ def _finite(key: str, value: float) -> float:
     return number
 
 
-class JsonExamples(Examples):
+class JsonExamples(NamedExamples):
     """Examples from JSON lines, with an open vocabulary unless a schema fixes it."""
 
     format = "jsonl"
 
     def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
-        options, target, grow = opening.options, opening.options.target, opening.options.grow
-        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
-        self._paths = opening.paths
-        head = _head(self._paths[0])
-        named = (
+        options, target = opening.options, opening.options.target
+        head = _head(opening.paths[0])
+        required = (
             schema is None and target is not None
-        )  # then every line must have it, whatever the first ones have
+        )  # every line must have it, whatever the first ones have
+        grow = options.grow or schema is None
         if schema is None:
-            target = target or _usual_target(self._paths[0], head)
+            target = target or _usual_target(opening.paths[0], head)
             text = options.text or _prose(head, target)
-            schema = NamedSchema(
-                (), options.hash_bits, target, _label_kind(head, target), text, options.words
-            )
-            grow = True
+            words = options.weighted_words(any_text=bool(text))
+            schema = NamedSchema((), options.hash_bits, target, _label_kind(head, target), text, words)
         elif target is not None:
-            schema = NamedSchema(schema.names, schema.bits, target, schema.labels, schema.text, schema.words)
-        self._told = schema
-        self._grow = grow
-        self._labelled = options.labels and (named or any(schema.target in record for record in head))
-        self._vocabulary = Vocabulary(schema, grow)
+            schema = replace(schema, target=target)
+        super().__init__(opening, schema, grow)
+        if STANDARD_INPUT in self._paths and self._weighs and not (self._in_turn or self._fitted):
+            standard_input().keep()  # read twice: for the document counts, then for the rows
+        self._labelled = options.labels and (required or any(schema.target in record for record in head))
+        self._scanned_fields = [field for field in schema.text if wrong_with_text(field) is None]
+        self._prefixes = tuple(f"{field}:" for field in self._scanned_fields)
         self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
         self._large_label: float | None = None  # an integer label that no float64 holds
         self._fraction: float | None = None  # a label that is no integer
 
-    @property
-    def schema(self) -> NamedSchema:
-        """Names met so far, in order of appearance."""
-        told = self._told
-        names = () if told.bits else self._vocabulary.names
-        return NamedSchema(names, told.bits, told.target, told.labels, told.text, told.words)
-
-    def _blocks(self) -> Iterator[Batch]:
+    def _counted_blocks(self) -> Iterator[Batch]:
         self._written_as = {}
         self._large_label = self._fraction = None
+        kind = self._settings.labels if self._labelled else None
         for path in self._paths:
             for block in blocks_of_lines(path):  # what has arrived waits for no more
                 for records in in_batches(self._records(path, block), self.batch_rows or ROWS_AT_ONCE):
-                    kind = self._told.labels if self._labelled else None
-                    batch, unknown = batch_of(records, self._vocabulary, kind)
+                    batch, unknown = batch_of(
+                        records, self._vocabulary, kind, self._settings.words, self._prefixes
+                    )
                     if unknown:
                         self.unseen_in["features the model does not know"] += unknown
                     yield batch._replace(files=((0, path),))
@@ -209,19 +203,36 @@ class JsonExamples(Examples):
         record = parsed(line)
         label: Any = None
         if self._labelled:
-            label = _label(record, self._told.target, self._told.labels)
-        value = record.pop(self._told.target or "", None)
-        features = flattened(record, self._told.text, self._told.words)
-        if self._told.bits and not isfinite(sum(map(abs, features.values()))):
+            label = _label(record, self._settings.target, self._settings.labels)
+        value = record.pop(self._settings.target or "", None)
+        features, texts = self._features(record)
+        if self._settings.bits and not isfinite(sum(map(abs, features.values()))):
             raise BadValue(
                 "the values of this line add up beyond a float64, and those that share a hash are added: "
                 "write smaller ones, or keep the names (no --hash-bits)"
             )
-        if self._labelled and self._told.labels == "text":
+        if self._labelled and self._settings.labels == "text":
             self._check_spelling(label, value)  # last: a bad line settles nothing
-        elif self._labelled and self._told.labels == "integer":
+        elif self._labelled and self._settings.labels == "integer":
             self._check_exact(label)
-        return Record(number, label, features)
+        return Record(number, label, features, texts)
+
+    def _features(self, record: dict[str, Any]) -> tuple[dict[str, float], tuple[str, ...]]:
+        """Return the named numbers of a record, and the texts whose words are counted many at a time.
+
+        Where another field makes names like those of words, all of them are made here, so that names that come from two
+        fields are refused.
+        """
+        if self._prefixes:
+            texts = tuple(_text(record, field) for field in self._scanned_fields)
+            if any(texts):
+                fields = {key for key, text in zip(self._scanned_fields, texts, strict=True) if text}
+                others = {key: value for key, value in record.items() if key not in fields}
+                features = flattened(others, self._settings.text, self._settings.words)
+                if not any(name.startswith(self._prefixes) for name in features):
+                    return features, texts
+        features = flattened(record, self._settings.text, self._settings.words)
+        return features, ("",) * len(self._prefixes)
 
     def _check_exact(self, label: float) -> None:
         """Refuse integers beyond 2^53 and fractions in one file: a float64 would merge neighbouring integers."""
@@ -232,9 +243,9 @@ class JsonExamples(Examples):
         if other is not None:
             large, part = (other, label) if fraction else (label, other)
             raise BadValue(
-                f"the labels {self._told.target!r} are both {large}, which a float64 does not hold, and {part}: "
+                f"the labels {self._settings.target!r} are both {large}, which a float64 does not hold, and {part}: "
                 "write all labels as text",
-                self._told.target,
+                self._settings.target,
             )
         if fraction:
             self._fraction = label
@@ -245,9 +256,9 @@ class JsonExamples(Examples):
         """Refuse ``1`` and ``"1"`` in one file: as text they would be one label."""
         if self._written_as.setdefault(label, type(value)) is not type(value):
             raise BadValue(
-                f"the label {self._told.target!r} is {json.dumps(value)} here and "
+                f"the label {self._settings.target!r} is {json.dumps(value)} here and "
                 f"{label if isinstance(value, str) else json.dumps(label)} on a line before: write it one way",
-                self._told.target,
+                self._settings.target,
             )
 
 
@@ -276,6 +287,11 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise GivenTwice(f"the field {key!r} is given twice: keep one", key)
         record[key] = value
     return record
+
+
+def _text(record: dict[str, Any], field: str) -> str:
+    value = record.get(field)
+    return value if isinstance(value, str) else ""
 
 
 def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +16,8 @@ import numpy as np
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.mime import (
     LONGEST_TEXT,
     addresses,
@@ -27,7 +28,7 @@ from rosenblatt.data.named.mime import (
     sent,
     text_of,
 )
-from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
+from rosenblatt.data.named.vocabulary import NamedSchema, labels_of
 from rosenblatt.data.source import pieces
 from rosenblatt.data.words import Words, words_in
 
@@ -266,27 +267,23 @@ def sent_at(content: bytes) -> float:
     return float("inf") if seconds is None else seconds
 
 
-class MailExamples(Examples):
+class MailExamples(NamedExamples):
     """Messages as examples: the class is a header where one is named or usual, else the box or folder."""
 
     def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
         options = opening.options
-        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
         self.format = opening.format
-        self._paths = opening.paths
-        self._told = schema or NamedSchema((), options.hash_bits, options.target, "text", (), options.words)
-        self._target = options.target or self._told.target
-        self._vocabulary = Vocabulary(self._told, options.grow or schema is None)
+        words = options.weighted_words(any_text=True)
+        super().__init__(
+            opening,
+            schema or NamedSchema((), options.hash_bits, options.target, "text", (), words),
+            options.grow or schema is None,
+        )
+        self._target = options.target or self._settings.target
         self._order = self._by_time()
+        self._settings = replace(self._settings, target=self._target, labels="text", text=())
         if self.format == "folders":
             self.notes = [_note_of_strays(path) for path in self._paths if beside_classes(path)]
-
-    @property
-    def schema(self) -> NamedSchema:
-        """Words met so far, in order of appearance."""
-        told = self._told
-        names = () if told.bits else self._vocabulary.names
-        return NamedSchema(names, told.bits, self._target, "text", (), told.words)
 
     def _all(self) -> Iterator[Letter]:
         for path in self._paths:
@@ -311,13 +308,13 @@ class MailExamples(Examples):
             return next((name for name in LABEL_HEADERS if headers.first(name.lower())), None)
         return None
 
-    def _blocks(self) -> Iterator[Batch]:
+    def _counted_blocks(self) -> Iterator[Batch]:
         for labelled in _gathered(self._labelled()):
             texts: list[str] = []
             for letter, _ in labelled:
                 fields = fields_of(letter.content)
                 texts += [fields.get(place, "") for place in PREFIXES]
-            counted = words_in(texts, self._told.words, [*PREFIXES.values()])
+            counted = words_in(texts, self._settings.words, [*PREFIXES.values()])
             places = np.array(self._vocabulary.places(counted.words), np.int32)
             unknown = int((places[counted.numbers] < 0).sum())
             if unknown:

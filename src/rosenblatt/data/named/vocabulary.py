@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.labels import check_names, checked_name, exact_labels
-from rosenblatt.data.words import Words, words_from_dict
+from rosenblatt.data.scanners.names import sorted_rows
+from rosenblatt.data.words import Words, words_from_dict, words_in
 
 if TYPE_CHECKING:
     from rosenblatt.data.schema import LabelKind
@@ -33,8 +34,10 @@ class NamedSchema:
     bits: int = 0  # names are hashed into 2^bits features; 0: each name has a feature of its own
     target: str | None = None
     labels: "LabelKind" = "text"
-    text: tuple[str, ...] = ()  # fields that are prose
+    text: tuple[str, ...] = ()  # fields that are prose; with none, and tf-idf, every feature is a word
     words: Words = field(default_factory=Words)
+    documents: int = 0  # how many rows the weights of tf-idf come from; 0: nothing is weighed
+    frequency: tuple[int, ...] = ()  # in how many of them each feature occurs
 
     def __post_init__(self) -> None:
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
@@ -46,6 +49,12 @@ class NamedSchema:
             raise ValueError("not a schema: features are hashed, and named all the same")
         if not isinstance(self.labels, str) or self.labels not in ("integer", "number", "text"):
             raise ValueError(f"not a schema: {self.labels!r} is not a kind of label")
+        if type(self.documents) is not int or self.documents < 0:
+            raise ValueError(f"not a schema: {self.documents!r} is not a number of documents")
+        if len(self.frequency) != (len(self.names) if self.documents else 0) or not all(
+            type(count) is int and 0 <= count <= self.documents for count in self.frequency
+        ):
+            raise ValueError("not a schema: the document counts are not those of its features")
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -59,15 +68,18 @@ class NamedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :func:`named_schema_from_dict` needs, ready for JSON."""
-        return {
+        stored: dict[str, Any] = {
             "kind": "named",
             "names": list(self.names),
             "bits": self.bits,
             "target": self.target,
             "labels": self.labels,
             "text": list(self.text),
-            "words": {**self.words._asdict(), "ngrams": list(self.words.ngrams)},
+            "words": self.words.to_dict(),
         }
+        if self.documents:
+            stored |= {"documents": self.documents, "frequency": list(self.frequency)}
+        return stored
 
 
 def named_schema_from_dict(stored: Mapping[str, Any]) -> NamedSchema:
@@ -85,6 +97,8 @@ def named_schema_from_dict(stored: Mapping[str, Any]) -> NamedSchema:
             stored["labels"],
             _names(stored["text"]),
             words_from_dict(stored["words"]),
+            stored.get("documents", 0),
+            tuple(stored.get("frequency", ())),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
@@ -182,30 +196,54 @@ class Record(NamedTuple):
     line: int
     label: Any
     features: Mapping[str, float]
+    texts: tuple[str, ...] = ()  # whose words are features too
 
 
-def rows_of_records(records: Iterable[Record], vocabulary: Vocabulary) -> tuple[Any, int]:
-    """Return the CSR rows of records, and how many of their features the vocabulary does not know."""
-    indices: list[int] = []
-    values: list[float] = []
-    starts = [0]
-    unknown = 0
-    for record in records:
-        row: dict[int, float] = {}
-        for name, value in record.features.items():
-            at = vocabulary.place(name)
-            if at >= 0:
-                row[at] = row.get(at, 0.0) + value  # two names may share a hash
-            else:
-                unknown += 1
-        for at in sorted(row):
-            indices.append(at)
-            values.append(row[at])
-        starts.append(len(indices))
-    X = sparse_rows(
-        np.array(values, np.float64), np.array(indices, np.int64), np.array(starts), len(vocabulary)
-    )
-    return X, unknown
+def rows_of_records(
+    records: Sequence[Record],
+    vocabulary: Vocabulary,
+    words: Words | None = None,
+    prefixes: Sequence[str] = (),
+) -> tuple[Any, int]:
+    """Return the CSR rows of records, and how many of their features the vocabulary does not know.
+
+    Names join the vocabulary in order of appearance: record by record, the words of its texts last. So any split of the
+    records gives the same features. The words of text ``t`` are called by the prefix ``t``.
+    """
+    index: dict[str, int] = {}
+    own = [index.setdefault(name, len(index)) for record in records for name in record.features]
+    rows = np.repeat(np.arange(len(records)), [len(record.features) for record in records])
+    entries = np.array(own, np.int64)
+    values = np.array([value for record in records for value in record.features.values()], np.float64)
+    names = list(index)
+    places = np.array(vocabulary.places(names), np.int32) if not prefixes else None
+    if places is None:
+        counted = words_in([text for record in records for text in record.texts], words or Words(), prefixes)
+        rows = np.concatenate([rows, np.repeat(np.arange(len(records)), np.diff(counted.indptr))])
+        entries = np.concatenate([entries, counted.numbers + np.int64(len(names))])
+        values = np.concatenate([values, counted.counts])
+        places = _places_by_row(vocabulary, [*names, *counted.words], len(names), rows, entries)
+        order = np.argsort(rows, kind="stable")
+        rows, entries, values = rows[order], entries[order], values[order]
+    columns = places[entries]
+    unknown = int((columns < 0).sum())
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(records)))]).astype(np.int64)
+    n, _ = sorted_rows(indptr, columns, values)  # of two names that share a hash, the values are added
+    return sparse_rows(values[:n], columns[:n], indptr, len(vocabulary)), unknown
+
+
+def _places_by_row(
+    vocabulary: Vocabulary, names: list[str], n_own: int, rows: NDArray[Any], entries: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the features of names; new ones join by the first row they occur in, the first ``n_own`` before words."""
+    first = np.zeros(len(names), np.int64)
+    first[entries[::-1]] = rows[::-1]
+    order = np.argsort(2 * first + (np.arange(len(names)) >= n_own), kind="stable")
+    distinct: dict[str, int] = {}
+    number = np.empty(len(names), np.int64)
+    for at in order.tolist():
+        number[at] = distinct.setdefault(names[at], len(distinct))
+    return np.array(vocabulary.places(list(distinct)), np.int32)[number]
 
 
 def labels_of(values: Iterable[Any], kind: "LabelKind") -> NDArray[Any]:
@@ -239,8 +277,14 @@ def in_batches(records: Iterable[T], size: int) -> Iterator[list[T]]:
         yield held
 
 
-def batch_of(records: list[Record], vocabulary: Vocabulary, kind: "LabelKind | None") -> tuple[Batch, int]:
+def batch_of(
+    records: list[Record],
+    vocabulary: Vocabulary,
+    kind: "LabelKind | None",
+    words: Words | None = None,
+    prefixes: Sequence[str] = (),
+) -> tuple[Batch, int]:
     """Return records as a batch, and how many features are unknown; without labels where ``kind`` is None."""
-    X, unknown = rows_of_records(records, vocabulary)
+    X, unknown = rows_of_records(records, vocabulary, words, prefixes)
     y = None if kind is None else labels_of([record.label for record in records], kind)
     return Batch(X, y, np.array([record.line for record in records], np.int64)), unknown

@@ -51,5 +51,5 @@ def about_training(options: TrainingOptions) -> dict[str, Any]:
 
 def load(path: str) -> LogisticModel:
     """Read a file written by ``fit --learner logistic``."""
-    found = perceptron.load(path)
-    return LogisticModel(found.learner, found.hypothesis, found.about)
+    model = perceptron.load(path)
+    return LogisticModel(model.learner, model.hypothesis, model.about)

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.exact import (
     Integers,
     adds_up_to_zero,
@@ -23,6 +21,8 @@ from rosenblatt.proofs.exact import (
     solve_cost,
     solve_integers,
 )
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 NOISE = 1e-12  # guesses this small beside the largest are tried as zero first
 UNIT = 2**20  # guesses that the equations leave free are rounded to multiples of one over this

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.exact import Integers, over_common_denominator
 from rosenblatt.proofs.signs import ExactVector, exact_numerators
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 
 class ProjectedCone(Cone):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rosenblatt.proofs.cone import Cone, Ids
 from rosenblatt.proofs.loops.duplicates import first_equal_rows, hashable_rows
+from rosenblatt.proofs.solvers.cone import Cone, Ids
 
 
 def contradictions(cone: Cone) -> list[Ids]:

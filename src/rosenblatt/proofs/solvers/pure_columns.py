@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.examples import Examples
 from rosenblatt.proofs.loops import pure_columns as loops
 from rosenblatt.proofs.loops.signs import csr_rows
 from rosenblatt.proofs.signs import as_fractions
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 
 @dataclass(frozen=True)

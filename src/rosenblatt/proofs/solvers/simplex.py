@@ -11,9 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination, combination
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.exact import (
     Integers,
     longest,
@@ -23,6 +20,9 @@ from rosenblatt.proofs.exact import (
     solve,
     solve_cost,
 )
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination, combination
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 
 def exact_simplex(cone: Cone, start: Ids, clock: Clock) -> Combination | list[Fraction] | None:

@@ -9,9 +9,9 @@ from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.core.state import NOTHING, TOTALS, State, Visits, new_running
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone, Float64s
 from rosenblatt.proofs.loops.normalised import Normalised
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone, Float64s
 from rosenblatt.rules import Euclidean
 
 SWEEPS = 25  # over all rows; in between, it cycles on the rows that some sweep got wrong
@@ -125,10 +125,3 @@ class ActivePerceptron:
     def _values_per_row(self) -> int:
         joint = self._cone.k if self._cone.joint else 1
         return self._cone.n_values * joint // len(self._everything) + 1
-
-
-def perceptron_search(cone: Cone, clock: Clock) -> tuple[Float64s, bool]:
-    """Return weights for the working copy, and whether a sweep over all rows was clean (in floats)."""
-    perceptron = ActivePerceptron(cone)
-    clean = perceptron.run(clock)
-    return perceptron.w, clean

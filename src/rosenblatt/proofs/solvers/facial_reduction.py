@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination, exact_combination
-from rosenblatt.proofs.cone import Cone, Ids
-from rosenblatt.proofs.duplicates import contradictions
 from rosenblatt.proofs.exact import longest, null_space, pivots, pivots_cost, solve, solve_cost
-from rosenblatt.proofs.exact_simplex import exact_simplex
 from rosenblatt.proofs.examples import Examples
-from rosenblatt.proofs.projected_cone import ProjectedCone
-from rosenblatt.proofs.pure_columns import reduced
 from rosenblatt.proofs.signs import as_fractions
-from rosenblatt.proofs.wolfe_search import wolfe_search
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination, exact_combination
+from rosenblatt.proofs.solvers.cone import Cone, Ids
+from rosenblatt.proofs.solvers.duplicates import contradictions
+from rosenblatt.proofs.solvers.projected_cone import ProjectedCone
+from rosenblatt.proofs.solvers.pure_columns import reduced
+from rosenblatt.proofs.solvers.simplex import exact_simplex
+from rosenblatt.proofs.solvers.wolfe import wolfe_search
 
 MOST_BITS = 1_000_000  # in an exact basis of a subspace; past it the question is left open
 MOST_WORK = 500_000_000  # values × dimensions of the subspace, per round; past it the question is left open

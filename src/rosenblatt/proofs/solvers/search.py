@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination, exact_combination
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.duplicates import contradictions
-from rosenblatt.proofs.exact_simplex import exact_simplex
-from rosenblatt.proofs.perceptron_search import ActivePerceptron
-from rosenblatt.proofs.pure_columns import Reduction, reduced
-from rosenblatt.proofs.wolfe_search import is_small, least_work, wolfe_search
-from rosenblatt.proofs.zoom_search import zoom_search
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination, exact_combination
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
+from rosenblatt.proofs.solvers.duplicates import contradictions
+from rosenblatt.proofs.solvers.perceptron import ActivePerceptron
+from rosenblatt.proofs.solvers.pure_columns import Reduction, reduced
+from rosenblatt.proofs.solvers.refinement import refinement_search
+from rosenblatt.proofs.solvers.simplex import exact_simplex
+from rosenblatt.proofs.solvers.wolfe import is_small, least_work, wolfe_search
 
 MOST_WRITTEN = 500_000  # values of the rows that bound an undecided margin from above
 
@@ -97,7 +97,7 @@ def _search_core(
         if point.norm < 1e-6 and (exact := exact_combination(cone, ids, weights, clock)):
             return Contradiction(*exact, "wolfe")
     if not clock.out_of_time():
-        answer, tight = zoom_search(cone, ids, clock)
+        answer, tight = refinement_search(cone, ids, clock)
         if isinstance(answer, Combination):
             return Contradiction(*answer, "highs")
         if answer is not None:

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.loops.min_norm_point import min_norm_point
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 ROUNDS = 200
 LEAST = 400  # rows of a working set: fewer take more rounds, each of which prices all rows

@@ -1,31 +1,98 @@
-"""Thin margins: a cutting plane with HiGHS, then the same program again under a magnifying glass.
+"""Thin margins: a cutting plane with HiGHS, then the same program again, magnified.
 
-A solver in floating point cannot see margins below its tolerance. So the slacks of the weights found so far
+A solver in floating point cannot see margins below its tolerance. So the slacks of the current weights
 are computed exactly, multiplied by a power of two, and the same program is solved for a correction, on the
 rows that are nearly tight; what was 10⁻¹⁶ becomes one. Iterative refinement: Gleixner, Steffy, Wolter (2016).
 """
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.proofs.box_program import TOLERANCE, BoxProgram, Optimum
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination, exact_combination
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
 from rosenblatt.proofs.signs import ExactVector, exact_numerators
-from rosenblatt.proofs.wolfe_search import working_rows
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination, exact_combination
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
+from rosenblatt.proofs.solvers.wolfe import working_rows
 
 CUTS = 60  # rounds of added rows per magnification
-ZOOMS = 12
+MAGNIFICATIONS = 12
 STEP = 20  # bits of magnification at a time
+TOLERANCE = 1e-9  # of HiGHS
+
+
+class Optimum(NamedTuple):
+    """The answer of HiGHS: it is checked, never trusted."""
+
+    w: Float64s
+    t: float
+    duals: Float64s  # one weight >= 0 per row
+
+
+class BoxProgram:
+    """A linear program in HiGHS over a growing set of rows; each solve starts from the basis of the one before.
+
+    **Problem.** ``max t`` subject to ``pᵢ·w + oᵢ ≥ t`` for the rows added so far, ``−1 ≤ w ≤ 1``, ``t ≤ 1``.
+    """
+
+    def __init__(self, dim: int) -> None:
+        import highspy
+
+        self.dim = dim
+        self._highs: Any = highspy.Highs()
+        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+        self._highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("threads", 1)
+        self._highs.setOptionValue("solver", "simplex")
+        columns = dim + 1
+        lower, upper = np.full(columns, -1.0), np.full(columns, 1.0)
+        lower[-1] = -highspy.kHighsInf
+        self._highs.addVars(columns, lower, upper)
+        self._highs.changeColCost(dim, -1.0)  # minimise -t
+        self._infinity = highspy.kHighsInf
+        self.n_rows = 0
+
+    def add(self, P: Any, offsets: Float64s) -> None:
+        """Add rows ``P w − t ≥ −offsets``; ``P`` is dense or CSR."""
+        import scipy.sparse as sp
+
+        k = P.shape[0]
+        rows = sp.hstack([sp.csr_array(P), sp.csr_array(np.full((k, 1), -1.0))], format="csr")
+        rows.data[np.abs(rows.data) <= 1e-12] = 0.0  # HiGHS ignores smaller ones anyway
+        rows.eliminate_zeros()
+        starts, columns = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        self._highs.addRows(k, -offsets, np.full(k, self._infinity), rows.nnz, starts, columns, rows.data)
+        self.n_rows += k
+
+    def reward_slack(self, P: Any) -> None:
+        """Change the goal to ``max Σ pᵢ·w`` with ``t = 0``: a direction, even where no row can be strict."""
+        self._highs.changeColBounds(self.dim, 0.0, 0.0)
+        total = np.asarray(P.sum(axis=0)).ravel()
+        total = total / (np.abs(total).max(initial=0.0) or 1.0)
+        for column, reward in enumerate(total.tolist()):
+            self._highs.changeColCost(column, -reward)
+        self._highs.changeColCost(self.dim, 0.0)
+
+    def solve(self, time_limit: float) -> Optimum | None:
+        """Solve from the last basis; None where HiGHS does not call its answer optimal."""
+        import highspy
+
+        self._highs.setOptionValue("time_limit", min(self._highs.getRunTime() + time_limit, 1e9))
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self._highs.getSolution()
+        w = np.asarray(solution.col_value)
+        return Optimum(w[:-1], float(w[-1]), np.maximum(np.asarray(solution.row_dual), 0.0))
 
 
 @dataclass
 class _Focus:
-    """The weights found so far (working copy, exact) and the magnification ``2**bits`` around them."""
+    """The current weights (working copy, exact) and the magnification ``2**bits`` around them."""
 
     cone: Cone
     center: list[Fraction]
@@ -72,7 +139,7 @@ def _to_float(value: Fraction) -> float:
     return float(max(min(value, Fraction(10**15)), Fraction(-(10**15))))
 
 
-def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[Fraction] | None, Ids]:
+def refinement_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[Fraction] | None, Ids]:
     """Return a contradiction, or strict weights for the rows as they are, or None; and the rows looked at."""
     focus = _Focus(cone, [Fraction(0)] * cone.dim, 0, ids)
     optimum, working = _cutting_plane(focus, clock)
@@ -80,10 +147,10 @@ def zoom_search(cone: Cone, ids: Ids, clock: Clock) -> tuple[Combination | list[
         return answer, working
     direction, working = _cutting_plane(_Focus(cone, focus.center, 0, working), clock, reward_slack=True)
     center = [] if direction is None else [Fraction(value) for value in direction.w.tolist()]
-    for zoom in range(1, ZOOMS + 1):
+    for level in range(1, MAGNIFICATIONS + 1):
         if not any(center) or clock.out_of_time():
             break
-        focus = _Focus(cone, center, zoom * STEP, working)
+        focus = _Focus(cone, center, level * STEP, working)
         optimum, working = _cutting_plane(focus, clock)
         if optimum is None:
             break

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from rosenblatt.proofs import Inseparable, separability
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import exact_combination
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.exact import exact_sqnorm, solve_integers
 from rosenblatt.proofs.examples import as_examples
 from rosenblatt.proofs.loops.min_norm_point import LISTED, min_norm_point
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import exact_combination
+from rosenblatt.proofs.solvers.cone import Cone
 
 
 def unit_rows(seed, n, d, shift):
