@@ -1,8 +1,9 @@
 """One pass over sparse text: is NAG within a point of Vowpal Wabbit's defaults, and as fast? Ratios of one run.
 
 Every set is written as Vowpal Wabbit's text and read from there by both, from the file to the model, each row predicted
-before it is learned from. Times are CPU times of the process, all threads: both read and learn in several. Real sets are read from ``ROSENBLATT_DATA``; made ones are there always. Vowpal Wabbit that
-is not installed is left out and named: ``pip install vowpalwabbit``.
+before it is learned from. Times are CPU times of the process, all threads: both read and learn in several. Real sets
+are read from ``ROSENBLATT_DATA``; made ones are there always. Vowpal Wabbit that is not installed is left out and
+named: ``pip install vowpalwabbit``.
 """
 
 import gzip
