@@ -18,6 +18,7 @@ _HOME = {
     "KernelPerceptron": "rosenblatt.kernel.perceptron",
     "LogisticRegression": "rosenblatt.linear.logistic_regression",
     "MaxMargin": "rosenblatt.linear.max_margin",
+    "MultinomialNaiveBayes": "rosenblatt.linear.naive_bayes",
     "NaiveBayes": "rosenblatt.linear.naive_bayes",
     "Network": "rosenblatt.networks",
     "OnlineLearner": "rosenblatt.streams.online",

@@ -8,11 +8,12 @@ import pytest
 from tests.cli.commands import run, run_well
 
 from rosenblatt import rules
-from rosenblatt.cli import options, verify
+from rosenblatt.cli import options
 from rosenblatt.cli.app import COMMANDS
-from rosenblatt.cli.learners import LEARNERS
+from rosenblatt.cli.commands import verify
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import MULTI_CLASS
+from rosenblatt.learner.models import LEARNERS
 from rosenblatt.proofs.claims import EXPECTATIONS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.commands import run, run_well
 
-from rosenblatt.cli.learners import LEARNERS
+from rosenblatt.learner.models import LEARNERS
 from rosenblatt.storage import read_file, write_file
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
-from rosenblatt.cli.learners import load
+from rosenblatt.learner.models import load
 from rosenblatt.storage import read_file, write_file
 
 X = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 3.0], [-1.0, -2.0, 0.5], [-2.0, 0.0, 0.0], [0.5, 0.0, -1.0]])

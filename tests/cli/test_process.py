@@ -28,7 +28,7 @@ finally:
 """
 KILLED_WHILE_WRITING = """
 import os, signal, sys
-import rosenblatt.cli.predict as predict
+import rosenblatt.cli.commands.predict as predict
 from rosenblatt.cli import main
 label_texts, number = predict.label_texts, getattr(signal, sys.argv.pop(1))
 def struck(*arguments):

@@ -9,7 +9,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from rosenblatt.cli.app import app
-from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
+from rosenblatt.cli.fit.stream import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner
@@ -360,7 +360,7 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
 def test_bad_lines_without_end_are_all_counted_and_the_first_listed(tmp_path, monkeypatch, how):
     path, _, _ = svm(tmp_path)
     path.write_text(path.read_text() + "1 1:x\n" * 30)
-    monkeypatch.setattr("rosenblatt.data.bad_input.MOST_LISTED", 12)
+    monkeypatch.setattr("rosenblatt.data.errors.MOST_LISTED", 12)
     for _ in range(2):  # the second time from the cache
         result = run("fit", path, "--skip-bad", "--json", *how)
         told = json.loads(result.stdout)

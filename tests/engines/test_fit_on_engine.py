@@ -72,7 +72,7 @@ def test_libsvm_files_agree_on_where_indices_begin(tmp_path):
     [
         ("--learner centroid", ClosestCentroid()),
         ("--learner naive-bayes --param binarize=0.5", NaiveBayes(binarize=0.5)),
-        ("--learner logistic --passes 3", LogisticRegression(max_iter=3)),
+        ("--learner logistic --passes 3", LogisticRegression("online", max_iter=3)),
     ],
 )
 def test_other_learners(folder, monkeypatch, flags, estimator):
@@ -180,7 +180,7 @@ def test_labels_that_cannot_be_are_refused(labels, why):
     ],
 )
 def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why):
-    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("rosenblatt.cli.fit.engine.CONNECT_SECONDS", 1)
     answer = run("fit " + flags.format(csv=folder / "all.csv"))
     assert answer.exit_code == 2
     assert why in answer.stderr

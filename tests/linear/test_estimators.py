@@ -18,12 +18,12 @@ from rosenblatt import rules
 from rosenblatt.learner.files import KINDS
 from rosenblatt.storage import BadModel, read_about
 
-# Constructor arguments beside the defaults: the checks feed real numbers, which naive Bayes refuses unless told, and
-# data that overlap, which have no hard margin. The last of several is used beyond the checks.
+# Constructor arguments beside the defaults: the checks feed data that overlap, which have no hard margin. The last of
+# several is used beyond the checks.
 ALSO = {
-    "NaiveBayes": [{"binarize": 0.0}],
     "MaxMargin": [{"C": 1.0}],
-    "LogisticRegression": [{"solver": "batch"}, {}],
+    "LogisticRegression": [{}, {"solver": "online"}],
+    "ClosestCentroid": [{"shrink_threshold": 0.1, "priors": "empirical"}, {}],
 }
 
 
@@ -191,7 +191,9 @@ def test_any_split_into_batches_gives_the_same_model(each, flowers):
 
 
 @pytest.mark.parametrize(
-    "each", [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes], ids=lambda each: each.__name__
+    "each",
+    [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes, rosenblatt.MultinomialNaiveBayes],
+    ids=lambda each: each.__name__,
 )
 def test_refused_examples_leave_a_model_of_sums_as_it_was(each):
     X, y = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), [1, 0, 1, 0]

@@ -4,25 +4,26 @@ from typing import Annotated
 
 import typer
 
-from rosenblatt.cli.cache import cache
-from rosenblatt.cli.compare import compare
-from rosenblatt.cli.convert import convert
-from rosenblatt.cli.evaluate import evaluate
-from rosenblatt.cli.explain import explain
-from rosenblatt.cli.export import export
-from rosenblatt.cli.fit import fit
-from rosenblatt.cli.info import info
-from rosenblatt.cli.lab import lab
-from rosenblatt.cli.mail import mail
+from rosenblatt.cli.commands.cache import cache
+from rosenblatt.cli.commands.compare import compare
+from rosenblatt.cli.commands.convert import convert
+from rosenblatt.cli.commands.evaluate import evaluate
+from rosenblatt.cli.commands.explain import explain
+from rosenblatt.cli.commands.export import export
+from rosenblatt.cli.commands.fit import fit
+from rosenblatt.cli.commands.info import info
+from rosenblatt.cli.commands.lab import lab
+from rosenblatt.cli.commands.mail import mail
+from rosenblatt.cli.commands.predict import predict
+from rosenblatt.cli.commands.prove import prove
+from rosenblatt.cli.commands.serve import serve
+from rosenblatt.cli.commands.solve import solve
+from rosenblatt.cli.commands.store import store
+from rosenblatt.cli.commands.stream import stream
+from rosenblatt.cli.commands.verify import verify
+from rosenblatt.cli.errors import show_tracebacks
 from rosenblatt.cli.plain import PlainCommand, PlainGroup
-from rosenblatt.cli.predict import predict
-from rosenblatt.cli.prove import prove
-from rosenblatt.cli.serve import serve
-from rosenblatt.cli.solve import solve
-from rosenblatt.cli.store import store
-from rosenblatt.cli.stream import stream
-from rosenblatt.cli.telling import guarded, show_tracebacks
-from rosenblatt.cli.verify import verify
+from rosenblatt.cli.running import guarded
 
 COMMANDS = (
     fit,

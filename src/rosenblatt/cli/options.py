@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-STANDARD_INPUT = "-"  # as in rosenblatt.data.standard_input, which a command loads only when it reads
+STANDARD_INPUT = "-"  # as in rosenblatt.data.source, which a command loads only when it reads
 HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "random"]
 
 Source = Annotated[

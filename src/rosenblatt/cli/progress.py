@@ -118,14 +118,14 @@ def _bytes_read() -> int | None:
 
 def _taken() -> int | None:
     """How many bytes of standard input, unpacked, were read."""
-    from rosenblatt.data.standard_input import standard_input
+    from rosenblatt.data.source import standard_input
 
     return standard_input().taken
 
 
 def _size_of(source: str) -> int | None:
     """Return the bytes of a source's files; None of standard input, a folder or a sample."""
-    from rosenblatt.data.sources import paths_of
+    from rosenblatt.data.source import paths_of
 
     if source == STANDARD_INPUT or source.startswith("sample:"):
         return None

@@ -3,15 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.options import STANDARD_INPUT
-from rosenblatt.cli.telling import counted, listed, note, note_skipped, refuse
+from rosenblatt.cli.output import counted, listed, note, note_skipped
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.cli.learners import Model
     from rosenblatt.data import Examples, ReadOptions, Schema
+    from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
@@ -75,7 +76,7 @@ def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameS
 
 def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool = True) -> "Examples":
     """Open a source to be encoded as in training; without labels, the target column is not looked at."""
-    from rosenblatt.cli.layouts import schema_of, without_target
+    from rosenblatt.cli.schemas import schema_of, without_target
     from rosenblatt.data import open_examples
 
     schema = schema_of(model, source, options)

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.reading import Rows
-from rosenblatt.cli.telling import refuse
 
 if TYPE_CHECKING:
-    from rosenblatt.cli.learners import Model
+    from rosenblatt.learner.models import Model
 
 
 def regression_report(model: "Model", chosen: str, rows: Rows) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def show_regression(report: dict[str, Any]) -> None:
     """Draw the report."""
     from rich.text import Text
 
-    from rosenblatt.cli.drawing import columns, facts, number, show, title
+    from rosenblatt.cli.output import columns, facts, number, show, title
 
     summary = [
         ("model", report["model"]),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rosenblatt.cli.telling import refuse
+from rosenblatt.cli.errors import refuse
 
 
 def rule_of(name: str, parameters: list[str] | None) -> Any:

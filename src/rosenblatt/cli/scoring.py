@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rosenblatt.cli.learners import Model
+    from rosenblatt.learner.models import Model
 
 MOST_WORK = 30_000_000  # rows × cost of a hypothesis up to which all rows are looked at unless asked for
 

@@ -1,9 +1,9 @@
 """Examples from anywhere: every source becomes the same stream of batches."""
 
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
+from rosenblatt.data.errors import shown
 from rosenblatt.data.kinds import Kind, are_int64, as_numpy, distinct, number, numbers, taken
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scales import Scales

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data import lines
+from rosenblatt.data import textblocks
 from rosenblatt.data.arrow_check import (
     Bounded,
     check_unpacked_size,
@@ -15,18 +15,16 @@ from rosenblatt.data.arrow_check import (
     refusing_damage,
     validated,
 )
-from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import NEVER_CLOSED, BadRow, Rows, after_quote, read_rows
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.first_line import LOOKED_AT
 from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.kinds import PlainNumbers, as_numpy, taken
-from rosenblatt.data.lines import Block, count
-from rosenblatt.data.room import Room
+from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.scanners.table_check import FRACTIONS, NOT_PLAIN, WHOLE, check_numbers
-from rosenblatt.data.scanning import Scanner, scanned
-from rosenblatt.data.standard_input import opened_binary
-from rosenblatt.data.unpacking import how_packed
+from rosenblatt.data.source import compression_of, opened_binary
+from rosenblatt.data.textblocks import Block, Scanner, count, scanned
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
@@ -112,7 +110,7 @@ class DelimitedSource:
 
     def head(self) -> Rows:
         """Return the first rows, as strings."""
-        head = next(lines.blocks_of_lines(self.path, GUESSED_BYTES))
+        head = next(textblocks.blocks_of_lines(self.path, GUESSED_BYTES))
         rest = head.text.split(b"\n", self.header.line)
         text = rest[-1] if len(rest) > self.header.line else b""
         return read_rows(Block(self.header.line + 1, bytes(text)), self.header, self.names)
@@ -150,9 +148,9 @@ class DelimitedSource:
 
         Where a quote opens that its block does not close, the lines up to the one that closes it are no rows.
         """
-        size = min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES) if self.header.sparing else None
+        size = min(TEXT_BLOCK_BYTES, textblocks.BLOCK_BYTES) if self.header.sparing else None
         line, opening = self.header.line + 1, None
-        for block in scanned(self.path, function, lines.HEAD_BYTES, self.header.line, size):
+        for block in scanned(self.path, function, textblocks.HEAD_BYTES, self.header.line, size):
             n_lines, rows, made = block
             first_line, line = line, line + n_lines
             if opening is not None:
@@ -350,7 +348,7 @@ class _checked:
                 start = file.read(8)
             if not start:
                 raise BadInput(self._path, None, "the file is empty: it holds no examples")
-            packing = how_packed(start)
+            packing = compression_of(start)
             if packing:
                 raise BadInput(
                     self._path,

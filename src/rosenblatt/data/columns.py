@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rosenblatt.data.attributes import Strings, learn_schema
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import ColumnSource, usual_target_of
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Schema, TableSchema

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.cells import column_of_cell, first_not_utf8
 from rosenblatt.data.header import Header
-from rosenblatt.data.lines import UTF8_MARK, Block
+from rosenblatt.data.source import UTF8_MARK
+from rosenblatt.data.textblocks import Block
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 NEWLINE, RETURN, QUOTE = 10, 13, 34

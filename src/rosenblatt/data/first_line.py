@@ -10,11 +10,11 @@ from itertools import islice
 from math import isfinite
 from typing import NamedTuple
 
-from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.kinds import number
-from rosenblatt.data.lines import blocks_of_lines, first_text_line
 from rosenblatt.data.scanners.missing import MISSING
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.source import STANDARD_INPUT, standard_input
+from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
 from rosenblatt.data.words import looks_like_text
 
 SEPARATORS = ",\t;"

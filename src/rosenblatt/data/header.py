@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from rosenblatt.data.bad_input import BadInput, shown
+from rosenblatt.data.errors import BadInput, shown
 from rosenblatt.data.first_line import (
     FirstLines,
     first_lines,

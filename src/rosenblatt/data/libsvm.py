@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import first_text_line, whole_lines
-from rosenblatt.data.packed import opened
-from rosenblatt.data.room import Room
+from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
-from rosenblatt.data.scanning import scanned
 from rosenblatt.data.schema import LibsvmSchema
-from rosenblatt.data.standard_input import STANDARD_INPUT
+from rosenblatt.data.source import STANDARD_INPUT, opened
+from rosenblatt.data.textblocks import first_text_line, scanned, whole_lines
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch, sparse_rows
 from rosenblatt.data.column_sources import ColumnSource, prose_of, usual_target_of
 from rosenblatt.data.delimited import Rows
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.kinds import distinct, number, numbers
-from rosenblatt.data.named import Vocabulary, labels_of
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import LabelKind
 from rosenblatt.data.words import Words

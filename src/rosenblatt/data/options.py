@@ -30,7 +30,8 @@ class ReadOptions:
     missing : ``"indicator"`` (the mean of training, and a feature that says so), ``"mean"``, ``"median"``, ``"refuse"``
         or ``"drop"`` (the row)
     exact : numbers as they are written: nothing is filled in, converted or left out unless it is asked for
-    words : how text becomes words
+    words : how text becomes words, and words become numbers: ``"tfidf"`` (rows of unit length; the default),
+        ``"counts"`` or ``"binary"``
     scale : numeric columns become (x − mean) / standard deviation
     zero_based : whether LIBSVM indices begin at 0
     hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
@@ -62,7 +63,7 @@ class ReadOptions:
     id: tuple[str, ...] = ()
     missing: Missing = "indicator"
     exact: bool = False
-    words: Words = field(default_factory=Words)
+    words: Words = field(default_factory=lambda: Words(weighting="tfidf"))
     scale: bool = False
     zero_based: bool | None = None
     hash_bits: int = 0
@@ -103,6 +104,16 @@ class ReadOptions:
         if unknown:
             raise TypeError(f"no option of reading is called {sorted(unknown)[0]!r}")
         return replace(self, **changes)
+
+    def weighted_words(self, any_text: bool) -> Words:
+        """Return how words become numbers: by tf-idf only where there are texts, names, and nothing asks for 0 and 1.
+
+        >>> ReadOptions(hash_bits=18).weighted_words(any_text=True).weighting
+        'binary'
+        """
+        if self.words.weighting == "tfidf" and (self.exact or self.hash_bits or not any_text):
+            return self.words._replace(weighting="binary")
+        return self.words
 
     def to_dict(self) -> Mapping[str, Any]:
         """Return the options as plain values, as a key of what was read with them."""

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.attributes import scaled
-from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.scales import Scales
 from rosenblatt.data.schema import Column, LabelKind, Schema, TableSchema

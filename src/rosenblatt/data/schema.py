@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
-from rosenblatt.data.named_schema import NamedSchema, named_schema_from_dict
+from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
 from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]
@@ -68,7 +68,7 @@ class Column:
             "categories": None if self.categories is None else list(self.categories),
         }
         if self.words is not None:
-            told["words"] = {**self.words._asdict(), "ngrams": list(self.words.ngrams)}
+            told["words"] = self.words.to_dict()
         if self.scale is not None:
             told["scale"] = list(self.scale)
         return told

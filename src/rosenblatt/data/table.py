@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rosenblatt.data.attributes import Encoded, Strings, learn_schema
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.column_sources import DelimitedSource
 from rosenblatt.data.delimited import Rows
 from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples, SecondLook
 from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Headerless, TableSchema
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.source import STANDARD_INPUT, standard_input
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening

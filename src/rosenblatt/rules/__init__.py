@@ -27,6 +27,7 @@ from rosenblatt.rules.logistic import Logistic
 from rosenblatt.rules.margin import Margin
 from rosenblatt.rules.nag import NAG
 from rosenblatt.rules.nag_logistic import NAGLogistic
+from rosenblatt.rules.norma import NORMA
 from rosenblatt.rules.passive_aggressive import PassiveAggressive
 from rosenblatt.rules.passive_aggressive_squared import PassiveAggressiveSquared
 from rosenblatt.rules.paum import PAUM
@@ -41,6 +42,7 @@ from rosenblatt.rules.widrow_hoff import WidrowHoff
 BY_NAME: dict[str, Any] = {
     "rosenblatt": Rosenblatt,
     "margin": Margin,
+    "norma": NORMA,
     "passive-aggressive": PassiveAggressive,
     "passive-aggressive-squared": PassiveAggressiveSquared,
     "paum": PAUM,
@@ -61,6 +63,7 @@ __all__ = [
     "AROW",
     "BY_NAME",
     "NAG",
+    "NORMA",
     "NO_SHRINK",
     "PAUM",
     "ROMMA",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import initial_beside
 from rosenblatt.core.state import RUNNING
-from rosenblatt.data.named import hashed
+from rosenblatt.data.named.vocabulary import hashed
 from rosenblatt.rules import PNorm, SecondOrder
 from rosenblatt.streams.online import OnlineLearner
 

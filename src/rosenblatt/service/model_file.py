@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from rosenblatt import rules
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.words import Words
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.messages import ModelSettings
@@ -27,7 +27,7 @@ class Counts(msgspec.Struct):
 
 def words_of(settings: ModelSettings) -> Words:
     """Return how texts become words."""
-    return Words(settings.ngrams, settings.lowercase, settings.binary)
+    return Words(settings.ngrams, settings.lowercase, "binary" if settings.binary else "counts")
 
 
 def rule_of(settings: ModelSettings) -> Any:

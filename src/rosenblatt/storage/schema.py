@@ -305,6 +305,7 @@ class Field(NamedTuple):
     spec: Any  # as in :func:`check`
     attribute: str = ""  # by default the name of the field
     setting: bool = False  # an argument of the model's constructor, under the name of the field
+    optional: bool = False  # a setting that older files do not have: the constructor's default then
     to_json: Callable[[Any], Any] = lambda value: value
     from_json: Callable[[Any], Any] = lambda value: value
 
@@ -427,7 +428,11 @@ class Content:
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the model's constructor."""
-        return {name: self[name] for name, field in self.kind.fields.items() if field.setting}
+        return {
+            name: self[name]
+            for name, field in self.kind.fields.items()
+            if field.setting and (name in self.fields or not field.optional)
+        }
 
     def restore(self, model: M, **values: Any) -> M:
         """Set every attribute that the kind declares, and those in ``values`` to these values; return the model.
@@ -512,7 +517,9 @@ class Kind(NamedTuple):
         return content
 
     def _check_fields(self, value: Any, place: str) -> None:
-        check(value, Object({name: field.spec for name, field in self.fields.items()}), place)
+        required = {name: field.spec for name, field in self.fields.items() if not field.optional}
+        optional = {name: field.spec for name, field in self.fields.items() if field.optional}
+        check(value, Object(required, optional), place)
         check(value, self.agree, place)
 
     def _check_tensors(self, fields: dict[str, Any], arrays: Arrays, symbols: Symbols) -> None:
