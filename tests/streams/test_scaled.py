@@ -23,6 +23,7 @@ KINDS = {
     "auto": ("auto", {}),
     "auto, forget": ("auto", {"forget": 40.0, "multi_class": "ovr"}),
     "auto, raw": ("auto", {"scale": False}),
+    "auto, every geometry": ("auto", {"candidates": ["alma", "arow", "nag", "scinol", "pegasos"]}),
     "survivor": ("survivor", {"scale": True}),
 }
 
@@ -100,7 +101,7 @@ def test_weights_of_rows_are_those_of_the_loop(kind):
     assert_same(loop, many)
 
 
-@pytest.mark.parametrize("kind", ["auto", "auto, forget", "scaled last", "survivor"])
+@pytest.mark.parametrize("kind", ["auto", "auto, every geometry", "auto, forget", "scaled last", "survivor"])
 def test_a_stream_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path, kind):
     X, y = drifting(classes=3)
     whole, _ = one_by_one(kind, X, y)
@@ -228,7 +229,7 @@ BREAKS = {
     "leader beyond": lambda h, a: h["about"]["stream"]["auto"].__setitem__("leader", 99),
     "another rule leads": lambda h, a: h["about"]["stream"]["auto"]["candidates"].reverse(),
     "losses too few": lambda h, a: h["about"]["stream"]["auto"]["losses"].pop(),
-    "variance of 0": lambda h, a: a["candidates.S"].__setitem__((1, 0, 0), 0.0),
+    "variance of 0": lambda h, a: a["candidates.S"].__setitem__((1, 0, 0, 0), 0.0),
     "candidates missing": lambda h, a: [a.pop(name) for name in [*a] if name.startswith("candidates.")],
     "scale of 0": lambda h, a: a["candidates.running.scale"].__setitem__((0, 0), 0.0),
 }

@@ -22,7 +22,6 @@ from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
 L = TypeVar("L", bound=RowsLearner)
-WEIGHTS = {"W": "W", "A": "average_offset", "S": "S"}  # tensors of a learner and its attributes
 
 
 def save_stream(
@@ -79,16 +78,19 @@ def save_stream(
 def _stacked(learners: list[Learner], width: int) -> SimpleNamespace:
     """Return the arrays of several learners with the same classes, one above the other."""
 
-    def columns(array: NDArray[Any]) -> NDArray[Any]:
-        wide = np.zeros((array.shape[0], width))
-        wide[:, : min(width, array.shape[1])] = array[:, :width]
-        return wide
+    numbers = max(1, *(each.numbers_per_weight for each in learners))
 
-    none = np.zeros_like(learners[0].average_offset)
+    def beside(learner: Learner) -> NDArray[np.float64]:
+        padded = np.zeros((learner.W.shape[0], width, numbers))
+        if learner.S is not None:
+            own = learner.S[:, :width].reshape(learner.W.shape[0], width, -1)
+            padded[..., : own.shape[-1]] = own
+        return padded
+
     return SimpleNamespace(
-        W=np.stack([columns(each.W) for each in learners]),
-        average_offset=np.stack([columns(each.average_offset) for each in learners]),
-        S=np.stack([columns(none if each.S is None else each.S) for each in learners]),
+        W=np.stack([each.W[:, :width] for each in learners]).astype(np.float64),
+        average_offset=np.stack([each.average_offset[:, :width] for each in learners]),
+        S=np.stack([beside(each) for each in learners]),
         running=np.stack([each.running for each in learners]),
         totals=np.stack([each.totals for each in learners]),
     )
@@ -146,9 +148,10 @@ def _restore_candidates(stream: RowsLearner, learner: Learner, content: Content)
         )
         own.add_classes(learner.classes)
         own.add_features(learner.n_features)
-        for name, attribute in WEIGHTS.items():
-            if getattr(own, attribute) is not None:
-                setattr(own, attribute, content.arrays[f"candidates.{name}"][at].copy())
+        own.W, own.average_offset = (content.arrays[f"candidates.{name}"][at].copy() for name in "WA")
+        if own.S is not None:
+            S = content.arrays["candidates.S"][at]
+            own.S = S[..., 0].copy() if own.S.ndim == 2 else S[..., : own.S.shape[-1]].copy()
         for item, record in (("running", own.running), ("totals", own.totals)):
             tensors = next(each.tensors for each in content.kind.items(content.fields) if each.name == item)
             for field, tensor in zip(record.dtype.names or (), tensors, strict=True):

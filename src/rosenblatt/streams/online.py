@@ -151,6 +151,7 @@ class OnlineLearner(RowsLearner):
     _label_view: Any
     _codes_view: Any
     _numbers_view: Any
+    _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
     _candidate_calls: list[tuple[Any, Any, Any, int]]  # the loop, rule, geometry and row of every candidate
