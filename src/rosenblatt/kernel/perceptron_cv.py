@@ -209,7 +209,7 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = self.choice_.best
         candidate = best.candidate
         steps: list[Any] = [RoundedScaler(with_mean=dense)] if self.standardise else []
-        options = {
+        options: dict[str, Any] = {
             "rule": candidate.rule,
             "hypothesis": best.hypothesis,
             "max_iter": candidate.max_iter,
@@ -220,7 +220,7 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             steps.append(FeatureMap("polynomial", degree=2))
         if candidate.kernel:
             gamma = candidate.gamma / max(1, features)
-            kernel = {"kernel": candidate.kernel, "degree": candidate.degree, "gamma": gamma}
+            kernel: dict[str, Any] = {"kernel": candidate.kernel, "degree": candidate.degree, "gamma": gamma}
             steps.append(KernelPerceptron(**kernel, fit_intercept=True, **options))
         else:
             steps.append(Perceptron(**options))
@@ -238,6 +238,9 @@ class RoundedScaler(StandardScaler):  # type: ignore[misc]
     Their last digits depend on the order in which rows are summed, and the shuffle of a learner on every digit of its
     rows: rounded, the same rows give the same model in any order.
     """
+
+    scale_: NDArray[np.float64]
+    mean_: NDArray[np.float64] | None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute mean and standard deviation, and round them.
