@@ -52,7 +52,7 @@ def test_the_family_is_found():
     assert {"ClosestCentroid", "NaiveBayes", "PerceptronRegressor"} <= {each.__name__ for each in FOUND}
 
 
-# scikit-learn's check of decision functions feeds values below zero, which its own MultinomialNB escapes by having none.
+# scikit-learn's check of decision functions feeds values below zero; its own MultinomialNB has no decision function.
 EXPECTED_FAILURES = {
     "MultinomialNaiveBayes": {
         "check_decision_proba_consistency": "the check feeds negative values to an estimator of counts"
