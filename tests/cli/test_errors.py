@@ -4,11 +4,12 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 
-from rosenblatt.cli.errors import Refused
+from rosenblatt.cli.errors import ExitCode, Refused, RefusedData
 from rosenblatt.cli.output import note_skipped
 from rosenblatt.cli.running import announce_compiling, guarded
 from rosenblatt.data import BadInput
@@ -28,8 +29,11 @@ def stopped_by(error):
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (BadInput("a.csv", 3, "no value"), 2, "a.csv:3: no value\n"),
-        (BadModel("m: not a model"), 2, "m: not a model\n"),
+        (BadInput("a.csv", 3, "no value"), 2, "a.csv:3: no value\n"),  # there is no a.csv
+        (BadInput(__file__, 3, "no value"), 65, f"{__file__}:3: no value\n"),
+        (BadInput("-", 3, "no value"), 65, "-:3: no value\n"),
+        (BadModel("m: not a model"), 65, "m: not a model\n"),
+        (RefusedData("a.csv: only one class"), 65, "a.csv: only one class\n"),
         (Refused("--model is missing"), 2, "rosenblatt fit: --model is missing\n"),
         (ValueError("eta is 7"), 2, "rosenblatt fit: eta is 7\n"),
         (PermissionError(13, "Permission denied", "m.safetensors"), 2, "m.safetensors: Permission denied\n"),
@@ -38,8 +42,9 @@ def stopped_by(error):
         (MemoryError("8 GiB"), 2, "rosenblatt fit: not enough memory: 8 GiB\n"),
         (
             KeyError("x"),
-            2,
-            "rosenblatt fit: internal error, KeyError: 'x' (set ROSENBLATT_DEBUG=1 to see where)\n",
+            70,
+            "rosenblatt fit: internal error, KeyError: 'x'\nThis is a bug in rosenblatt: please report the command and "
+            "what it prints with ROSENBLATT_DEBUG=1 (CONTRIBUTING.md)\n",
         ),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (typer.Exit(3), 3, ""),
@@ -50,6 +55,15 @@ def test_errors_are_told_in_one_line(error, code, words, capsys, monkeypatch):
     monkeypatch.delenv("ROSENBLATT_DEBUG", raising=False)
     assert stopped_by(error) == code
     assert capsys.readouterr() == ("", words)
+
+
+def test_every_exit_code_is_documented():
+    from rosenblatt.cli import errors
+
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for code in ExitCode:
+        assert f"\n  {code.value} " in errors.__doc__
+        assert f"\n| {code.value} |" in page, f"docs/cli.md does not say what {code.value} means"
 
 
 def test_skipped_lines_are_counted_and_the_first_listed(capsys):

@@ -66,14 +66,14 @@ def start(program, *arguments):
     )
 
 
-@pytest.mark.parametrize("options", [[], ["--no-shuffle", "--no-ledger"], ["--json"]])
+@pytest.mark.parametrize("options", [[], ["--no-shuffle", "--ledger", "none"], ["--json"]])
 def test_a_fit_in_memory_ends_with_the_pass_under_way(files, options):
     model = files / "m.safetensors"
     process = start(STRUCK, 1, "fit", files / "a.svm", "--passes", 1000, "-m", model, *options)
     out, err = process.communicate()
     assert process.returncode == 130
-    assert "the pass under way is the last" in err
-    assert f"the model is as 3 whole passes left it; {model} holds it" in err
+    assert "stopping after this pass" in err
+    assert f"the model is that of 3 whole passes; saved in {model}" in err
     if "--json" in options:
         assert json.loads(out)["interrupted"] is True
         options = []
@@ -90,7 +90,7 @@ def test_a_second_interrupt_gives_up(files):
     process = start(STRUCK, 2, "fit", files / "a.svm", "--passes", 1000, "-m", files / "m")
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.splitlines()[-1].startswith("interrupted: nothing was kept; ")
+    assert err.splitlines()[-1].startswith("interrupted: nothing was saved; ")
     assert not (files / "m").exists()
 
 
@@ -113,7 +113,7 @@ def test_a_fit_out_of_core_keeps_the_last_whole_pass(files):
     last = json.loads(out.splitlines()[-1])
     passes = last["passes"]
     assert passes >= 2  # the third may have been under way
-    assert f"the model is as {passes} whole passes left it; {model} holds it" in err
+    assert f"the model is that of {passes} whole passes; saved in {model}" in err
     got = load_learner(model)[0]
     assert got.clock == 300 * passes
     assert len(last["mistakes"]) == passes == len(got.epochs)
@@ -133,13 +133,13 @@ def test_an_interrupt_that_c_code_throws_away_is_not_lost(files):
     process = start(LOST, "fit", files / "a.svm", "--out-of-core", *words)
     _, err = process.communicate()
     assert process.returncode == 130, err
-    assert f"the model is as 2 whole passes left it; {files / 'm'} holds it" in err
+    assert f"the model is that of 2 whole passes; saved in {files / 'm'}" in err
     assert "Traceback" not in err
     (files / "m").unlink()
     process = start(LOST, "fit", files / "a.svm", *words)
     _, err = process.communicate()
     assert process.returncode == 130, err
-    assert err == f"interrupted: nothing was kept; {files / 'm'} is not written\n"
+    assert err == f"interrupted: nothing was saved; {files / 'm'} is not written\n"
     assert not (files / "m").exists()
 
 

@@ -87,7 +87,7 @@ def test_a_stream_goes_on_where_it_stopped(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [["--forget", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
+    "options", [["--half-life", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
 )
 def test_options_of_a_stream(tmp_path, options):
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 7},w{k % 3},{k % 2}\n" for k in range(100)))
@@ -165,7 +165,7 @@ def svm(tmp_path, classes=(0, 1, 2)):
         ("--rule", ["arow", "rosenblatt"]),
         ("--hypothesis", ["last", "averaged"]),
         ("--hypothesis", ["voted", "last"]),
-        ("--forget", ["50", "60"]),
+        ("--half-life", ["50", "60"]),
         ("--hash-bits", ["10", "11"]),
         ("--multi-class", ["ovr", "joint"]),
         ("--no-intercept", []),
@@ -177,7 +177,7 @@ def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values)
     run(*words, tmp_path / "plain")
     other = [option, *values[:1]]
     result = run(*words, tmp_path / "plain", *other, code=2)
-    without = option in ("--forget", "--hash-bits", "--no-intercept")
+    without = option in ("--half-life", "--hash-bits", "--no-intercept")
     assert f"exists and was trained {'without' if without else 'with'} {option}" in result.stderr
     assert "omit the option, or choose another --model" in result.stderr
     run(*words, tmp_path / "other", *other)
@@ -338,9 +338,9 @@ def test_convert_refuses_what_it_cannot_write(tmp_path):
 
 def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
     path, _, _ = svm(tmp_path)
-    assert ": 0 files, 0 bytes kept" in run("cache").stdout
+    assert ": 0 files, 0 bytes stored" in run("cache", "show").stdout
     run("fit", path, "--out-of-core", "--passes", "2")
-    told = json.loads(run("cache", "--json").stdout)
+    told = json.loads(run("cache", "show", "--json").stdout)
     (kept,) = (tmp_path / "cache" / "rosenblatt" / "examples").iterdir()
     size = kept.stat().st_size
     assert told == {
@@ -351,9 +351,9 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
         "limit": 10 << 30,
         "removed": False,
     }
-    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout
+    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "remove").stdout
     assert not kept.exists()
-    assert "0 files" in run("cache").stdout
+    assert "0 files" in run("cache", "show").stdout
 
 
 @pytest.mark.parametrize("how", [[], ["--out-of-core"], ["--out-of-core", "--no-shuffle", "--passes", "1"]])
@@ -388,7 +388,9 @@ def test_what_a_killed_run_left_in_the_cache_is_counted_and_removed(tmp_path):
     folder = tmp_path / "cache" / "rosenblatt" / "examples"
     folder.mkdir(parents=True)
     (folder / ".abc.arrow.xyz").write_bytes(b"half")
-    assert "1 file (1 left half-written by a run that was killed), 4 bytes kept" in run("cache").stdout
-    assert json.loads(run("cache", "--json").stdout)["half_written"] == 1
-    run("cache", "--remove")
+    assert (
+        "1 file (1 left half-written by a run that was killed), 4 bytes stored" in run("cache", "show").stdout
+    )
+    assert json.loads(run("cache", "show", "--json").stdout)["half_written"] == 1
+    run("cache", "remove")
     assert not list(folder.iterdir())

@@ -48,7 +48,7 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch):
 
 def test_one_small_file_is_one_shard_and_the_model_of_a_plain_fit(folder):
     run_well(f"fit {folder / 'all.csv'} --target y --engine local -m {folder / 'm'}")
-    run_well(f"fit {folder / 'all.csv'} --target y --no-ledger -m {folder / 'plain'}")
+    run_well(f"fit {folder / 'all.csv'} --target y --ledger none -m {folder / 'plain'}")
     same_learner(load_learner(folder / "m")[0], load_learner(folder / "plain")[0])
 
 

@@ -227,6 +227,7 @@ def command_line(examples, write, *options):
         "--passes",
         1,
         "--no-shuffle",
+        "--no-scale",
         "-m",
         model,
         *options,

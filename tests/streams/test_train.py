@@ -376,7 +376,7 @@ def test_a_file_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "glob", removed_meanwhile)
         assert [file.path for file in cache.cached_files()] == [files[0], files[2]]
-        assert json.loads(run_well("cache --json").stdout)["files"] == 2
+        assert json.loads(run_well("cache show --json").stdout)["files"] == 2
     listed = cache.cached_files()
     files[0].unlink()
     with monkeypatch.context() as patch:

@@ -64,7 +64,9 @@ def exit_code(error: BaseException) -> ExitCode:
     (<ExitCode.USAGE: 2>, <ExitCode.BUG: 70>)
     """
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    if kinds & {"BadInput", "BadModel", "BadProof", "RefusedData", "UnicodeDecodeError"}:
+    if "BadInput" in kinds and not _exists(str(getattr(error, "path", ""))):
+        return ExitCode.USAGE
+    if kinds & {"BadInput", "BadModel", "RefusedData"}:
         return ExitCode.BAD_DATA
     missing_extra = isinstance(error, ImportError) and "pip install" in str(error)
     if missing_extra or isinstance(error, Refused | ValueError | OSError | MemoryError):
@@ -72,11 +74,17 @@ def exit_code(error: BaseException) -> ExitCode:
     return ExitCode.BUG
 
 
+def _exists(source: str) -> bool:
+    """Return whether a source names something that can be opened."""
+    return source == "-" or any(mark in source for mark in "*?[") or os.path.exists(source)  # noqa: PTH110
+
+
 def message(error: BaseException, command: str) -> str:
     """Return what to print about an exception: data errors name their file, others begin with the command."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    if exit_code(error) is ExitCode.BAD_DATA or isinstance(error, FileNotFoundError):
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"BadInput", "BadModel", "RefusedData", "FileNotFoundError"}:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"rosenblatt {command}: {error.strerror}"

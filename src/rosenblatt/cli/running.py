@@ -16,7 +16,7 @@ from rosenblatt.cli.output import note
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def guarded(command: F) -> F:
+def guarded(command: F, name: str | None = None) -> F:
     """Turn whatever stops a command into a message and an exit code; print a traceback only on request."""
 
     @functools.wraps(command)
@@ -39,7 +39,7 @@ def guarded(command: F) -> F:
                 raise
             if os.environ.get(DEBUG):
                 traceback.print_exc()
-            note(message(error, command.__name__))
+            note(message(error, name or command.__name__))
             raise typer.Exit(exit_code(error)) from None
         return answer
 

@@ -42,7 +42,7 @@ def table_of_numbers(source: str, options: ReadOptions) -> TableSchema:
 
 
 def format_of(source: str, options: ReadOptions) -> str:
-    """Return the format of a file: as told, else found."""
+    """Return the format of a file: as given, else by name and content."""
     return options.format or find_format(source)
 
 
@@ -70,8 +70,8 @@ def _guessed_schema(model: "Model", source: str, options: ReadOptions) -> TableS
         return TableSchema(tuple(Column(str(name)) for name in names), target, kind)
     columns = [name for name in columns if name != target]
     if len(columns) != model.n_features:
-        found = f"{counted(len(columns), 'feature column')}, but the model has {model.n_features:,} features"
-        refuse(f"{source}: {found} and names none of them")
+        counts = f"{counted(len(columns), 'feature column')}, but the model has {model.n_features:,} features"
+        refuse(f"{source}: {counts} and names none of them")
     return TableSchema(tuple(Column(name) for name in columns), target, kind, headerless)
 
 

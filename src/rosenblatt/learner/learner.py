@@ -27,6 +27,7 @@ from rosenblatt.learner.training import (
     forget_evaluations,
     run_epochs,
 )
+from rosenblatt.rules.base import PER_COORDINATE
 from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
@@ -49,7 +50,7 @@ class Learner(LearnerState):
         Learn a bias, as the weight of a constant input of 1.
     keep_ledger : bool
         Record every update: all hypotheses but ``last`` and ``averaged`` are read from the record. Rules whose steps
-        are not multiples of examples (AROW, ALMA with p above 2) have no ledger.
+        are not multiples of examples (AROW, NAG, ScInOL, ALMA with p above 2) have no ledger.
     seed : int
         Seed of the shuffle and of the ``random`` hypothesis.
 
@@ -193,6 +194,8 @@ class Learner(LearnerState):
 
         def visit_all(number: int) -> bool:
             visits = in_order if shuffled is None else shuffled.epoch(number)
+            if isinstance(self.geometry, PER_COORDINATE):
+                self.running["decay"] = 1.0  # below one where a larger value shrinks a weight in this epoch
             self._visit_rows(rows, signs, visits, threads)
             return decays(self)
 
@@ -289,7 +292,7 @@ class Learner(LearnerState):
             if self.ledger is not None:
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
             updates, parts = self.updates, 1
-            if self._few_updates:
+            if self._few_updates and not isinstance(self.geometry, PER_COORDINATE):  # a visit may move them
                 numbers = rows.values.size // labels.size * rest.order.size
                 parts = number_of_parts(numbers, rest, self.running, self.clock, threads)
             visited += learn_speculatively(

@@ -17,6 +17,7 @@ from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import CheckedExamples, max_row_sqnorm
 from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.learner.history import history_frame
 from rosenblatt.learner.trace import Trace, trace_of
 from rosenblatt.learner.training import NoImprovement, error_rate, margin_on, perceptron_loss
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
@@ -366,6 +367,26 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         """
         check_is_fitted(self)
         return trace_of(self.learner_, reference)
+
+    def history(self) -> Any:
+        """Return every update of the training run as a data frame, as ``rosenblatt fit --trace`` writes it.
+
+        Its columns are ``update``, ``clock`` (examples seen before it), ``row`` (counted from 1: ``X[row - 1]``),
+        ``label``, ``class`` (whose weights are given), ``score`` before the update, ``tau`` (the step: ``w += tau·x``), and
+        bias and weights before and after it.
+
+        Returns
+        -------
+        pandas.DataFrame, or polars.DataFrame where pandas is not installed, else pyarrow.Table
+
+        Examples
+        --------
+        >>> clf = Perceptron(shuffle=False).fit([[2.0], [-1.0]], ["in", "out"])
+        >>> clf.history()[["clock", "row", "label", "score", "x1 before", "x1 after"]]
+           clock  row label  score  x1 before  x1 after
+        0    0.0    1    in    0.0        0.0      -2.0
+        """
+        return history_frame(self.learner_, getattr(self, "feature_names_in_", None))
 
     # Files
 

@@ -331,6 +331,9 @@ LEARNER_ITEMS = (
     LEDGER,
     rows("ledger.support", FLOATS, "support", "features"),
 )
+# Geometries with several numbers per weight: those of a weight are together.
+NUMBERS = array("S", Tensor(FLOAT, ("rows", "width", "numbers"), part="S"))
+NUMBERS_ITEMS = tuple(NUMBERS if item.name == "S" else item for item in LEARNER_ITEMS)
 KERNEL_ITEMS = (
     array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
     array("W", Tensor(FLOAT, ("rows", "support"))),
@@ -453,7 +456,7 @@ def sqnorm_is_within_reach(content: Content) -> None:
 
 
 def beside_the_weights(content: Content) -> None:
-    """``S``: a variance in (0, 1] for every weight (second order), or the power of every weight (p-norm)."""
+    """``S``: a variance in (0, 1] for every weight (second order), its power (p-norm), or several numbers."""
     if "S" not in content.arrays:
         sqnorm_is_of_weights(content)
         return
@@ -461,6 +464,9 @@ def beside_the_weights(content: Content) -> None:
     if isinstance(geometry, rules.SecondOrder):
         refuse_first("S", S, ~((S > 0.0) & (S <= 1.0 + 1e-9)), "a variance above 0 and at most 1")
         sqnorm_is_of_weights(content)
+        return
+    if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
+        numbers_per_weight(content, geometry)
         return
     assert isinstance(geometry, rules.PNorm)
     with np.errstate(over="ignore", under="ignore"):
@@ -507,12 +513,38 @@ def candidates_are_learners(content: Content) -> None:
         )
     for at, each in enumerate(auto["candidates"]):
         S, geometry = content.arrays["candidates.S"][at], rules.geometry_of(rules.from_dict(each))
-        if isinstance(geometry, rules.PNorm):
-            refuse(f"about.stream.auto.candidates[{at}]", each, "a rule without a p-norm")
+        if not isinstance(geometry, rules.Euclidean | rules.SecondOrder):
+            refuse(f"about.stream.auto.candidates[{at}]", each, "a Euclidean or second-order rule")
         if isinstance(geometry, rules.SecondOrder):
             most = geometry.initial_variance * (1.0 + 1e-9)
             wrong = ~((S > 0.0) & (most >= S))
             refuse_first(f"candidates.S[{at}]", S, wrong, "a variance above 0 and at most the first one")
+
+
+def numbers_per_weight(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:
+    """``S``: the largest value of the weight's feature, then numbers that are possible for the rule.
+
+    The largest value is at most ‖x‖. Weights follow from their numbers, or are zero where no value was seen and
+    training started from zero weights. ``running.sqnorm`` is ``Σ (wᵢ maxᵢ)²``.
+    """
+    S, W, rule = content.arrays["S"], content.arrays["W"].astype(np.float64), content["rule"]
+    largest, numbers = S[..., 0], tuple(np.moveaxis(S, -1, 0))
+    most = math.sqrt(content.symbols["max_sqnorm"]) * (1.0 + 1e-6)
+    refuse_first(
+        "S[..., 0]", largest, ~((largest >= 0.0) & (largest <= most)), f"a value from 0 to {most:.6g}"
+    )
+    refuse_first("S", S, np.stack([~rule.possible(numbers)] * S.shape[-1], axis=-1), "numbers of this rule")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(geometry, rules.CoordinateSums):
+            expected = rule.weight_of(numbers)
+            wrong = ~(np.abs(W - expected) <= 1e-5 * np.abs(expected))
+            refuse_first("W", W, wrong, "the weight that follows from S")
+        elif not content.fields["start_norm"]:
+            refuse_first("W", W, (largest == 0.0) & (W != 0.0), "0 where S has no largest value")
+        total = _per_hypothesis(np.einsum("ij,ij->i", W * largest, W * largest), content)
+    sqnorm = content.arrays["running.sqnorm"]
+    wrong = ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6)
+    refuse_first("running.sqnorm", sqnorm, wrong, "Σ (w · largest value)²")
 
 
 def _check_support(name: str, content: Content, present: bool) -> None:
@@ -708,7 +740,12 @@ def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
     """
     rows = 1 if classes <= 2 else classes
     joint = fields.get("multi_class") == "joint" and rows > 1
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"])) if "rule" in fields else None
+    numbers = (
+        len(geometry.initial) if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates) else None
+    )
     symbols = {
+        "numbers": numbers,
         "classes": classes,
         "rows": rows,
         "hypotheses": 1 if joint else rows,
@@ -742,6 +779,12 @@ def _centroid_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {"squares": shrinks or fields.get("priors", "uniform") != "uniform"}
 
 
+def _learner_items(fields: dict[str, Any]) -> tuple[Any, ...]:
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"]))
+    several = isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates)
+    return NUMBERS_ITEMS if several else LEARNER_ITEMS
+
+
 def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     return {
         "ledger": fields["keep_ledger"],
@@ -757,7 +800,7 @@ KINDS: Mapping[str, Kind] = {
         "a learner",
         "learner",
         LEARNER_FIELDS,
-        lambda fields: LEARNER_ITEMS,
+        _learner_items,
         (
             classes_before_updates,
             bias_is_zero_without_intercept,

@@ -72,8 +72,8 @@ ROW_STATE = frozenset(
         "_rule",
         "_scale",
         "_scaled_values",
+        "_scaling",
         "_size",
-        "_statistics_at",
         "_tables",
         "_values_view",
         "_weighed_address",
@@ -149,6 +149,7 @@ class OnlineLearner(RowsLearner):
     _label_view: Any
     _codes_view: Any
     _numbers_view: Any
+    _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
     _candidate_calls: list[tuple[Any, Any, Any, int]]  # the loop, rule, geometry and row of every candidate
 
@@ -194,8 +195,8 @@ class OnlineLearner(RowsLearner):
             if not self.compiled or not self.labels:
                 return self._scored(x)[0] if self.labels else None
             self._set_row(x, False)
-        if self.statistics is not None:
-            self._scale_row(x, False)
+        if self._scaling and not self._scale(*self._scaling, False):
+            self._refuse([x], TOO_LARGE_TO_SCALE)
         code = self._predict(self._weighed_address, self._p)
         return self._answers[code] if code != NOT_FINITE else self._refuse([x])
 
@@ -211,9 +212,9 @@ class OnlineLearner(RowsLearner):
         if x != self._known_row:
             self._set_row(x, True)
         self._label_view[0] = label
-        if self.statistics is not None:
-            self._scale_row(x, True)
-        if self.candidates:
+        if self._scaling and not self._scale(*self._scaling, True):
+            self._refuse([x], TOO_LARGE_TO_SCALE)
+        if self._candidate_calls:
             self._learn_by_candidates(label)
             return
         result = self._learn(self._rule, self._geometry, self._weighed_address)
@@ -445,27 +446,23 @@ class OnlineLearner(RowsLearner):
         self._row, self._new_names = dict(x), []
         self._known_row = self._row if all_known else None
 
-    def _scale_row(self, x: Example, update: bool) -> None:
-        """Standardise the row in the buffer; with ``update`` it joins the statistics."""
-        statistics: Any = self.statistics
-        if not self._scale(
-            self._address, self._statistics_at, statistics.size, self._scaled_values.ctypes.data, update
-        ):
-            self._refuse([x], TOO_LARGE_TO_SCALE)
-
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
         truth = label if len(self.labels) > 2 else (label + 1) // 2
-        losses, at = self.losses, 0
+        losses: list[float] = []
+        before = iter(self.losses)
         for learn, rule, geometry, address in self._candidate_calls:
             guesses = learn(rule, geometry, address)
             if guesses < 0:
                 raise ValueError(TOO_LARGE)
-            last, averaged = guesses >> GUESS_BITS, guesses & _ONE_GUESS
-            losses[at] = LEAD_DECAY * losses[at] + (1.0 if last != truth else 0.0)
-            losses[at + 1] = LEAD_DECAY * losses[at + 1] + (1.0 if averaged != truth else 0.0)
-            at += 2
-        self._passed(1)
+            # As core.leader does: 0.0 or 1.0 is added after the decay.
+            losses.append(LEAD_DECAY * next(before) + (guesses >> GUESS_BITS != truth))
+            losses.append(LEAD_DECAY * next(before) + (guesses & _ONE_GUESS != truth))
+        self.losses = losses
+        if self.forget is None:
+            self.rows += 1
+        else:
+            self._passed(1)
         least = min(losses)
         if least < losses[self.leader]:
             self._lead(losses.index(least), self.rows)
@@ -489,13 +486,13 @@ class OnlineLearner(RowsLearner):
 
     def _look_up_addresses(self, buffer: RowBuffer) -> None:
         """Set the addresses of the row as the weights take it, and of the same row for every candidate."""
-        self._weighed_address = self._address
+        self._weighed_address, self._scaling = self._address, ()
         self._tables: list[NDArray[np.int64]] = []  # keeps the memory of the addresses
         values_at = buffer.addresses[VALUES]
         if self.statistics is not None:
-            self._scale, self._statistics_at = buffer_scaler(), self.statistics.ctypes.data
-            self._scaled_values = np.zeros(buffer.values.size)
+            self._scale, self._scaled_values = buffer_scaler(), np.zeros(buffer.values.size)
             values_at = self._scaled_values.ctypes.data
+            self._scaling = (self._address, self.statistics.ctypes.data, self.statistics.size, values_at)
             table = buffer.addresses.copy()
             table[VALUES] = values_at
             self._tables.append(table)

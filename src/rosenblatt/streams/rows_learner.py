@@ -19,7 +19,7 @@ from rosenblatt.core import hypotheses
 from rosenblatt.core.leader import follow_leader
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.rows import Rows, rows_of
+from rosenblatt.core.rows import Rows, feature_by_feature, rows_of
 from rosenblatt.core.scaling import (
     STATISTICS,
     new_statistics,
@@ -528,8 +528,8 @@ class RowsLearner:
         )
         if learner.S is None:
             return state
-        learner.S = np.asfortranarray(learner.S)
-        return state._replace(beside=learner.S.T.reshape(-1))
+        learner.S = feature_by_feature(learner.S)
+        return state._replace(beside=learner.S.swapaxes(0, 1).reshape(-1))
 
     def _clear(self) -> None:
         """Drop the row buffer: the learner grew, or the layout of its weights changed."""
@@ -557,9 +557,9 @@ def _check_options(
         if candidates is not None and not candidates:
             raise ValueError("candidates is empty: 'auto' needs one rule or more")
         for each in map(rules.resolve, candidates or ()):
-            if isinstance(rules.geometry_of(each), rules.PNorm):
+            if not isinstance(rules.geometry_of(each), rules.Euclidean | rules.SecondOrder):
                 raise ValueError(  # noqa: TRY004 (a value, not a type)
-                    f"{each} has a p-norm geometry, which 'auto' does not take: choose p=2"
+                    f"{each} is neither Euclidean nor second-order, which 'auto' takes: choose another rule"
                 )
     else:
         hypotheses.check_name(hypothesis)

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse, refuse_data
+from rosenblatt.cli.flags import flag
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import read, read_options, refuse_overwriting
+from rosenblatt.cli.reading import read, refuse_overwriting, scale_by_default
 
 if TYPE_CHECKING:
     from rosenblatt.plots.comparison import Comparison
@@ -17,59 +16,53 @@ WIDE = 100  # columns of a terminal that has room for every loss
 
 def compare(
     source: opt.Source,
-    target: opt.Target = None,
-    report: opt.Report = None,
+    data: opt.DataFlags,
     learners: Annotated[
         list[str] | None,
-        typer.Option("--learner", metavar="NAME", help="Only this one; may be repeated.", show_default="all"),
+        flag(
+            "--learner",
+            metavar="NAME",
+            help="Only this one, as fit --learner or by its class, as in Perceptron; may be repeated.",
+            show_default="all",
+        ),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", help="Of the folds.")] = 0,
+    folds: Annotated[int, flag("--folds", min=2, help="Of the cross-validation.")] = 5,
+    seed: Annotated[int, flag("--seed", help="Of the folds.")] = 0,
     prove: Annotated[
-        bool, typer.Option("--prove", help="Put a proof of separability, or of its absence, in the report.")
+        bool, flag("--prove", help="Put a proof of separability, or of its absence, in the report.")
     ] = False,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    text: opt.TextColumns = None,
-    scale: opt.Scale = False,
-    zero_based: opt.ZeroBased = None,
+    report: opt.Report = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Compare every linear learner on the same data.
+    """Compare every linear learner by cross-validation.
 
     \b
     Examples:
       rosenblatt compare sample:iris
       rosenblatt compare data.csv --target y --report report.html
-      rosenblatt compare data.csv --learner Perceptron --learner NaiveBayes --json
+      rosenblatt compare data.csv --learner perceptron --learner naive-bayes --json
+
+    Numeric columns of a table are standardised unless --no-scale is given.
     """
     if prove and report is None:
         refuse("--prove puts its answer in the report: name one with --report FILE")
     if report is not None:
         refuse_overwriting(report, source)
-    reading = read_options(
-        target=target,
-        format=format,
-        zero_based=zero_based,
-        skip_bad=skip_bad,
-        header=header,
-        text=text,
-        scale=scale,
-    )
+    reading = data.read_options()
+    reading = reading.changed(scale=scale_by_default(source, reading, data.scale))
     with Progress() as progress:
-        progress.tell(f"reading {source}")
+        progress.update(f"reading {source}")
         rows = read(source, reading)
         if rows.y is None:
-            refuse(f"{rows.source}: has no labels to learn from")
-        progress.tell("comparing")
+            refuse_data(f"{rows.source}: has no labels to learn from")
+        progress.update("comparing")
         from rosenblatt.plots.compare import compare as compared
 
-        table = compared(rows.X, rows.y, learners=learners, cv=folds, seed=seed)
+        table = compared(rows.X, rows.y, learners=_class_names(learners), cv=folds, seed=seed)
         if report is not None:
             from rosenblatt.plots.report import write_report
 
-            progress.tell(f"writing {report}")
+            progress.update(f"writing {report}")
             proof = None
             if prove:
                 from rosenblatt.proofs import separability
@@ -93,6 +86,18 @@ def compare(
     _show(rows.source, table, report)
 
 
+CLASS_NAMES = {  # learners as fit --learner spells them, and as the comparison does
+    "perceptron": "Perceptron",
+    "centroid": "ClosestCentroid",
+    "naive-bayes": "NaiveBayes",
+    "logistic": "LogisticRegression",
+}
+
+
+def _class_names(learners: list[str] | None) -> list[str] | None:
+    return [CLASS_NAMES.get(name, name) for name in learners] if learners else None
+
+
 def _show(source: str, table: "Comparison", report: str | None) -> None:
     from rich.text import Text
 
@@ -105,13 +110,13 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
         if row.note:
             notes.append((row.learner, Text(f"left out: {row.note}", style="dim")))
             continue
-        told = [number(getattr(row, f"{loss}_loss")) for loss in losses]
+        losses_shown = [number(getattr(row, f"{loss}_loss")) for loss in losses]
         drawn.add_row(
             row.learner,
             f"{row.accuracy:.4f}",
             f"{row.spread:.3f}",
             f"{row.mistakes:,}",
-            *told,
+            *losses_shown,
             number(row.margin),
             seconds(row.seconds),
         )

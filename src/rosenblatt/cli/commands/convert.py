@@ -1,30 +1,19 @@
 """``rosenblatt convert``: a source read once, written as Arrow batches that are mapped into memory ever after."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
-from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriting
-
-if TYPE_CHECKING:
-    pass
+from rosenblatt.cli.reading import note_oddities, refuse_overwriting
 
 
 def convert(
     source: opt.Source,
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write, FILE.arrow.")],
-    target: opt.Target = None,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    text: opt.TextColumns = None,
-    scale: opt.Scale = False,
-    hash_bits: Annotated[
-        int, typer.Option("--hash-bits", help="Hash names into 2^N features; 0 keeps every name.")
-    ] = 0,
-    zero_based: opt.ZeroBased = None,
+    data: opt.DataFlags,
+    hash_bits: opt.HashBits = None,
     json: opt.AsJson = False,
 ) -> None:
     """Write examples as Arrow, read without parsing.
@@ -35,7 +24,7 @@ def convert(
       rosenblatt convert 'logs/*.csv' logs.arrow --target y
     """
     if not out.endswith((".arrow", ".ipc", ".feather")):
-        refuse(f"{out}: only Arrow is written: name a file .arrow")
+        refuse(f"{out}: only Arrow is written: choose a name that ends in .arrow")
     refuse_overwriting(out, source)
     from pathlib import Path
 
@@ -47,27 +36,18 @@ def convert(
     with replacing(out) as file:
         examples = open_examples(
             source,
-            read_options(
-                target=target,
-                format=format,
-                zero_based=zero_based,
-                skip_bad=skip_bad,
-                header=header,
-                text=text,
-                scale=scale,
-                hash_bits=hash_bits,
-            ),
+            data.read_options(hash_bits=hash_bits),
             batch_rows=None,
         )
-        told = write_batches(file, examples, gathered(examples))
+        written = write_batches(file, examples, gathered(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,
         "format": examples.format,
         "out": out,
-        "rows": told["rows"],
+        "rows": written["rows"],
         "features": examples.n_features,
-        "classes": len(told["classes"]),
+        "classes": len(written["classes"]),
         "bytes": Path(out).stat().st_size,
         "zero_based": getattr(examples, "zero_based", None),
         "skipped": [str(line) for line in examples.skipped],
@@ -79,11 +59,11 @@ def convert(
         print_json(report)
     else:
         print(
-            f"{out}: {report['rows']:,} rows, {report['features']:,} features{_base(report['zero_based'])}, "
+            f"{out}: {report['rows']:,} rows, {report['features']:,} features{_first_index(report['zero_based'])}, "
             f"{report['classes']} classes, {report['bytes']:,} bytes"
         )
 
 
-def _base(zero_based: bool | None) -> str:
-    """Say from where indices were found to count."""
+def _first_index(zero_based: bool | None) -> str:
+    """Return from where indices count."""
     return "" if zero_based is None else f" (indices from {0 if zero_based else 1})"

@@ -4,10 +4,9 @@ from typing import Any
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.predict import known_hypothesis
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse_data
 from rosenblatt.cli.output import counted
-from rosenblatt.cli.reading import Rows, note_unseen_labels, read_for, read_options
-from rosenblatt.cli.regression import regression_report, show_regression
+from rosenblatt.cli.reading import Rows, note_unseen_labels, read_for
 from rosenblatt.learner.models import Model, load
 
 WIDEST = 12  # classes whose confusions are drawn as a square; of more, the commonest are listed
@@ -17,11 +16,8 @@ MOST_CONFUSIONS = 10
 def evaluate(
     model: opt.ModelFile,
     source: opt.Source,
+    data: opt.ModelDataFlags,
     hypothesis: opt.Hypothesis = None,
-    target: opt.ModelTarget = None,
-    format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
     json: opt.AsJson = False,
 ) -> None:
     """Score a model on a labelled file.
@@ -37,19 +33,17 @@ def evaluate(
     """
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)
-    rows = read_for(
-        trained, source, read_options(target=target, format=format, zero_based=zero_based, skip_bad=skip_bad)
-    )
+    rows = read_for(trained, source, data.read_options())
     if rows.y is None:
-        refuse(f"{source}: has no target column to score against: name it with --target")
-    told = _report if trained.classes is not None else regression_report
-    report = {"model": model, **told(trained, chosen, rows)}
+        refuse_data(f"{source}: has no target column to score against: name it with --target")
+    describe = _report if trained.classes is not None else _regression_report
+    report = {"model": model, **describe(trained, chosen, rows)}
     if json:
         from rosenblatt.cli.output import print_json
 
         print_json(report)
     else:
-        (_show if trained.classes is not None else show_regression)(report)
+        (_show if trained.classes is not None else _show_regression)(report)
 
 
 def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
@@ -61,16 +55,16 @@ def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
     unseen = unseen_labels(rows.y, codes)
     note_unseen_labels(rows.source, unseen, trained.classes)
     scores = trained.scores(rows.X, chosen)
-    found = named(scores, trained.classes.size)
+    predicted = named(scores, trained.classes.size)
     classes = [str(label) for label in trained.classes.tolist()]
     truths = [*classes, *unseen]  # labels that training never saw have rows of their own
     truth = np.where(codes >= 0, codes, 0)
     strange = codes < 0
     truth[strange] = len(classes) + np.unique(rows.y[strange], return_inverse=True)[1].reshape(-1)
     confusion = np.zeros((len(truths), len(classes)), dtype=np.int64)
-    np.add.at(confusion, (truth, found), 1)
+    np.add.at(confusion, (truth, predicted), 1)
     accuracies = {
-        name: accuracy_of(trained, name, rows.X, codes, asked=name == chosen)._asdict()
+        name: accuracy_of(trained, name, rows.X, codes, all_rows=name == chosen)._asdict()
         for name in trained.hypotheses()
     }
     return {
@@ -87,18 +81,18 @@ def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
 
 def _per_class(confusion: Any, classes: list[str]) -> dict[str, dict[str, Any]]:
     """Return precision and recall of every class; none where nothing was predicted or there was nothing to find."""
-    told = {}
+    by_class = {}
     for k, name in enumerate(classes):
-        right, predicted, there = (
+        right, called, present = (
             int(n) for n in (confusion[k, k], confusion[:, k].sum(), confusion[k].sum())
         )
-        told[name] = {
-            "rows": there,
-            "predicted": predicted,
-            "precision": right / predicted if predicted else None,
-            "recall": right / there if there else None,
+        by_class[name] = {
+            "rows": present,
+            "predicted": called,
+            "precision": right / called if called else None,
+            "recall": right / present if present else None,
         }
-    return told
+    return by_class
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -123,11 +117,20 @@ def _show(report: dict[str, Any]) -> None:
             Text(share(each["accuracy"], roughly=some), style=style),
             Text(remark, style="dim"),
         )
-    found = columns("class", "rows", "precision", "recall")
+    per_class = columns("class", "rows", "precision", "recall")
     for name, each in report["classes"].items():
         precision, recall = share(each["precision"]) or "-", share(each["recall"]) or "-"
-        found.add_row(Text(name), f"{each['rows']:,}", precision, recall)
-    show(title(report["source"]), facts(summary), "", scored, "", found, "", _confusions(report["confusion"]))
+        per_class.add_row(Text(name), f"{each['rows']:,}", precision, recall)
+    show(
+        title(report["source"]),
+        facts(summary),
+        "",
+        scored,
+        "",
+        per_class,
+        "",
+        _confusions(report["confusion"]),
+    )
 
 
 def _confusions(confusion: dict[str, Any]) -> Any:
@@ -156,3 +159,33 @@ def _confusions(confusion: dict[str, Any]) -> Any:
     for count, truth, called in sorted(pairs, key=lambda pair: -pair[0])[:MOST_CONFUSIONS]:
         table.add_row(Text(truth), Text(called), f"{count:,}")
     return table
+
+
+def _regression_report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
+    from rosenblatt.cli.scoring import regression_errors
+
+    errors = regression_errors(trained, rows)
+    return {**rows.about(), "hypothesis": chosen, **errors[chosen], "hypotheses": errors}
+
+
+def _show_regression(report: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from rosenblatt.cli.output import columns, facts, number, show, title
+
+    summary = [
+        ("model", report["model"]),
+        ("rows", f"{report['rows']:,}"),
+        ("R²", f"{number(report['r2'])} ({report['hypothesis']})"),
+    ]
+    table = columns("hypothesis", "MAE", "RMSE", "R²", "")
+    table.columns[-1].justify = "left"
+    for name, each in report["hypotheses"].items():
+        predicts = name == report["hypothesis"]
+        cells = [number(each[key]) for key in ("mae", "rmse", "r2")]
+        style = "bold" if predicts else ""
+        table.add_row(
+            *(Text(cell, style=style) for cell in (name, *cells)),
+            Text("predicts" if predicts else "", style="dim"),
+        )
+    show(title(report["source"]), facts(summary), "", table)

@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.info import feature_names
 from rosenblatt.cli.commands.predict import known_hypothesis
 from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.flags import flag
 from rosenblatt.cli.output import listed
-from rosenblatt.cli.reading import Rows, read_for, read_options
+from rosenblatt.cli.reading import Rows, read_for
 from rosenblatt.learner.models import load
 
 if TYPE_CHECKING:
@@ -20,27 +19,25 @@ if TYPE_CHECKING:
 def explain(
     model: opt.ModelFile,
     source: opt.Source,
+    data: opt.ModelDataFlags,
     row: Annotated[
-        int | None, typer.Option("--row", metavar="N", min=1, help="The row to explain, counted from 1.")
+        int | None, flag("--row", metavar="N", min=1, help="The row to explain, counted from 1.")
     ] = None,
     line: Annotated[
-        int | None, typer.Option("--line", metavar="N", min=1, help="The same by its line in the file.")
+        int | None,
+        flag("--line", metavar="N", min=1, help="The same by its line in the file, counted from 1."),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", help="The class to speak for.", show_default="the winner")
+        str | None, flag("--label", help="The class whose score is explained.", show_default="the winner")
     ] = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="The class to speak against.", show_default="none")
+        str | None, flag("--against", help="The class whose score is subtracted.", show_default="none")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 20,
+    top: Annotated[int, flag("--top", min=1, help="How many features to show.")] = 20,
     hypothesis: opt.Hypothesis = None,
-    target: opt.ModelTarget = None,
-    format: opt.InputFormat = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
     json: opt.AsJson = False,
 ) -> None:
-    """Say which features pushed one row which way.
+    """Show which features pushed a row which way.
 
     \b
     Examples:
@@ -56,23 +53,18 @@ def explain(
         refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
     names = feature_names(trained)
     sketch = _sketch(trained)
-    rows = read_for(
-        trained,
-        source,
-        read_options(target=target, format=format, zero_based=zero_based, skip_bad=skip_bad),
-        sketch,
-    )
+    rows = read_for(trained, source, data.read_options(), sketch)
     if sketch is not None:  # what the source calls its features, else what training called them
         heard = [sketch.name(place) for place in range(trained.n_features)]
         names = [old if new.startswith("#") else new for old, new in zip(names, heard, strict=True)]
     at = _place(rows, row, line)
-    told = _told(trained, chosen, rows, at, label, against, names)
+    explanation = _explanation(trained, chosen, rows, at, label, against, names)
     if json:
         from rosenblatt.cli.output import print_json
 
-        print_json(told)
+        print_json(explanation)
     else:
-        _show(told, top)
+        _show(explanation, top)
 
 
 def _sketch(trained: Any) -> "NameSketch | None":
@@ -103,7 +95,7 @@ def _place(rows: Rows, row: int | None, line: int | None) -> int:
     return int(matches[0])
 
 
-def _told(
+def _explanation(
     trained: Any,
     hypothesis: str,
     rows: Rows,
@@ -120,8 +112,8 @@ def _told(
     if trained.classes is None:
         if label is not None or against is not None:
             refuse("the model predicts a number: it has no classes for --label and --against")
-        told = explain_row(trained.weights(hypothesis), x, None, feature_names)
-        return {**_as_json(told, rows, at, hypothesis, float(scores[0])), "for": None}
+        explanation = explain_row(trained.weights(hypothesis), x, None, feature_names)
+        return {**_as_json(explanation, rows, at, hypothesis, float(scores[0])), "for": None}
     names = {str(name): name for name in trained.classes.tolist()}
     for given in (label, against):
         if given is not None and given not in names:
@@ -131,7 +123,7 @@ def _told(
     against_class = names[against] if against is not None else None
     if len(names) == 2 and against_class is None:
         against_class = next(name for name in names.values() if name != speaking)
-    told = explain_row(
+    explanation = explain_row(
         trained.weights(hypothesis),
         x,
         trained.classes,
@@ -139,10 +131,12 @@ def _told(
         label=speaking,
         against=against_class,
     )
-    return _as_json(told, rows, at, hypothesis, winner)
+    return _as_json(explanation, rows, at, hypothesis, winner)
 
 
-def _as_json(told: "Explanation", rows: Rows, at: int, hypothesis: str, predicted: Any) -> dict[str, Any]:
+def _as_json(
+    explanation: "Explanation", rows: Rows, at: int, hypothesis: str, predicted: Any
+) -> dict[str, Any]:
     return {
         "source": rows.source,
         "row": at + 1,
@@ -150,38 +144,45 @@ def _as_json(told: "Explanation", rows: Rows, at: int, hypothesis: str, predicte
         "truth": None if rows.y is None else str(rows.y[at]),
         "predicted": str(predicted),
         "hypothesis": hypothesis,
-        "for": str(told.label),
-        "against": None if told.against is None else str(told.against),
-        "score": told.score,
-        "parts": [part._asdict() for part in told.parts],
+        "for": str(explanation.label),
+        "against": None if explanation.against is None else str(explanation.against),
+        "score": explanation.score,
+        "parts": [part._asdict() for part in explanation.parts],
     }
 
 
-def _show(told: dict[str, Any], top: int) -> None:
+def _show(explanation: dict[str, Any], top: int) -> None:
     from rich.text import Text
 
     from rosenblatt.cli.output import MISTAKE, RIGHT, columns, facts, number, show, title
 
-    number_told = told["for"] is None
-    wrong = not number_told and told["truth"] is not None and told["truth"] != told["predicted"]
-    verdict = Text(told["predicted"], style=MISTAKE if wrong else "bold")
-    if told["truth"] is not None and number_told:
-        verdict.append(f", and it is {told['truth']}", style="dim")
-    elif told["truth"] is not None:
-        verdict.append(f", but it is {told['truth']}" if wrong else ", and it is", style="dim")
-    side = "a number" if number_told else told["for"]
-    side += f" against {told['against']}" if told["against"] else ""
+    is_number = explanation["for"] is None
+    wrong = (
+        not is_number
+        and explanation["truth"] is not None
+        and explanation["truth"] != explanation["predicted"]
+    )
+    verdict = Text(explanation["predicted"], style=MISTAKE if wrong else "bold")
+    if explanation["truth"] is not None and is_number:
+        verdict.append(f", and it is {explanation['truth']}", style="dim")
+    elif explanation["truth"] is not None:
+        verdict.append(f", but it is {explanation['truth']}" if wrong else ", and it is", style="dim")
+    side = "a number" if is_number else explanation["for"]
+    side += f" against {explanation['against']}" if explanation["against"] else ""
     rows = [
-        ("row", f"{told['row']:,} (line {told['line']})"),
+        ("row", f"{explanation['row']:,} (line {explanation['line']})"),
         ("predicted", verdict),
-        ("score", f"{number(told['score'])} for {side}, by the {told['hypothesis']} hypothesis"),
+        (
+            "score",
+            f"{number(explanation['score'])} for {side}, by the {explanation['hypothesis']} hypothesis",
+        ),
     ]
     table = columns("feature", "pushes", "value", "weight")
-    for part in told["parts"][:top]:
+    for part in explanation["parts"][:top]:
         push = Text(f"{part['contribution']:+.4g}", style=RIGHT if part["contribution"] > 0 else MISTAKE)
         table.add_row(Text(part["feature"]), push, number(part["value"]), number(part["weight"]))
-    rest = told["parts"][top:]
+    rest = explanation["parts"][top:]
     if rest:
         total = sum(part["contribution"] for part in rest)
         table.add_row(Text(f"{len(rest):,} more", style="dim"), f"{total:+.4g}", "", "")
-    show(title(told["source"]), facts(rows), "", table)
+    show(title(explanation["source"]), facts(rows), "", table)

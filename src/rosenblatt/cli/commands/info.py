@@ -1,4 +1,4 @@
-"""``rosenblatt info``: what a model file holds."""
+"""``rosenblatt info``: what a model file holds, or how a data file is read."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,33 +7,62 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.predict import known_hypothesis
+from rosenblatt.cli.flags import flag
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import listed
+from rosenblatt.cli.reading import note_oddities
 from rosenblatt.learner.models import Model, load
 
 MOST_CLASSES = 12
 
 
 def info(
-    model: opt.ModelFile,
+    path: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model file, or data: a file, - or sample:NAME.")
+    ],
+    data: opt.DataFlags,
     hypothesis: opt.Hypothesis = None,
-    top: Annotated[
-        int, typer.Option("--top", help="How many of the heaviest weights of a class to show.")
-    ] = 5,
+    top: Annotated[int, flag("--top", help="How many of the heaviest weights of a class to show.")] = 5,
     json: opt.AsJson = False,
 ) -> None:
-    """Say what a model file holds.
+    """Show what a model file holds, or how a table is read.
 
     \b
     Examples:
       rosenblatt info m.safetensors
       rosenblatt info m.safetensors --top 20 --hypothesis pocket
-      rosenblatt info m.safetensors --json
+      rosenblatt info data.csv --target y
+      rosenblatt info data.csv --category zip --json
     """
-    trained = load(model)
-    chosen = known_hypothesis(trained, model, hypothesis)
-    report = {
-        "model": model,
-        "bytes": Path(model).stat().st_size,
+    from rosenblatt.cli.output import print_json
+
+    is_model = _is_model(path)
+    report = _model_report(path, hypothesis, top) if is_model else _data_report(path, data)
+    if json:
+        print_json(report)
+    elif is_model:
+        _show(report)
+    else:
+        _show_data(report)
+
+
+def _is_model(path: str) -> bool:
+    """Return whether a file looks like a model: by its name, else by its first bytes."""
+    if path == STANDARD_INPUT or path.startswith("sample:") or not Path(path).is_file():
+        return path.endswith(".safetensors")
+    if path.endswith(".safetensors"):
+        return True
+    with Path(path).open("rb") as file:
+        head = file.read(10)
+    return len(head) == 10 and head[8:] == b'{"'  # of safetensors: eight bytes of length, then JSON
+
+
+def _model_report(path: str, hypothesis: str | None, top: int) -> dict[str, Any]:
+    trained = load(path)
+    chosen = known_hypothesis(trained, path, hypothesis)
+    return {
+        "model": path,
+        "bytes": Path(path).stat().st_size,
         "learner": trained.name,
         "classes": None if trained.classes is None else trained.classes.tolist(),
         "features": trained.n_features,
@@ -43,12 +72,55 @@ def info(
         **trained.facts(),
         "weights": _heaviest(trained, chosen, max(0, top)),
     }
-    if json:
-        from rosenblatt.cli.output import print_json
 
-        print_json(report)
+
+def _data_report(source: str, data: opt.DataFlags) -> dict[str, Any]:
+    """Read a source and describe it."""
+    from collections import Counter
+
+    from rosenblatt.data import open_examples
+
+    examples = open_examples(source, data.read_options())
+    rows, labels = 0, Counter[Any]()
+    for batch in examples:
+        rows += int(batch.lines.size)
+        if batch.y is not None:
+            labels.update(batch.y.tolist())
+    note_oddities(examples)
+    target_kind = getattr(examples, "target_kind", "classes")
+    counts = {str(label): count for label, count in labels.most_common()}
+    return {
+        "source": examples.path,
+        "format": examples.format,
+        "rows": rows,
+        "features": examples.n_features,
+        "target": getattr(examples.schema, "target", None),
+        "target_kind": target_kind,
+        "labels": counts if target_kind == "classes" else None,
+        "columns": [each._asdict() for each in getattr(examples, "columns", [])],
+        "notes": list(examples.notes),
+        "skipped": [str(line) for line in examples.skipped],
+    }
+
+
+def _show_data(report: dict[str, Any]) -> None:
+    from rosenblatt.cli.fit.report import column_table
+    from rosenblatt.cli.output import facts, show, title
+
+    labels = report["labels"]
+    if labels is None:
+        target = "numbers: fit with --task regression"
     else:
-        _show(report)
+        each = [f"{name} ({count:,})" for name, count in labels.items()]
+        target = f"{len(labels):,} classes: {listed(each, MOST_CLASSES)}" if each else "none"
+    rows = [
+        ("format", report["format"]),
+        ("rows", f"{report['rows']:,}"),
+        ("features", f"{report['features']:,}"),
+        ("target", f"{report['target']}, {target}" if report["target"] else target),
+    ]
+    table = ["", column_table(report["columns"])] if report["columns"] else []
+    show(title(report["source"]), facts(rows), *table)
 
 
 def feature_names(model: Model) -> list[str]:
@@ -67,16 +139,16 @@ def feature_names(model: Model) -> list[str]:
 
 
 def _schema(model: Model) -> dict[str, Any] | None:
-    """Say in short what kind of file the model was trained on."""
+    """Return in short what kind of file the model was trained on."""
     schema = model.about.get("schema")
     if not isinstance(schema, dict):
         return None
-    told = {"kind": schema.get("kind"), "target": schema.get("target")}
+    summary = {"kind": schema.get("kind"), "target": schema.get("target")}
     if schema.get("kind") == "table":
-        told["columns"] = len(schema.get("columns") or [])
+        summary["columns"] = len(schema.get("columns") or [])
     if schema.get("bits"):
-        told["bits"] = schema["bits"]
-    return told
+        summary["bits"] = schema["bits"]
+    return summary
 
 
 def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
@@ -93,14 +165,14 @@ def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
         return {"the number": {"bias": float(weights[0, 0]), "towards": heavy}}
     classes = [str(label) for label in model.classes.tolist()]
     rows = [-weights[0], weights[0]] if len(weights) == 1 else list(weights)
-    told = {}
+    heaviest = {}
     for name, row in zip(classes, rows[-len(classes) :], strict=True):
         order = np.argsort(-row[1:], kind="stable")[:top]
-        told[name] = {
+        heaviest[name] = {
             "bias": float(row[0]) + 0.0,
             "towards": [[names[at], float(row[1 + at])] for at in order.tolist() if row[1 + at] > 0],
         }
-    return told
+    return heaviest
 
 
 def _classes(classes: list[Any] | None) -> str:
@@ -142,10 +214,10 @@ def _show(report: dict[str, Any]) -> None:
         *training_facts(report),
     ]
     parts: list[Any] = [Text(report["model"], style="bold"), facts(rows)]
-    for name, told in list((report["weights"] or {}).items())[:MOST_CLASSES]:
+    for name, weights in list((report["weights"] or {}).items())[:MOST_CLASSES]:
         table = columns(f"towards {name}" if report["classes"] else "feature", "weight")
-        for feature, weight in told["towards"]:
+        for feature, weight in weights["towards"]:
             table.add_row(Text(feature), number(weight))
-        table.add_row(Text("bias", style="dim"), Text(number(told["bias"]), style="dim"))
+        table.add_row(Text("bias", style="dim"), Text(number(weights["bias"]), style="dim"))
         parts += ["", table]
     show(*parts)

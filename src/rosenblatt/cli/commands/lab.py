@@ -25,7 +25,7 @@ def lab(
       rosenblatt lab --port 0 --no-open
     """
     try:
-        import nicegui  # noqa: F401 (missing, it is told with the extra that brings it)
+        import nicegui  # noqa: F401 (its absence is reported with the extra that brings it)
 
         from rosenblatt.lab.app import address_of, listening, serve, warm_up
     except ImportError as error:

@@ -9,21 +9,12 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.serve import Data, need_service
 from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.output import counted
-from rosenblatt.cli.plain import PlainCommand
-from rosenblatt.cli.running import guarded
 
 if TYPE_CHECKING:
     from rosenblatt.service.model import Model
 
 SHOWN = 72  # characters of a subject
 LISTED = 20  # messages that could not be read
-
-mail = typer.Typer(
-    name="mail",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Learn from sorted mail, and mark what is new.",
-)
 
 
 def import_(
@@ -225,7 +216,5 @@ def _print_json(told: dict[str, Any]) -> None:
     print(re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-import_.__name__ = "mail import"
-sort.__name__ = "mail sort"
-mail.command("import", cls=PlainCommand)(guarded(import_))
-mail.command("sort", cls=PlainCommand)(guarded(sort))
+HELP = "Learn from sorted mail, and mark new mail."
+SUBCOMMANDS = {"import": import_, "sort": sort}

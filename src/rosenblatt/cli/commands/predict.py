@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TextIO
 
-import typer
-
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.flags import flag
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import listed
-from rosenblatt.cli.reading import note_oddities, open_for, read_options, refuse_overwriting
+from rosenblatt.cli.reading import note_oddities, open_for, refuse_overwriting
 from rosenblatt.learner.models import Model, load
 
 if TYPE_CHECKING:
@@ -23,50 +23,39 @@ BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"
 def predict(
     model: opt.ModelFile,
     source: opt.Source,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write here, all or nothing.",
-            show_default="standard output",
-        ),
-    ] = None,
+    data: opt.ModelDataFlags,
     hypothesis: opt.Hypothesis = None,
     undecided: Annotated[
         str | None,
-        typer.Option(
+        flag(
             "--undecided",
             metavar="MARK",
             help="Write this where no class is ahead.",
             show_default="the first class",
         ),
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Write the scores after the label.")] = False,
+    output: opt.Output = None,
+    scores: Annotated[
+        bool, flag("--scores", group=opt.OUTPUT, help="Write the scores after the label.")
+    ] = False,
     lines: Annotated[
-        bool, typer.Option("--lines", help="Write the line of the file before the label.")
+        bool, flag("--lines", group=opt.OUTPUT, help="Write the line of the file before the label.")
     ] = False,
     tags: Annotated[
-        bool, typer.Option("--tags", help="Write the tag of the row before the label (Vowpal Wabbit text).")
+        bool,
+        flag(
+            "--tags", group=opt.OUTPUT, help="Write the tag of the row before the label (Vowpal Wabbit text)."
+        ),
     ] = False,
-    format: Annotated[
+    output_format: Annotated[
         Literal["plain", "csv", "json"] | None,
-        typer.Option(
-            "--format",
+        flag(
+            "--output-format",
+            group=opt.OUTPUT,
             help="plain: a label per line, columns by tabs; csv: with a header; json: an object per line.",
             show_default="by the name of the output, else plain",
         ),
     ] = None,
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format", metavar="FORMAT", help="Format of SOURCE.", show_default="by name, then content"
-        ),
-    ] = None,
-    target: opt.ModelTarget = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
 ) -> None:
     """Print the label of every row of a file, one per line.
 
@@ -76,41 +65,40 @@ def predict(
       rosenblatt predict m.safetensors new.csv -o labels.csv --scores
       rosenblatt predict m.safetensors new.svm --hypothesis voted --undecided '?'
       rosenblatt predict m.safetensors new.csv | sort | uniq -c
+      tail -f new.jsonl | rosenblatt predict m.safetensors - --format jsonl
 
-    The file is encoded as the training file was. Its target column may be absent, and is not looked at.
+    The file is encoded as the training file was; its target column may be absent, and is not read. Each line of
+    standard input is answered as it comes.
     """
+    if data.format in ("plain", "json"):
+        refuse(f"--format is the format of the input: write --output-format {data.format}")
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)
-    if output in (None, "-"):
+    if output == STANDARD_INPUT:
         output = None
-    else:
-        refuse_overwriting(str(output), source, model)
-    form = format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
-    examples = open_for(
-        trained,
-        source,
-        read_options(target=target, format=input_format, zero_based=zero_based, skip_bad=skip_bad),
-        labels=False,
-    )
+    if output is not None:
+        refuse_overwriting(output, source, model)
+    form = output_format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
+    examples = open_for(trained, source, data.read_options(), labels=False)
     write = _WRITERS[form]
-    with _opened(output) as file:
+    with _open_output(output) as file:
         if form == "csv":
             _csv(file).writerow(_header(trained, Shown(lines, tags, scores)))
         for batch in examples:
-            found = trained.scores(batch.X, chosen)
+            batch_scores = trained.scores(batch.X, chosen)
             shown = Shown(lines or form == "json", tags, scores)
-            write(file, trained, label_texts(trained, found, undecided), found, batch, shown)
+            write(file, trained, label_texts(trained, batch_scores, undecided), batch_scores, batch, shown)
             if output is None:
                 file.flush()  # who reads from a pipe may wait for this answer
     note_oddities(examples)
 
 
-def known_hypothesis(model: Model, path: str, asked: str | None) -> str:
-    """Return the hypothesis to predict by, or say which the file knows."""
-    chosen, known = asked or model.hypothesis, model.hypotheses()
+def known_hypothesis(model: Model, path: str, requested: str | None) -> str:
+    """Return the hypothesis to predict by; refuse one that the file does not hold."""
+    chosen, known = requested or model.hypothesis, model.hypotheses()
     if chosen not in known:
         refuse(
-            f"{path}: knows the hypotheses {listed(known)}, not {chosen!r}: fit with --save-ledger keeps them all"
+            f"{path}: holds the hypotheses {listed(known)}, not {chosen!r}: fit with --ledger save to have them all"
         )
     return chosen
 
@@ -123,11 +111,11 @@ def label_texts(model: Model, scores: Any, undecided: str | None) -> list[Any]:
         numbers: list[Any] = scores.tolist()
         return numbers
     labels = model.classes.tolist()
-    found = [labels[code] for code in named(scores, len(labels)).tolist()]
+    texts = [labels[code] for code in named(scores, len(labels)).tolist()]
     if undecided is not None:
         for row in torn(scores).nonzero()[0].tolist():
-            found[row] = undecided
-    return found
+            texts[row] = undecided
+    return texts
 
 
 class Shown(NamedTuple):
@@ -182,18 +170,18 @@ def _write_json(
     classes = [] if model.classes is None else [str(label) for label in model.classes.tolist()]
     names = ["line", *(["tag"] if shown.tag else []), "label"]
     for cells in _rows(labels, scores, batch, shown):
-        told: dict[str, Any] = dict(zip(names, cells, strict=False))
+        record: dict[str, Any] = dict(zip(names, cells, strict=False))
         rest = cells[len(names) :]
         if rest:
-            told["score"] = rest[0] if len(classes) <= 2 else dict(zip(classes, rest, strict=True))
-        file.write(json.dumps(told, ensure_ascii=False) + "\n")
+            record["score"] = rest[0] if len(classes) <= 2 else dict(zip(classes, rest, strict=True))
+        file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 _WRITERS: dict[str, Callable[..., None]] = {"plain": _write_plain, "csv": _write_csv, "json": _write_json}
 
 
 @contextlib.contextmanager
-def _opened(path: str | None) -> Iterator[TextIO]:
+def _open_output(path: str | None) -> Iterator[TextIO]:
     """Standard output, or a file that appears when all of it is written."""
     if path is None:
         yield sys.stdout

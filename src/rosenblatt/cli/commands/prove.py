@@ -5,39 +5,32 @@ from typing import Annotated
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import ExitCode, refuse, refuse_data
+from rosenblatt.cli.flags import flag
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import read, read_options, refuse_overwriting
-
-SEPARABLE, NOT_SEPARABLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
+from rosenblatt.cli.reading import read, refuse_overwriting
 
 
 def prove(
     source: opt.Source,
-    target: opt.Target = None,
+    data: opt.DataFlags,
     output: opt.ProofOutput = None,
     time_limit: opt.TimeLimit = None,
     no_intercept: opt.NoIntercept = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Where the answer is no, do not ask for a hyperplane that only touches rows."
+        flag(
+            "--quick", help="Where the answer is no, do not search for a hyperplane that only touches rows."
         ),
     ] = False,
     export_matrix: Annotated[
         str | None,
-        typer.Option(
+        flag(
             "--export-matrix",
             metavar="FILE",
             help="Write the numbers and labels that the proof speaks of here, as .csv or .svm, for the small checker.",
         ),
     ] = None,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    text: opt.TextColumns = None,
-    scale: opt.Scale = False,
-    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
     """Decide whether the classes are separable, with a proof.
@@ -53,7 +46,7 @@ def prove(
     Exit code:
       0  separable: the hyperplane, its margin, and the lines on the margin
       1  not separable: the few lines that contradict each other, and the weights that show it
-      2  an error
+      2  wrong usage; 65 bad data
       3  undecided within the time limit: proved bounds on the margin
 
     The answer is exact for the numbers in the file, each read as the nearest binary64; nothing is scaled, filled in or
@@ -64,21 +57,13 @@ def prove(
             refuse_overwriting(path, source)
     if export_matrix is not None and not export_matrix.endswith((".csv", ".svm")):
         refuse(f"{export_matrix}: the name of a matrix ends in .csv or .svm")
-    reading = read_options(
-        target=target,
-        format=format,
-        zero_based=zero_based,
-        skip_bad=skip_bad,
-        header=header,
-        text=text,
-        scale=scale,
-    )
+    reading = data.read_options(exact=True)
     with Progress() as progress:
-        progress.tell(f"reading {source}")
+        progress.update(f"reading {source}")
         rows = read(source, reading)
         if rows.y is None:
-            refuse(f"{source}: has no labels, so there is nothing to separate")
-        progress.tell("searching for a separator, or for a contradiction")
+            refuse_data(f"{source}: has no labels, so there is nothing to separate")
+        progress.update("searching for a separator, or for a contradiction")
         from rosenblatt.proofs import separability
 
         proof = separability(
@@ -103,4 +88,4 @@ def prove(
     else:
         show(report)
     answer = report["answer"]
-    raise typer.Exit({"Separable": SEPARABLE, "Undecided": UNDECIDED}.get(answer, NOT_SEPARABLE))
+    raise typer.Exit({"Separable": ExitCode.YES, "Undecided": ExitCode.UNDECIDED}.get(answer, ExitCode.NO))

@@ -11,13 +11,13 @@ from rosenblatt.cli.errors import refuse
 Data = Annotated[
     Path | None,
     typer.Option(
-        "--data", metavar="FOLDER", help="Where the store is.", show_default="the user's data folder"
+        "--data", metavar="FOLDER", help="Folder of the store.", show_default="the user's data folder"
     ),
 ]
 
 
 def need_service() -> None:
-    """Say how to install what the service needs where it is not there."""
+    """Refuse, with the pip line, where packages that the service needs are not installed."""
     from importlib.util import find_spec
 
     missing = [
@@ -58,9 +58,7 @@ def serve(
         int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
     ] = 1024,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Say whether it could be served like this, and stop.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Validate the configuration and exit.")] = False,
     json: opt.AsJson = False,
 ) -> None:
     """Serve models over HTTP, which learn from feedback at once.
@@ -99,15 +97,15 @@ def serve(
 
 
 def _check(settings: object, as_json: bool) -> None:
-    """Open everything that serving would open, and say how it stands."""
+    """Open everything that serving would open, and report its state."""
     import json
 
     from rosenblatt.service.checking import checked
 
-    told = checked(settings)  # type: ignore[arg-type]
+    report = checked(settings)  # type: ignore[arg-type]
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(report))
         return
-    for key, value in told.items():
+    for key, value in report.items():
         for line in value if isinstance(value, list) else [value]:
             print(f"{key:<10} {line}")

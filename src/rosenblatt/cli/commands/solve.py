@@ -5,24 +5,22 @@ from typing import TYPE_CHECKING
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import ExitCode, refuse
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Rows, read, read_options, refuse_overwriting
+from rosenblatt.cli.reading import Rows, read, refuse_overwriting
 
 if TYPE_CHECKING:
     from rosenblatt.data import ReadOptions
 
-FEASIBLE, INFEASIBLE, UNDECIDED = 0, 1, 3  # exit codes; 2 is an error
+
+ANSWERS = {"Feasible": ExitCode.YES, "Undecided": ExitCode.UNDECIDED}
 
 
 def solve(
     source: opt.Constraints,
+    data: opt.ConstraintFlags,
     output: opt.ProofOutput = None,
     time_limit: opt.TimeLimit = None,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
     """Solve A w >= 1, or prove that it has no solution.
@@ -37,7 +35,7 @@ def solve(
     Exit code:
       0  feasible: the variables, with every row checked exactly
       1  infeasible: the few rows that add up to zero, with their weights
-      2  an error
+      2  wrong usage; 65 bad data
       3  undecided within the time limit
 
     Every column of a CSV file is a variable and every line a row of A. In LIBSVM text the label is the right-hand
@@ -45,11 +43,11 @@ def solve(
     """
     if output is not None:
         refuse_overwriting(output, source)
-    reading = read_options(format=format, zero_based=zero_based, skip_bad=skip_bad, header=header)
+    reading = data.read_options(exact=True)
     with Progress() as progress:
-        progress.tell(f"reading {source}")
+        progress.update(f"reading {source}")
         rows = read_constraints(source, reading)
-        progress.tell("searching for a solution, or for a contradiction")
+        progress.update("searching for a solution, or for a contradiction")
         from rosenblatt.proofs import solve_cone
 
         answer = solve_cone(rows.X, time_limit=time_limit)
@@ -65,7 +63,7 @@ def solve(
         print_json(report)
     else:
         show(report)
-    raise typer.Exit({"Feasible": FEASIBLE, "Undecided": UNDECIDED}.get(report["answer"], INFEASIBLE))
+    raise typer.Exit(ANSWERS.get(report["answer"], ExitCode.NO))
 
 
 def read_constraints(source: str, reading: "ReadOptions") -> Rows:

@@ -2,72 +2,46 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.serve import Data, need_service
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import ExitCode
+from rosenblatt.cli.flags import flag
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 
-DAMAGED = 1
+HELP = "Verify, compact, repair or export the store of a service."
+ModelName = Annotated[str, flag("--model", "-m", metavar="NAME", help="The model.")]
 
 
-def store(
-    action: Annotated[
-        Literal["verify", "compact", "repair", "export", "delete"],
-        typer.Argument(metavar="ACTION", help="verify, compact, repair, export or delete."),
-    ],
-    data: Data = None,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Model to repair, export or delete.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to export to.", show_default="-"),
-    ] = None,
-    json: opt.AsJson = False,
-) -> None:
-    """Verify, compact, repair or export the store of a service.
-
-    verify replays every journal from its beginning and compares the result with every snapshot, bit for bit (exit
-    code 1 where something is damaged or left over from a deleted model). compact keeps each model as it is and drops
-    the journal before; what was deleted is in no file afterwards. repair rebuilds a model that is offline from its
-    newest good snapshot and all of its journal that can be read, and lists what it had to drop. export writes the
-    journal of a model as NDJSON that POST .../learn takes, without rows that are damaged (exit code 1). delete removes
-    a model and all that it was told.
-
-    \b
-    Examples:
-      rosenblatt store verify --data ~/mail-filter
-      rosenblatt store compact --data ~/mail-filter
-      rosenblatt store repair --data ~/mail-filter --model mail
-      rosenblatt store export --data ~/mail-filter --model mail -o mail.ndjson
-    """
+def _folder(data: Path | None) -> Path:
     need_service()
     from rosenblatt.web.settings import usual_folder
 
-    folder = (data or usual_folder()).expanduser()
-    actions = {
-        "verify": _verify,
-        "compact": _compact,
-        "repair": _repair,
-        "export": _export,
-        "delete": _delete,
-    }
-    actions[action](folder, model, output, json)
+    return (data or usual_folder()).expanduser()
 
 
-def _verify(folder: Path, model: str | None, output: Path | None, as_json: bool) -> None:
-    import json
+def verify(data: Data = None, json: opt.AsJson = False) -> None:
+    """Replay every journal, and compare it with every snapshot.
 
-    from rosenblatt.service.care import verify
+    Exits with 1 where something is damaged or left over from a deleted model.
 
-    general, verdicts = verify(folder)
+    \b
+    Examples:
+      rosenblatt store verify
+      rosenblatt store verify --data ~/mail-filter --json
+    """
+    folder = _folder(data)
+    from rosenblatt.cli.output import print_json
+    from rosenblatt.service import care
+
+    general, verdicts = care.verify(folder)
     damaged = bool(general) or any(each.problems for each in verdicts)
-    if as_json:
-        print(json.dumps({"problems": general, "models": [each._asdict() for each in verdicts]}))
+    if json:
+        print_json({"problems": general, "models": [each._asdict() for each in verdicts]}, indent=None)
     else:
         for problem in general:
             print(f"journal: {problem}")
@@ -80,17 +54,26 @@ def _verify(folder: Path, model: str | None, output: Path | None, as_json: bool)
         if not damaged:
             print(f"{folder}: all is well")
     if damaged:
-        raise typer.Exit(DAMAGED)
+        raise typer.Exit(ExitCode.NO)
 
 
-def _compact(folder: Path, model: str | None, output: Path | None, as_json: bool) -> None:
-    import json
+def compact(data: Data = None, json: opt.AsJson = False) -> None:
+    """Keep each model as it is and drop the journal before it.
 
-    from rosenblatt.service.care import compact
+    What was deleted is in no file afterwards. Exits with 1 where a model is offline.
 
-    result = compact(folder)
-    if as_json:
-        print(json.dumps(result))
+    \b
+    Examples:
+      rosenblatt store compact
+      rosenblatt store compact --data ~/mail-filter --json
+    """
+    folder = _folder(data)
+    from rosenblatt.cli.output import print_json
+    from rosenblatt.service import care
+
+    result = care.compact(folder)
+    if json:
+        print_json(result, indent=None)
     else:
         dropped = counted(result["feedbacks_dropped"], "feedback")
         print(
@@ -100,19 +83,26 @@ def _compact(folder: Path, model: str | None, output: Path | None, as_json: bool
     for each in result["offline"]:
         note(each)
     if result["offline"]:
-        raise typer.Exit(DAMAGED)
+        raise typer.Exit(ExitCode.NO)
 
 
-def _repair(folder: Path, model: str | None, output: Path | None, as_json: bool) -> None:
-    import json
+def repair(model: ModelName, data: Data = None, json: opt.AsJson = False) -> None:
+    """Rebuild a model that is offline from what can be read of it.
 
-    from rosenblatt.service.care import repair
+    Lists what it had to drop.
 
-    if model is None:
-        refuse("repair rebuilds one model: name it with --model")
-    result = repair(folder, model)
-    if as_json:
-        print(json.dumps(result._asdict()))
+    \b
+    Examples:
+      rosenblatt store repair --model mail
+      rosenblatt store repair --model mail --data ~/mail-filter --json
+    """
+    folder = _folder(data)
+    from rosenblatt.cli.output import print_json
+    from rosenblatt.service import care
+
+    result = care.repair(folder, model)
+    if json:
+        print_json(result._asdict(), indent=None)
         return
     for remark in result.remarks:
         note(remark)
@@ -120,30 +110,61 @@ def _repair(folder: Path, model: str | None, output: Path | None, as_json: bool)
     print(f"{model}: repaired, {counted(result.replayed, 'feedback')} replayed{dropped}")
 
 
-def _delete(folder: Path, model: str | None, output: Path | None, as_json: bool) -> None:
-    from rosenblatt.service.care import delete
+def delete(model: ModelName, data: Data = None) -> None:
+    """Remove a model and all that it learned from.
 
-    if model is None:
-        refuse("delete removes one model: name it with --model")
-    delete(folder, model)
+    \b
+    Examples:
+      rosenblatt store delete --model mail
+      rosenblatt store delete --model mail --data ~/mail-filter
+    """
+    folder = _folder(data)
+    from rosenblatt.service import care
+
+    care.delete(folder, model)
     print(f"{model}: deleted; rosenblatt store compact removes its bytes from the files")
 
 
-def _export(folder: Path, model: str | None, output: Path | None, as_json: bool) -> None:
+def export(
+    model: Annotated[
+        str | None, flag("--model", "-m", metavar="NAME", help="The model.", show_default="all")
+    ] = None,
+    output: opt.Output = None,
+    data: Data = None,
+) -> None:
+    """Write the journal of a model as NDJSON that POST .../learn takes.
+
+    Rows that are damaged are left out and listed, and the exit code is 1.
+
+    \b
+    Examples:
+      rosenblatt store export --model mail
+      rosenblatt store export --model mail --data ~/mail-filter -o mail.ndjson
+    """
+    folder = _folder(data)
     from rosenblatt.service.care import Export
     from rosenblatt.storage import replacing
 
     lines = Export(folder, model)
     if lines.has_base:
         note(f"{folder}: what came before the last compaction or upload is in the model, not in its journal")
-    if output is None:
+    if output in (None, STANDARD_INPUT):
         for line in lines:
             sys.stdout.write(line.decode() + "\n")
     else:
-        with replacing(output) as file:
+        with replacing(str(output)) as file:
             for line in lines:
                 file.write(line + b"\n")
     for reason in lines.damaged:
         note(f"left out: {reason}")
     if lines.damaged:
-        raise typer.Exit(DAMAGED)
+        raise typer.Exit(ExitCode.NO)
+
+
+SUBCOMMANDS = {
+    "verify": verify,
+    "compact": compact,
+    "repair": repair,
+    "export": export,
+    "delete": delete,
+}

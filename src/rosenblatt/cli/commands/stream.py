@@ -1,4 +1,4 @@
-"""``rosenblatt stream``: predict, then learn, one example after the other, and say how it goes."""
+"""``rosenblatt stream``: predict, then learn, one example after the other, and report the accuracy."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -7,10 +7,12 @@ import typer
 
 from rosenblatt.cli import options as opt
 from rosenblatt.cli import signals
-from rosenblatt.cli.errors import ExitCode, refuse
+from rosenblatt.cli.errors import ExitCode, refuse, refuse_data
+from rosenblatt.cli.flags import flag
+from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
-from rosenblatt.cli.progress import Meter, in_words
-from rosenblatt.cli.reading import note_oddities, read_options, refuse_overwriting
+from rosenblatt.cli.progress import Meter, describe
+from rosenblatt.cli.reading import note_oddities, refuse_overwriting
 from rosenblatt.rules import BY_NAME, to_dict
 
 if TYPE_CHECKING:
@@ -18,50 +20,67 @@ if TYPE_CHECKING:
     from rosenblatt.streams.names import NameSketch
     from rosenblatt.streams.rows_learner import RowsLearner
 
+LEARNER = "Learner"
+
 
 def stream(
-    source: opt.Source = "-",
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", metavar="FILE", help="Go on from this model if it is there, and write it."
-        ),
-    ] = None,
-    every: Annotated[
-        int, typer.Option("--every", help="Report, and write the model, after so many rows.")
-    ] = 10_000,
-    target: opt.Target = None,
+    data: opt.StreamDataFlags,
+    source: opt.Source = STANDARD_INPUT,
     rule: Annotated[
         str | None,
-        typer.Option("--rule", help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
     ] = None,
     param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the rule.")
+        list[str] | None,
+        flag(
+            "--param", group=LEARNER, metavar="NAME=VALUE", help="A parameter of the rule; may be repeated."
+        ),
     ] = None,
     hypothesis: Annotated[
         Literal["last", "averaged", "voted", "survivor", "random"] | None,
-        typer.Option("--hypothesis", help="What predicts.", show_default="averaged"),
+        flag("--hypothesis", group=LEARNER, help="The hypothesis that predicts.", show_default="averaged"),
     ] = None,
-    forget: Annotated[
+    half_life: Annotated[
         float | None,
-        typer.Option("--forget", help="Half-life of the average in rows, for streams that drift."),
-    ] = None,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            "--hash-bits", help="Hash names into 2^N features; 0 keeps every name.", show_default="0"
+        flag(
+            "--half-life",
+            group=LEARNER,
+            metavar="ROWS",
+            help="Half-life of the average, for streams that drift.",
         ),
     ] = None,
     multi_class: Annotated[
         Literal["joint", "ovr"] | None,
-        typer.Option("--multi-class", help="As of fit.", show_default="joint"),
+        flag(
+            "--multi-class",
+            group=LEARNER,
+            rare=True,
+            help="Three or more classes: each against its best rival, or each against the rest.",
+            show_default="joint",
+        ),
     ] = None,
     no_intercept: opt.NoIntercept = False,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    text: opt.TextColumns = None,
-    zero_based: opt.ZeroBased = None,
+    hash_bits: opt.HashBits = None,
+    model: Annotated[
+        str | None,
+        flag(
+            "--model",
+            "-m",
+            group=opt.OUTPUT,
+            metavar="FILE",
+            help="Continue from this model if it exists, and write it.",
+        ),
+    ] = None,
+    every: Annotated[
+        int,
+        flag(
+            "--every",
+            group=opt.OUTPUT,
+            metavar="ROWS",
+            help="Report, and write the model, after this many rows.",
+        ),
+    ] = 10_000,
+    forget: Annotated[float | None, flag("--forget", hidden=True, help="Now --half-life.")] = None,
     json: opt.AsJson = False,
 ) -> None:
     """Predict each example, then learn from it.
@@ -70,78 +89,74 @@ def stream(
     Examples:
       cat events.jsonl | rosenblatt stream --target label --model m.safetensors --every 10000
       rosenblatt stream mail.mbox --model mail.safetensors
-      rosenblatt stream 'logs/*.csv' --target y --forget 5000 --json
+      rosenblatt stream 'logs/*.csv' --target y --half-life 5000 --json
     """
-    from rosenblatt.cli.rule_parameters import rule_of
     from rosenblatt.data import open_examples
+    from rosenblatt.learner.models.options import parse_parameters, rule_from
     from rosenblatt.streams.model_file import load_stream
     from rosenblatt.streams.names import NameSketch, listen
     from rosenblatt.streams.rows_learner import RowsLearner
 
     if every < 1:
         refuse(f"--every must be 1 or more, got {every}")
+    if forget is not None:
+        note(f"--forget {forget:g} is now --half-life {forget:g}")
+        half_life = forget
     schema = None
-    told: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
+    parameters = parse_parameters(param)
     if model is not None:
         refuse_overwriting(model, source)
     if model is not None and Path(model).exists():
-        learner, schema, told = load_stream(model, RowsLearner)
-        began = learner.learner
-        own_rule = to_dict(began.rule)
-        asked_rule = to_dict(rule_of(rule or own_rule["name"], param)) if rule or param else own_rule
+        learner, schema, stored = load_stream(model, RowsLearner)
+        trained = learner.learner
+        own_rule = to_dict(trained.rule)
+        requested_rule = (
+            to_dict(rule_from(rule or own_rule["name"], parameters)) if rule or param else own_rule
+        )
         _refuse_another(
             model,
             {
-                "--rule": (_options_of(asked_rule), _options_of(own_rule)),
+                "--rule": (_options_of(requested_rule), _options_of(own_rule)),
                 "--hypothesis": (hypothesis, learner.hypothesis),
-                "--forget": (forget, learner.forget),
+                "--half-life": (half_life, learner.forget),
                 "--hash-bits": (hash_bits, getattr(schema, "bits", 0)),
-                "--multi-class": (multi_class, began.multi_class),
-                "--no-intercept": (no_intercept or None, not began.bias_input),
+                "--multi-class": (multi_class, trained.multi_class),
+                "--no-intercept": (no_intercept or None, not trained.bias_input),
             },
         )
     else:
         learner = RowsLearner(
             hypothesis or "averaged",
-            rule=rule_of(rule or "rosenblatt", param),
+            rule=rule_from(rule, parameters),
             multi_class=multi_class or "joint",
             fit_intercept=not no_intercept,
-            forget=forget,
+            forget=half_life,
         )
     examples = open_examples(
         source,
-        read_options(
-            target=target,
-            format=format,
-            zero_based=zero_based,
-            skip_bad=skip_bad,
-            header=header,
-            text=text,
-            hash_bits=hash_bits or 0,
-            grow=True,
-            at_once=True,
-        ),
+        data.read_options(hash_bits=hash_bits or 0, grow=True, at_once=True),
         schema=schema,
         batch_rows=None,
     )
-    sketch = told.get("names") or NameSketch()
+    sketch = stored.get("names") or NameSketch()
     listen(examples, sketch)
-    run = _Run(learner, examples, model, every, json, int(told.get("right", 0)), sketch, Meter(source))
+    run = _Run(learner, examples, model, every, json, int(stored.get("right", 0)), sketch, Meter(source))
     try:
         run.all()
     except KeyboardInterrupt:
         if run.rows:
             run.finish()
-        note(f"interrupted after {counted(run.rows, 'row')}" + _left(model, run.rows))
+        note(f"interrupted after {counted(run.rows, 'row')}" + _saved(model, run.rows))
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     run.finish()
     note_oddities(examples)
 
 
 def _refuse_another(model: str, options: dict[str, tuple[Any, Any]]) -> None:
-    """Refuse options (value asked for or None, value of the model) that an existing model was not trained with."""
-    for option, (asked, own) in options.items():
-        if asked is not None and asked != own:
+    """Refuse options (requested value or None, value of the model) that an existing model was not trained with."""
+    for option, (requested, own) in options.items():
+        if requested is not None and requested != own:
             trained = f"with {option} {own}" if own not in (None, False) else f"without {option}"
             refuse(f"{model} exists and was trained {trained}: omit the option, or choose another --model")
 
@@ -153,8 +168,8 @@ def _options_of(rule: dict[str, Any]) -> str:
     )
 
 
-def _left(model: str | None, rows: int) -> str:
-    """Say what an interrupt leaves of a model."""
+def _saved(model: str | None, rows: int) -> str:
+    """Return what an interrupt leaves of a model."""
     if model is None:
         return ""
     return f"; {model} is as it was then" if rows or Path(model).exists() else f"; {model} is not written"
@@ -187,7 +202,7 @@ class _Run:
         for batch in self.examples:
             signals.check_interrupt()
             if batch.y is None:
-                refuse(f"{self.examples.path}: no labels to learn from")
+                refuse_data(f"{self.examples.path}: no labels to learn from")
             if batch.first_index == 0 and self.first_index == 1:
                 self.learner.insert_first_feature()
             self.first_index = batch.first_index
@@ -204,10 +219,10 @@ class _Run:
                     self.report()
 
     def report(self) -> None:
-        """Say where the stream stands, and write the model."""
+        """Report the accuracy so far, and write the model."""
         since = self.rows - self.reported
         self.sketch.prune(self.learner.learner.W)
-        told: dict[str, Any] = {
+        status: dict[str, Any] = {
             "rows": self.before + self.rows,
             "accuracy": round((self.right_before + self.right) / max(self.before + self.rows, 1), 6),
             "recent_accuracy": round(self.recent / max(since, 1), 6),
@@ -217,20 +232,20 @@ class _Run:
             "classes": len(self.learner.labels),
             "features": self.examples.n_features,
             "progressive_loss": 0.0,
-            **self.meter.told(self.rows),
+            **self.meter.status(self.rows),
             "skipped": self.examples.skipped.total,
         }
-        told["progressive_loss"] = round(1.0 - told["accuracy"], 6)
+        status["progressive_loss"] = round(1.0 - status["accuracy"], 6)
         self._write()
         if self.json:
             import json
 
-            print(json.dumps(told), flush=True)
+            print(json.dumps(status), flush=True)
         else:
             print(
-                f"{told['rows']:>12,} rows  accuracy {told['accuracy']:.4f}  "
-                f"last {since:,}: {told['recent_accuracy']:.4f}  "
-                f"{counted(told['features'], 'feature')}  {in_words(told)}",
+                f"{status['rows']:>12,} rows  accuracy {status['accuracy']:.4f}  "
+                f"last {since:,}: {status['recent_accuracy']:.4f}  "
+                f"{counted(status['features'], 'feature')}  {describe(status)}",
                 flush=True,
             )
         self.reported, self.recent = self.rows, 0

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from rosenblatt.cli import options as opt
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import ExitCode, refuse, refuse_data
+from rosenblatt.cli.flags import flag
 from rosenblatt.cli.output import listed
-from rosenblatt.cli.reading import Rows, read, read_options
+from rosenblatt.cli.reading import Rows, read
 
 if TYPE_CHECKING:
     from rosenblatt.data import ReadOptions
 
-HOLDS, FAILS = 0, 1  # exit codes; 2 is an error, or a proof of another claim
 Expectation = Literal[
     "separable",
     "inseparable",
@@ -41,32 +41,22 @@ FLAGS = {  # of the record of how data were read
 def verify(
     proof: Annotated[str, typer.Argument(metavar="PROOF", help="A proof, as prove -o or solve -o write it.")],
     source: opt.Source,
-    target: opt.Target = None,
+    data: opt.DataFlags,
     no_intercept: Annotated[
-        bool, typer.Option("--no-intercept", help="Claim: hyperplanes that pass through the origin.")
+        bool, flag("--no-intercept", help="Claim: hyperplanes that pass through the origin.")
     ] = False,
     constraints: Annotated[
         bool,
-        typer.Option(
-            "--constraints", help="Claim: A w >= 1. Every column is a variable, as solve reads them."
-        ),
+        flag("--constraints", help="Claim: A w >= 1. Every column is a variable, as solve reads them."),
     ] = False,
     expect: Annotated[
         Expectation | None,
-        typer.Option("--expect", help="Exit with 0 only if this is what is proved.", show_default="anything"),
+        flag("--expect", help="Exit with 0 only if this is what is proved.", show_default="anything"),
     ] = None,
     independent: Annotated[
         bool,
-        typer.Option(
-            "--independent", help="Use the small checker: one file, standard library only, CSV and LIBSVM."
-        ),
+        flag("--independent", help="Use the small checker: one file, standard library only, CSV and LIBSVM."),
     ] = False,
-    skip_bad: opt.SkipBad = False,
-    format: opt.InputFormat = None,
-    header: opt.Header = None,
-    text: opt.TextColumns = None,
-    scale: opt.Scale = False,
-    zero_based: opt.ZeroBased = None,
     json: opt.AsJson = False,
 ) -> None:
     """Check a proof against data, in exact arithmetic.
@@ -81,20 +71,13 @@ def verify(
     Exit code:
       0  the proof holds, and proves what --expect names
       1  it does not hold, or proves something else; the first reason is named
-      2  an error: no proof, a damaged one, one of another claim, or data that cannot be read
+      2  wrong usage: no such proof, or one of another claim
+      65 bad data: a damaged proof, or data that cannot be read
 
     The claim is yours: the data are read as these options say, by default as prove reads them, and nothing in the proof
     decides about it. A proof made with other options is refused, with the option that differs.
     """
-    reading = read_options(
-        target=target,
-        format=format,
-        zero_based=zero_based,
-        skip_bad=skip_bad,
-        header=header,
-        text=text,
-        scale=scale,
-    )
+    reading = data.read_options(exact=True)
     evidence, recorded = _read_proof(proof)
     kind = "constraints" if constraints else "examples"
     _compare(proof, evidence, kind, no_intercept, recorded)
@@ -114,7 +97,7 @@ def verify(
         from rosenblatt.cli.proof_report import show
 
         show(verdict)
-    raise typer.Exit(HOLDS if verdict["holds"] else FAILS)
+    raise typer.Exit(ExitCode.YES if verdict["holds"] else ExitCode.NO)
 
 
 def _read_proof(path: str) -> tuple[Any, dict[str, Any]]:
@@ -123,7 +106,10 @@ def _read_proof(path: str) -> tuple[Any, dict[str, Any]]:
         refuse(f"{path}: no such proof file")
     from rosenblatt.proofs.claims import read_proof
 
-    return read_proof(Path(path))
+    try:
+        return read_proof(Path(path))
+    except ValueError as error:
+        refuse_data(f"{error}" if path in str(error) else f"{path}: {error}")
 
 
 def _compare(path: str, evidence: Any, kind: str, no_intercept: bool, recorded: dict[str, Any]) -> None:
@@ -218,7 +204,7 @@ def _fast(
     else:
         rows = read(source, reading)
         if rows.y is None:
-            refuse(f"{source}: has no labels; pass --constraints if it holds constraints")
+            refuse_data(f"{source}: has no labels; pass --constraints if it holds constraints")
     actual = reading_of(rows, reading, "constraints" if constraints else "examples")
     actual["format"] = reading.format or (
         "sample" if source.startswith("sample:") else format_of(source, reading)

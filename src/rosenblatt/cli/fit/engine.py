@@ -8,216 +8,192 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse, refuse_data
+from rosenblatt.cli.fit.report import Fitted, report_of, save_model
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import read
-from rosenblatt.learner.models import Options
 
 if TYPE_CHECKING:
-    from rosenblatt.data import ReadOptions
+    from rosenblatt.cli.fit.request import EngineFlags, FitRequest
     from rosenblatt.engines.protocol import Engine
     from rosenblatt.engines.record import MixedEpoch
+    from rosenblatt.learner.models import Model, TrainingOptions
 
 CONNECT_SECONDS = 10
+SUMS = ("centroid", "naive-bayes", "multinomial-bayes")  # learners that add up rows in one read
 
 
-class OnEngine(NamedTuple):
-    """What the flags say about the engine."""
-
-    engine: str
-    cluster: str | None = None
-    checkpoint: str | None = None
-
-
-def fit_on_engine(
-    source: str, reading: "ReadOptions", asked: Options, on: OnEngine, test: str | None, model: str | None
-) -> dict[str, Any]:
-    """Train on an engine, write the model, and return what is to be printed."""
-    _refuse_what_it_cannot(source, reading, asked, on)
+def fit_on_engine(request: "FitRequest") -> dict[str, Any]:
+    """Train on an engine, write the model, and return the report."""
+    _check(request)
     started = time.perf_counter()
     with Progress() as progress:
-        progress.tell(f"starting {on.engine}")
-        with _opened(on) as (new_engine, width):
-            progress.tell(f"reading {source}")
-            held, schema, fitted, report = _train(source, reading, asked, on, new_engine, width, progress)
-    report = {"source": source, **report}
-    if getattr(schema, "n_features", 0) != fitted.n_features:
+        progress.update(f"starting {request.engine.engine}")
+        with _open_engine(request.engine) as (new_engine, width):
+            progress.update(f"reading {request.source}")
+            fitted = _train(request, new_engine, width, progress, started)
+    if getattr(fitted.schema, "n_features", 0) != fitted.model.n_features:
         from rosenblatt.data.schema import LibsvmSchema
 
-        schema = LibsvmSchema(fitted.n_features, bool(getattr(schema, "zero_based", False)))
-    if test is not None:
-        _score(test, reading, schema, fitted, report)
-    report["seconds"] = {"read": held - started, "learn": report.pop("learned") - held}
-    if model is not None:
-        about = {"learner": fitted.name, "schema": schema.to_dict(), "feature_names": schema.feature_names}
-        fitted.save(model, about, False)
-        report["model"] = model
-    return report
+        zero_based = bool(getattr(fitted.schema, "zero_based", False))
+        fitted.schema = LibsvmSchema(fitted.model.n_features, zero_based)
+    if request.estimate.test is not None:
+        _test(request, fitted)
+    save_model(request, fitted)
+    return report_of(request, fitted)
 
 
 def _train(
-    source: str,
-    reading: "ReadOptions",
-    asked: Options,
-    on: OnEngine,
+    request: "FitRequest",
     new_engine: "Callable[[], Engine]",
     width: int,
     progress: Progress,
-) -> tuple[float, Any, Any, dict[str, Any]]:
+    started: float,
+) -> Fitted:
     from rosenblatt.engines.files import split, with_schema
     from rosenblatt.engines.training import look_over
 
-    files, schema = with_schema(split(source, width, reading), new_engine)
-    engine = new_engine()
+    files, schema = with_schema(split(request.source, width, request.reading), new_engine)
+    engine, passes, checkpoint = new_engine(), request.training.max_iter, request.engine.checkpoint
     try:
         engine.hold(files)
-        facts, shard_rows = look_over(engine)
-        held = time.perf_counter()
+        data, shard_rows = look_over(engine)
+        read_at = time.perf_counter()
 
-        def tell(epoch: "MixedEpoch") -> None:
-            progress.tell(f"pass {epoch.number}: {epoch.mistakes:,} mistakes", epoch.number, asked.passes)
+        def on_epoch(epoch: "MixedEpoch") -> None:
+            progress.update(f"pass {epoch.number}: {epoch.mistakes:,} mistakes", epoch.number, passes)
 
-        progress.tell("learning", 0, asked.passes)
-        fitted, told = _learned(engine, asked, facts, shard_rows, on, tell)
-        learned = time.perf_counter()
+        progress.update("learning", 0, passes)
+        model, scores, record = _learn(request, engine, data, shard_rows, on_epoch)
+        learned_at = time.perf_counter()
     except KeyboardInterrupt:
-        if on.checkpoint is not None and Path(on.checkpoint).exists():
-            note(f"{on.checkpoint} holds the last whole pass: the same command goes on from it")
+        if checkpoint is not None and Path(checkpoint).exists():
+            note(f"{checkpoint} holds the last whole pass: the same command continues from it")
         raise
     finally:
         engine.release()
-    counts = dict(zip(map(str, facts.classes.tolist()), facts.counts.tolist(), strict=True))
-    report = {
-        "rows": facts.rows,
-        "features": fitted.n_features,
-        "classes": counts,
-        "learner": fitted.name,
-        "hypothesis": fitted.hypothesis,
-        **fitted.facts(),
-        **told,
-        "interrupted": False,
-        "learned": learned,
-    }
-    return held, schema, fitted, report
+    return Fitted(
+        model,
+        schema,
+        {"source": request.source, "rows": data.rows},
+        scores,
+        class_counts=dict(zip(map(str, data.classes.tolist()), data.counts.tolist(), strict=True)),
+        seconds={"read": read_at - started, "learn": learned_at - read_at},
+        more=record,
+    )
 
 
-def _learned(
+def _learn(
+    request: "FitRequest",
     engine: "Engine",
-    asked: Options,
-    facts: Any,
+    data: Any,
     shard_rows: Any,
-    on: OnEngine,
-    tell: "Callable[[MixedEpoch], None]",
-) -> tuple[Any, dict[str, Any]]:
-    """Train what was asked for; return the model, and what the engine tells of it."""
+    on_epoch: "Callable[[MixedEpoch], None]",
+) -> tuple["Model", dict[str, Any], dict[str, Any]]:
+    """Train the learner that was requested; return the model, its scores, and the record of the engine."""
     from rosenblatt.engines.training import Plan, add_up, train_by_mixing
 
-    if asked.learner in ("centroid", "naive-bayes", "multinomial-bayes"):
+    training = request.training
+    if training.learner in SUMS:
         from rosenblatt.engines.scoring import evaluate_on
         from rosenblatt.learner.models.sums import SummedModel, new_sums
 
-        sums, about = new_sums(asked)
+        sums, about = new_sums(training)
         add_up(engine, sums)
         summed = SummedModel(sums, about)
-        found = evaluate_on(engine, SimpleNamespace(learner_=sums, classes_=sums.classes))
-        scored = {summed.hypothesis: {"accuracy": found.accuracy, "rows": found.rows}}
-        return summed, {"accuracy": {"train": scored}, "engine": engine.name, "shards": len(shard_rows)}
-    learner, wrap = _mixed_learner(asked, facts)
+        evaluation = evaluate_on(engine, SimpleNamespace(learner_=sums, classes_=sums.classes))
+        scores = {summed.hypothesis: {"accuracy": evaluation.accuracy, "rows": evaluation.rows}}
+        return summed, scores, {"engine": engine.name, "shards": len(shard_rows)}
+    learner, model_of = _mixed_learner(training, data)
     plan = Plan(
-        asked.passes,
-        asked.shuffle,
-        hypothesis=asked.hypothesis or "averaged",
-        checkpoint=on.checkpoint,
-        tell=tell,
+        training.max_iter,
+        training.shuffle,
+        hypothesis=training.hypothesis or "averaged",
+        checkpoint=request.engine.checkpoint,
+        tell=on_epoch,
     )
-    learner, record = train_by_mixing(engine, learner, facts, shard_rows, plan)
-    scored = {
-        name: {"accuracy": evaluation.accuracy, "rows": facts.rows}
+    learner, record = train_by_mixing(engine, learner, data, shard_rows, plan)
+    scores = {
+        name: {"accuracy": evaluation.accuracy, "rows": data.rows}
         for name, evaluation in learner.evaluations.items()
     }
-    return wrap(learner), {"accuracy": {"train": scored}, **record.as_json()}
+    return model_of(learner), scores, record.as_json()
 
 
-def _mixed_learner(asked: Options, facts: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return a learner that has seen nothing, and what makes a model of it when it has."""
+def _mixed_learner(training: "TrainingOptions", data: Any) -> tuple[Any, "Callable[[Any], Model]"]:
+    """Return an untrained learner, and what makes a model of it when it is trained."""
     from rosenblatt.learner.models import logistic, perceptron
 
-    plain = asked._replace(keep_ledger=False)
-    about: dict[str, Any] = {
-        "estimator": "Perceptron",
-        "hypothesis": asked.hypothesis or "averaged",
-        "parameters": {
-            "max_iter": asked.passes,
-            "shuffle": asked.shuffle,
-            "warm_start": False,
-            "keep_ledger": False,
-        },
-    }
-    cls: Any = perceptron.PerceptronModel
-    if asked.learner == "logistic":
-        parameters = dict(asked.parameters)
-        if "eta" not in parameters:
-            parameters["eta"] = logistic.SAFE_PART / (facts.max_sqnorm + asked.fit_intercept or 1.0)
-        plain = plain._replace(rule="logistic", parameters=parameters, multi_class="ovr")
-        told = {"solver": "online", "eta": parameters["eta"], "lam": parameters.get("lam", 0.0)}
-        told |= {"max_iter": asked.passes, "fit_intercept": asked.fit_intercept, "shuffle": asked.shuffle}
-        about |= {"estimator": "LogisticRegression", "parameters": told}
-        cls = logistic.LogisticModel
+    hypothesis = training.hypothesis or "averaged"
+    options = training._replace(ledger="none", hypothesis=None)
+    if training.learner == "logistic":
+        options = logistic.as_perceptron(options, data.max_sqnorm)
 
-    def wrap(learner: Any) -> Any:
-        return cls(learner, asked.hypothesis or "averaged", {**about, "n_iter": len(learner.epochs)})
+    def model_of(learner: Any) -> "Model":
+        about = perceptron.about_training(options, learner, hypothesis)
+        if training.learner == "logistic":
+            return logistic.LogisticModel(learner, hypothesis, {**about, **logistic.about_training(options)})
+        return perceptron.PerceptronModel(learner, hypothesis, about)
 
-    return perceptron.new_learner(plain), wrap
+    return perceptron.new_learner(options), model_of
 
 
-def _score(test: str, reading: "ReadOptions", schema: Any, fitted: Any, report: dict[str, Any]) -> None:
+def _test(request: "FitRequest", fitted: Fitted) -> None:
+    """Score every hypothesis on the test source, read in this process."""
     from rosenblatt.cli.reading import note_unseen_labels
     from rosenblatt.cli.scoring import accuracy_of, codes_of, unseen_labels
 
-    rows = read(test, reading, schema)
+    test, model = str(request.estimate.test), fitted.model
+    rows = read(test, request.reading, fitted.schema)
     if rows.y is None:
-        refuse(f"{test}: has no target column to score against")
-    codes = codes_of(rows.y, fitted.classes)
-    note_unseen_labels(test, unseen_labels(rows.y, codes), fitted.classes)
-    report["test"] = rows.about()
-    found = {name: accuracy_of(fitted, name, rows.X, codes, asked=True) for name in fitted.hypotheses()}
-    report["accuracy"]["test"] = {name: each._asdict() for name, each in found.items()}
+        refuse_data(f"{test}: has no target column to score against")
+    codes = codes_of(rows.y, model.classes)
+    note_unseen_labels(test, unseen_labels(rows.y, codes), model.classes)
+    fitted.test = rows.about()
+    fitted.test_scores = {
+        name: accuracy_of(model, name, rows.X, codes, all_rows=True)._asdict() for name in model.hypotheses()
+    }
 
 
-def _refuse_what_it_cannot(source: str, reading: "ReadOptions", asked: Options, on: OnEngine) -> None:
-    if asked.learner == "kernel":
-        refuse("--engine: the kernel perceptron remembers rows, and runs in one process")
+def _check(request: "FitRequest") -> None:
+    """Refuse what an engine cannot do."""
+    from rosenblatt.learner.models.options import learner_for
+
+    source, training, engine = request.source, request.training, request.engine
+    if not learner_for(training).engine:
+        who = "--task regression" if training.task == "regression" else f"--learner {training.learner}"
+        refuse(f"{who} runs in one process: leave out --engine")
     if source == STANDARD_INPUT:
         refuse("--engine: standard input can be read by one process only: write it to a file")
     if source.startswith("sample:"):
         refuse("--engine: the samples are small, and built in: name a file, a pattern or a folder")
-    if reading.skip_bad:
+    if request.reading.skip_bad:
         refuse("--skip-bad: an engine stops at a bad line; correct it, or fit without --engine")
-    if on.cluster is not None and on.engine == "local":
-        refuse("--cluster belongs to --engine dask or spark")
-    if on.checkpoint is not None and asked.learner in ("centroid", "naive-bayes", "multinomial-bayes"):
-        refuse(f"--checkpoint: {asked.learner} reads the data once; there is nothing to go on from")
+    if engine.cluster is not None and engine.engine == "local":
+        refuse("--cluster is an option of --engine dask and spark")
+    if engine.checkpoint is not None and training.learner in SUMS:
+        refuse(f"--checkpoint: {training.learner} reads the data once; there are no passes to continue")
 
 
 @contextlib.contextmanager
-def _opened(on: OnEngine) -> "Iterator[tuple[Callable[[], Engine], int]]":
-    """Open an engine; give a way to make one, and how many shards it runs side by side."""
-    if on.engine == "local":
+def _open_engine(flags: "EngineFlags") -> "Iterator[tuple[Callable[[], Engine], int]]":
+    """Open an engine; yield what makes one, and how many shards it runs side by side."""
+    if flags.engine == "local":
         from rosenblatt.engines.local_engine import LocalEngine
 
         threads = os.cpu_count() or 1
         yield lambda: LocalEngine(threads), threads
-    elif on.engine == "dask":
-        with _dask_client(on.cluster) as client:
+    elif flags.engine == "dask":
+        with _dask_client(flags.cluster) as client:
             from rosenblatt.engines.dask_engine import DaskEngine
 
             yield lambda: DaskEngine(client), max(1, sum(client.nthreads().values()))
     else:
-        with _spark_context(on.cluster) as context:
+        with _spark_context(flags.cluster) as context:
             from rosenblatt.engines.spark_engine import SparkEngine
 
             yield lambda: SparkEngine(context), max(1, int(context.defaultParallelism))
@@ -255,7 +231,7 @@ def _dask_client(cluster: str | None) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _spark_context(cluster: str | None) -> Iterator[Any]:
-    """Start Spark here, or with another master, and stop it at the end; a session that is there is used, and stays."""
+    """Start Spark here, or with another master, and stop it at the end; an active session is used, and left running."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -275,11 +251,11 @@ def _spark_context(cluster: str | None) -> Iterator[Any]:
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.ui.enabled", "false")
         )
-    there = SparkSession.getActiveSession()
-    session = there or builder.getOrCreate()
+    active = SparkSession.getActiveSession()
+    session = active or builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     try:
         yield session.sparkContext
     finally:
-        if there is None:
+        if active is None:
             session.stop()

@@ -1,128 +1,137 @@
-"""``fit`` on what memory holds: all rows read, then learned from."""
+"""``fit`` on what memory holds: all rows are read, then learned from."""
 
 import time
 from typing import TYPE_CHECKING, Any
 
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse_data
+from rosenblatt.cli.fit.report import Fitted, report_of, save_model
+from rosenblatt.cli.fit.request import FitRequest
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Rows, note_unseen_labels, read
 from rosenblatt.cli.signals import Interruptible
-from rosenblatt.learner.models import Model, Options, trainer
+from rosenblatt.learner.models import Model, trainer
 
 if TYPE_CHECKING:
-    from rosenblatt.cli.scoring import Accuracy
-    from rosenblatt.data import ReadOptions
+    from rosenblatt.learner.models import TrainingOptions
 
 
-def fit_in_memory(
-    source: str,
-    reading: "ReadOptions",
-    asked: Options,
-    test: str | None,
-    model: str | None,
-    save_ledger: bool,
-    report_file: str | None,
-) -> dict[str, Any]:
-    """Train on all rows at once, write the model and the report, and return what is to be printed."""
+def fit_in_memory(request: FitRequest) -> dict[str, Any]:
+    """Train on all rows at once, write what is to be written, and return the report."""
+    output, test = request.output, request.estimate.test
     with Progress() as progress:
         started = time.perf_counter()
-        progress.tell(f"reading {source}")
-        rows = read(source, reading)
-        _check_classes(rows)
-        held_out = None
+        progress.update(f"reading {request.source}")
+        rows = read(request.source, request.reading)
+        _check_target(rows, request)
+        test_rows = None
         if test is not None:
-            progress.tell(f"reading {test}")
-            held_out = read(test, reading, rows.schema)
-            if held_out.y is None:
-                refuse(f"{test}: has no target column to score against")
+            progress.update(f"reading {test}")
+            test_rows = read(test, request.reading, rows.schema)
+            if test_rows.y is None:
+                refuse_data(f"{test}: has no target column to score against")
         read_at = time.perf_counter()
-        trained, interrupted = _train(asked, rows, progress)
+        model, interrupted = _train(request.training, rows, progress)
         trained_at = time.perf_counter()
-        if model is not None:
-            about = {
-                "learner": asked.learner,
-                "schema": rows.schema.to_dict(),
-                "feature_names": rows.schema.feature_names,
-            }
-            trained.save(model, about, save_ledger)
-        progress.tell("scoring")
-        report = _report(trained, rows, held_out)
-    report["interrupted"] = interrupted
-    if model is not None:
-        report["model"] = model
-    report["seconds"] = {
+        fitted = Fitted(model, rows.schema, rows.about(), {}, interrupted=interrupted, columns=rows.columns)
+        save_model(request, fitted)
+        progress.update("scoring")
+        fitted.train = _scores(model, rows)
+        fitted.class_counts = _class_counts(model, rows)
+        if test_rows is not None:
+            fitted.test = _test(model, test_rows)
+            fitted.test_scores = _scores(model, test_rows)
+    fitted.seconds = {
         "read": round(read_at - started, 6),
         "learn": round(trained_at - read_at, 6),
         "score": round(time.perf_counter() - trained_at, 6),
     }
-    if report_file is not None:
+    report = report_of(request, fitted)
+    if output.report is not None:
         from rosenblatt.plots.report import write_report
 
         write_report(
-            report_file,
-            source,
-            model=trained.learner,
+            output.report,
+            request.source,
+            model=model.learner,
             X=rows.X,
             y=rows.y,
             feature_names=rows.schema.feature_names,
         )
-        report["report"] = report_file
+        report["report"] = output.report
+    if output.trace is not None:
+        from rosenblatt.cli.fit.trace import write_trace
+
+        report["trace"] = write_trace(output.trace, model, rows, output.json)
     return report
 
 
-def _train(asked: Options, rows: Rows, progress: Progress) -> tuple[Model, bool]:
+def _train(options: "TrainingOptions", rows: Rows, progress: Progress) -> tuple[Model, bool]:
     """Return the trained model, and whether an interrupt ended its training."""
-    progress.tell("learning", 0, asked.passes)
+    progress.update("learning", 0, options.max_iter)
     with Interruptible() as interrupt:
 
-        def on_pass(done: int, words: str) -> bool:
-            progress.tell(words, done, asked.passes)
+        def on_pass(done: int, message: str) -> bool:
+            progress.update(message, done, options.max_iter)
             return not interrupt.requested
 
-        trained = trainer(asked.learner)(asked, rows.X, rows.y, rows.weight, on_pass)
-    return trained, interrupt.requested
+        model = trainer(options)(options, rows.X, rows.y, rows.weight, on_pass)
+    return model, interrupt.requested
 
 
-def _check_classes(rows: Rows) -> None:
-    if rows.y is None:
-        refuse(f"{rows.source}: has no labels to learn from")
-    labels = set(rows.y[:1000].tolist())
-    if len(labels) < 2 and (rows.y == rows.y[0]).all():
-        refuse(f"{rows.source}: only one class, {rows.y[0].item()!r}: a boundary needs two to lie between")
+def _check_target(rows: Rows, request: FitRequest) -> None:
+    """Refuse a target that the task cannot learn, and suggest regression where the target is measured."""
+    y = rows.y
+    if y is None:
+        refuse_data(f"{rows.source}: has no labels to learn from")
+    name = getattr(rows.schema, "target", None)
+    target = f"target {name!r}" if name else "target"
+    if request.training.task == "regression":
+        if y.dtype.kind not in "iuf":
+            refuse_data(
+                f"{rows.source}: the {target} holds {str(y[0])!r}, which is not a number: leave out --task regression"
+            )
+        return
+    labels = set(y[:1000].tolist())
+    if len(labels) < 2 and (y == y[0]).all():
+        refuse_data(f"{rows.source}: only one class, {y[0].item()!r}: a boundary needs two to lie between")
+    if not request.task_given and rows.measured_target:
+        refuse_data(
+            f"{rows.source}: the {target} holds {len(set(y.tolist())):,} different numbers: learn to predict them with "
+            "--task regression, or take each as a class with --task classification"
+        )
 
 
-def _report(trained: Model, rows: Rows, test: Rows | None) -> dict[str, Any]:
-    """Put together what is printed, as JSON holds it."""
+def _class_counts(model: Model, rows: Rows) -> dict[str, int | None] | None:
+    """Return how many rows there are of each class; None of a regression."""
+    if model.classes is None:
+        return None
     import numpy as np
 
+    from rosenblatt.cli.scoring import codes_of
+
+    counts = np.bincount(codes_of(rows.y, model.classes), minlength=model.classes.size)
+    return dict(zip(map(str, model.classes.tolist()), counts.tolist(), strict=True))
+
+
+def _scores(model: Model, rows: Rows) -> dict[str, dict[str, Any]]:
+    """Score every hypothesis; where only some rows were scored, say how many."""
+    from rosenblatt.cli.scoring import accuracy_of, codes_of, regression_errors
+
+    if model.classes is None:
+        return regression_errors(model, rows)
+    codes = codes_of(rows.y, model.classes)
+    return {
+        name: accuracy_of(model, name, rows.X, codes, all_rows=name == model.hypothesis)._asdict()
+        for name in model.hypotheses()
+    }
+
+
+def _test(model: Model, rows: Rows) -> dict[str, Any]:
+    """Describe the test rows, and note labels that training never saw."""
+    if model.classes is None:
+        return rows.about()
     from rosenblatt.cli.scoring import codes_of, unseen_labels
 
-    codes = codes_of(rows.y, trained.classes)
-    report: dict[str, Any] = {
-        **rows.about(),
-        "features": trained.n_features,
-        "classes": dict(zip(map(str, trained.classes.tolist()), np.bincount(codes).tolist(), strict=True)),
-        "learner": trained.name,
-        "hypothesis": trained.hypothesis,
-        **trained.facts(),
-    }
-    report["accuracy"] = {"train": _accuracies(trained, rows.X, codes)}
-    if test is None:
-        return report
-    test_codes = codes_of(test.y, trained.classes)
-    unseen = unseen_labels(test.y, test_codes)
-    note_unseen_labels(test.source, unseen, trained.classes)
-    report["test"] = {**test.about(), **({"unseen_labels": unseen} if unseen else {})}
-    report["accuracy"]["test"] = _accuracies(trained, test.X, test_codes)
-    return report
-
-
-def _accuracies(trained: Model, X: Any, codes: Any) -> dict[str, dict[str, Any]]:
-    """Score every hypothesis; where only some rows were looked at, say how many."""
-    from rosenblatt.cli.scoring import accuracy_of
-
-    found: dict[str, Accuracy] = {
-        name: accuracy_of(trained, name, X, codes, asked=name == trained.hypothesis)
-        for name in trained.hypotheses()
-    }
-    return {name: each._asdict() for name, each in found.items()}
+    unseen = unseen_labels(rows.y, codes_of(rows.y, model.classes))
+    note_unseen_labels(rows.source, unseen, model.classes)
+    return {**rows.about(), **({"unseen_labels": unseen} if unseen else {})}

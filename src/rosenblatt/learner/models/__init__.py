@@ -1,86 +1,56 @@
-"""Learners by name: what ``fit --learner`` offers, and which module reads a model file back.
+"""Trained models behind one interface, by the name of their learner: what ``fit`` trains and model files hold.
 
 Adding a learner adds one line to :data:`LEARNERS` and one module with ``train`` and ``load``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rosenblatt.learner.models.options import LEARNERS, TrainingOptions, learner_for
 
 if TYPE_CHECKING:
     from rosenblatt.data.schema import Schema
 
-# The name of a learner, and the module that trains and loads it.
-LEARNERS = {
-    "perceptron": "rosenblatt.learner.models.perceptron",
-    "centroid": "rosenblatt.learner.models.sums",
-    "naive-bayes": "rosenblatt.learner.models.sums",
-    "multinomial-bayes": "rosenblatt.learner.models.sums",
-    "logistic": "rosenblatt.learner.models.logistic",
-    "kernel": "rosenblatt.learner.models.kernel",
-}
+__all__ = ["LEARNERS", "READ_ONLY", "Model", "TrainingOptions", "load", "stored_schema", "trainer"]
 
-# Files that only the library writes: what they say they are, and the module that loads them.
-READ_ONLY = {
-    "planes": "rosenblatt.learner.models.fixed_weights",
-    "real": "rosenblatt.learner.models.regression",
-}
-
-
-class Options(NamedTuple):
-    """What the flags of ``fit`` ask for; a learner refuses those that mean nothing to it."""
-
-    learner: str
-    parameters: Mapping[str, float]  # of the rule, those that were given
-    rule: str | None = None
-    hypothesis: str | None = None
-    passes: int = 10
-    shuffle: bool = True
-    seed: int = 0
-    multi_class: str = "joint"
-    fit_intercept: bool = True
-    keep_ledger: bool = True
-    kernel: str | None = None
-    forget: str | None = None
+# Files that only the library writes: the learner they name, and the module that loads them.
+READ_ONLY = {"planes": "rosenblatt.learner.models.hyperplane"}
+OnPass = Callable[[int, str], bool]  # on_pass(number, message) returns whether there may be another pass
 
 
 class Model(Protocol):
-    """A trained model, as the commands see it."""
+    """A trained model."""
 
     name: str  # of the learner
     classes: Any  # sorted labels; None where the score is the prediction, a number
     n_features: int
-    hypothesis: str  # what predicts unless another is asked for
-    about: dict[str, Any]  # what the file says besides: schema, feature names
+    hypothesis: str  # what predicts unless another is requested
+    about: dict[str, Any]  # metadata of the file: schema, feature names
     learner: Any  # what was trained
 
     def hypotheses(self) -> tuple[str, ...]:
-        """What it can predict by."""
+        """Return what it can predict by."""
 
     def cost(self, hypothesis: str) -> int:
-        """Operations for a row beyond one product with the weights."""
+        """Return the operations for a row beyond one product with the weights."""
 
     def scores(self, X: Any, hypothesis: str) -> Any:
-        """Scores of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
+        """Return the scores of every row: ``(n,)`` with two classes or a number, ``(n, classes)`` with more."""
 
     def weights(self, hypothesis: str) -> Any:
-        """``(rows, 1 + features)`` weights, the bias first."""
+        """Return ``(rows, 1 + features)`` weights, the bias first."""
 
     def facts(self) -> dict[str, Any]:
-        """What it says about its training, as JSON can hold it."""
+        """Return a description of its training, as JSON can hold it."""
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
         """Write the model to a file."""
 
 
-def trainer(name: str) -> Callable[[Options, Any, Any, Any, Callable[[int, str], bool]], Model]:
-    """Return the function that trains a learner: ``train(options, X, y, weight, on_pass)``.
-
-    ``on_pass(number, words)`` is called after every pass, and says whether there may be another.
-    """
-    if name not in LEARNERS:
-        raise ValueError(f"--learner is {name!r}: expected one of {', '.join(LEARNERS)}")
-    train: Callable[..., Model] = import_module(LEARNERS[name]).train
+def trainer(options: TrainingOptions) -> Callable[[TrainingOptions, Any, Any, Any, OnPass], Model]:
+    """Return the function that trains a learner, ``train(options, X, y, weight, on_pass)``."""
+    train: Callable[..., Model] = import_module(learner_for(options).module).train
     return train
 
 
@@ -88,10 +58,11 @@ def load(path: str) -> Model:
     """Read a model file by the learner that wrote it."""
     from rosenblatt.storage import BadModel, read_about
 
-    name, known = read_about(path).get("learner", "perceptron"), LEARNERS | READ_ONLY
-    if not isinstance(name, str) or name not in known:
-        raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(known)}")
-    model: Model = import_module(known[name]).load(path)
+    name = read_about(path).get("learner", "perceptron")
+    modules = {each: entry.module for each, entry in LEARNERS.items()} | READ_ONLY
+    if not isinstance(name, str) or name not in modules:
+        raise BadModel(f"{path}: a model of {name!r}, but this rosenblatt knows {', '.join(modules)}")
+    model: Model = import_module(modules[name]).load(path)
     try:
         stored_schema(model)
     except ValueError as error:

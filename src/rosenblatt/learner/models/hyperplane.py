@@ -1,12 +1,16 @@
-"""What the commands see of a model with one hypothesis, whose weights are all there is to it."""
+"""Models with one hypothesis: fixed hyperplanes, as ``GaussianDiscriminant.save`` and others write them."""
 
 from typing import Any
+
+from rosenblatt.learner.files import load_model
+from rosenblatt.learner.linear_weights import FixedWeights
+from rosenblatt.storage import BadModel
 
 HYPERPLANE = "hyperplane"  # what its only hypothesis is called
 
 
 class HyperplaneModel:
-    """A learner with weights, and what its file says about it."""
+    """A learner with one set of weights, and the metadata of its file."""
 
     hypothesis = HYPERPLANE
 
@@ -16,17 +20,37 @@ class HyperplaneModel:
         self.n_features = learner.n_features
 
     def hypotheses(self) -> tuple[str, ...]:
-        """There is one."""
+        """Return the only one."""
         return (HYPERPLANE,)
 
     def cost(self, hypothesis: str) -> int:
-        """One product with the weights is all."""
+        """Return 0: one product with the weights is all."""
         return 0
 
     def scores(self, X: Any, hypothesis: str) -> Any:
-        """Scores of every row."""
+        """Return the scores of every row."""
         return self.learner.scores(X)
 
     def weights(self, hypothesis: str) -> Any:
-        """Weights, the bias first."""
+        """Return the weights, the bias first."""
         return self.learner.weights()
+
+
+class PlanesModel(HyperplaneModel):
+    """Fixed hyperplanes, found by another method."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that found them."""
+        return {"parameters": self.about.get("parameters") or {}}
+
+    def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
+        """Raise: no command trains such a model."""
+        raise NotImplementedError
+
+
+def load(path: str) -> PlanesModel:
+    """Read a file that ``save`` of an estimator with fixed hyperplanes wrote."""
+    learner, about = load_model(path)
+    if not isinstance(learner, FixedWeights):
+        raise BadModel(f"{path}: not a model of fixed hyperplanes")
+    return PlanesModel(learner, str(about.get("estimator", learner.kind)), about)

@@ -1,4 +1,4 @@
-"""The kernel perceptron as the commands see it: a dual learner with its report."""
+"""The kernel perceptron: a dual learner as a model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,20 +6,15 @@ from typing import Any
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
-from rosenblatt.learner.models import Options
+from rosenblatt.learner.models.options import KERNEL_PARAMETERS, TrainingOptions, rule_from
 from rosenblatt.storage import BadModel
 
-NEEDS_EVALUATION = (
-    "survivor",
-    "pocket",
-    "random",
-)  # measured on request only: they need one more read of every row
-NUMBERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")  # given by --param NAME=VALUE
-WHOLE = ("degree", "budget")
+NEEDS_EVALUATION = ("survivor", "pocket", "random")  # measured only on request: one more read of every row
+INTEGERS = ("degree", "budget")
 
 
 class KernelModel:
-    """A trained dual learner, its predicting hypothesis, and what its file says about it."""
+    """A trained dual learner, its predicting hypothesis, and the metadata of its file."""
 
     name = "kernel"
 
@@ -31,7 +26,7 @@ class KernelModel:
         self.about = about
 
     def hypotheses(self) -> tuple[str, ...]:
-        """What this run, or this file, knows."""
+        """Return the hypotheses that this run, or this file, holds."""
         known = {"last", "averaged"}
         if self.learner.ledger is not None and self.learner.budget is None:
             known |= {"voted", "survivor", "random"}
@@ -39,19 +34,19 @@ class KernelModel:
         return tuple(name for name in hypotheses.NAMES if name in known)
 
     def cost(self, hypothesis: str) -> int:
-        """Return the number of support rows: the kernel of each with every row is computed."""
+        """Return the number of support rows: each is compared with every row."""
         return self.learner.n_support
 
     def scores(self, X: Any, hypothesis: str) -> Any:
-        """Scores of every row."""
+        """Return the scores of every row."""
         return self.learner.scores(X, hypothesis)
 
     def weights(self, hypothesis: str) -> Any:
-        """Raise an error: the model consists of support rows."""
-        raise ValueError("a kernel model has no weight for a feature: it consists of support rows")
+        """Raise: a kernel model has support rows instead of weights."""
+        raise ValueError("a kernel model has no weight for a feature: it is a sum over its support rows")
 
     def facts(self) -> dict[str, Any]:
-        """Kernel, rule, passes, mistakes, support, and the evaluation of the predicting hypothesis."""
+        """Return kernel, rule, passes, mistakes, support, and margin and bound of the predicting hypothesis."""
         learner = self.learner
         evaluation = learner.evaluations.get(self.hypothesis)
         kernel, degree, gamma, coef0 = learner.kernel_parameters
@@ -76,11 +71,13 @@ class KernelModel:
         save_dual(self.learner, path, about={**self.about, **about})
 
 
-def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> KernelModel:
+def train(
+    options: TrainingOptions, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
+) -> KernelModel:
     """Train as ``KernelPerceptron(...).fit(X, y, weight)`` does."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
     learner = KernelLearner(
-        _rule(options),
+        rule_from(options.rule, options.parameters, other=KERNEL_PARAMETERS),
         kernel=options.kernel or "poly",
         forget=options.forget or "oldest",
         multi_class=options.multi_class,
@@ -92,7 +89,7 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
     learner.train(
         X,
         y,
-        max_iter=options.passes,
+        max_iter=options.max_iter,
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
@@ -102,7 +99,7 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
         "estimator": "KernelPerceptron",  # so that KernelPerceptron.load reads it too
         "hypothesis": hypothesis,
         "normalise": False,
-        "parameters": {"max_iter": options.passes, "shuffle": options.shuffle, "warm_start": False},
+        "parameters": {"max_iter": options.max_iter, "shuffle": options.shuffle, "warm_start": False},
         "n_iter": len(learner.epochs),
     }
     return KernelModel(learner, hypothesis, about)
@@ -118,24 +115,10 @@ def load(path: str) -> KernelModel:
     return KernelModel(learner, hypothesis, about)
 
 
-def _numbers(options: Options) -> dict[str, Any]:
-    """Return the kernel's numbers among the parameters."""
-    numbers = {name: value for name, value in options.parameters.items() if name in NUMBERS}
-    for name in WHOLE:
+def _numbers(options: TrainingOptions) -> dict[str, Any]:
+    """Return the parameters that belong to the kernel."""
+    numbers = {name: value for name, value in options.parameters.items() if name in KERNEL_PARAMETERS}
+    for name in INTEGERS:
         if name in numbers and numbers[name] != int(numbers[name]):
             raise ValueError(f"{name} must be a whole number, got {numbers[name]:g}")
-    return {name: int(value) if name in WHOLE else value for name, value in numbers.items()}
-
-
-def _rule(options: Options) -> Any:
-    """Build the rule that is named, with the parameters that are not the kernel's."""
-    name = options.rule or "rosenblatt"
-    if name not in rules.BY_NAME:
-        raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")
-    cls = rules.BY_NAME[name]
-    own = {key: value for key, value in options.parameters.items() if key not in NUMBERS}
-    for parameter in own:
-        if parameter not in cls._fields:
-            known = [*cls._fields, *NUMBERS]
-            raise ValueError(f"--rule {name} with a kernel has no {parameter}; it has {', '.join(known)}")
-    return rules.resolve(cls(**own))
+    return {name: int(value) if name in INTEGERS else value for name, value in numbers.items()}

@@ -1,9 +1,10 @@
-"""Online logistic regression as the commands see it: the logistic rule on the same passes."""
+"""Online logistic regression: the logistic rule in the same passes."""
 
 from collections.abc import Callable
 from typing import Any
 
-from rosenblatt.learner.models import Options, perceptron
+from rosenblatt.learner.models import perceptron
+from rosenblatt.learner.models.options import TrainingOptions
 from rosenblatt.learner.models.perceptron import PerceptronModel
 
 SAFE_PART = 4.0  # the default learning rate is this over the largest squared norm, as in LogisticRegression
@@ -16,32 +17,36 @@ class LogisticModel(PerceptronModel):
 
 
 def train(
-    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
+    options: TrainingOptions, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
 ) -> LogisticModel:
-    """Train as ``LogisticRegression(...).fit(X, y, weight)`` does."""
-    if options.rule not in (None, "logistic"):
-        raise ValueError(f"--rule {options.rule}: the logistic learner has a rule of its own; drop --rule")
-    parameters = dict(options.parameters)
-    if "eta" not in parameters:
-        from rosenblatt.proofs.examples import row_sqnorms
+    """Train as ``LogisticRegression(solver="online").fit(X, y, weight)`` does."""
+    from rosenblatt.proofs.examples import row_sqnorms
 
-        parameters["eta"] = SAFE_PART / (float(row_sqnorms(X).max()) + options.fit_intercept or 1.0)
-    logistic_options = options._replace(
-        rule="logistic", parameters=parameters, multi_class="ovr", keep_ledger=False
-    )
-    trained = perceptron.train(logistic_options, X, y, weight, on_pass)
-    metadata = {
-        "estimator": "LogisticRegression",  # so that LogisticRegression.load reads it too
+    options = as_perceptron(options, float(row_sqnorms(X).max()))
+    trained = perceptron.train(options, X, y, weight, on_pass)
+    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, **about_training(options)})
+
+
+def as_perceptron(options: TrainingOptions, max_sqnorm: float) -> TrainingOptions:
+    """Return the options of a perceptron with the logistic rule, ``eta`` chosen by the largest ‖x‖² where not given."""
+    parameters = dict(options.parameters)
+    parameters.setdefault("eta", SAFE_PART / (max_sqnorm + options.fit_intercept or 1.0))
+    return options._replace(rule="logistic", parameters=parameters, multi_class="ovr", ledger="none")
+
+
+def about_training(options: TrainingOptions) -> dict[str, Any]:
+    """Return the metadata by which ``LogisticRegression.load`` reads the file too."""
+    return {
+        "estimator": "LogisticRegression",
         "parameters": {
             "solver": "online",
-            "eta": parameters["eta"],
-            "lam": parameters.get("lam", 0.0),
-            "max_iter": options.passes,
+            "eta": options.parameters["eta"],
+            "lam": options.parameters.get("lam", 0.0),
+            "max_iter": options.max_iter,
             "fit_intercept": options.fit_intercept,
             "shuffle": options.shuffle,
         },
     }
-    return LogisticModel(trained.learner, trained.hypothesis, {**trained.about, **metadata})
 
 
 def load(path: str) -> LogisticModel:

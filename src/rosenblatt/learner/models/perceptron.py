@@ -1,4 +1,4 @@
-"""The perceptron as the commands see it: a :class:`~rosenblatt.learner.Learner` with words around it."""
+"""The perceptron with every rule: a :class:`~rosenblatt.learner.Learner` as a model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from rosenblatt.core import hypotheses
 from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
-from rosenblatt.learner.models import Options
+from rosenblatt.learner.models.options import TrainingOptions, rule_from
 from rosenblatt.storage import BadModel
 
 NAME = "perceptron"
@@ -16,7 +16,7 @@ NEEDS_LEDGER_IN_FILE = ("voted", "survivor", "random")  # the pocket is kept as 
 
 
 class PerceptronModel:
-    """A trained learner, its predicting hypothesis, and what its file says about it."""
+    """A trained learner, its predicting hypothesis, and the metadata of its file."""
 
     name = NAME
 
@@ -28,7 +28,7 @@ class PerceptronModel:
         self.about = about
 
     def hypotheses(self) -> tuple[str, ...]:
-        """What this run, or this file, knows."""
+        """Return the hypotheses that this run, or this file, holds."""
         known = {"last", "averaged"}
         if self.learner.ledger is not None:
             known |= {"voted", "survivor", "random"}
@@ -37,19 +37,19 @@ class PerceptronModel:
         return tuple(name for name in hypotheses.NAMES if name in known)
 
     def cost(self, hypothesis: str) -> int:
-        """The vote visits every update for every row."""
+        """Return the number of updates for a vote, which visits each of them for every row."""
         return self.learner.updates if hypothesis == "voted" else 0
 
     def scores(self, X: Any, hypothesis: str) -> Any:
-        """Scores of every row."""
+        """Return the scores of every row."""
         return self.learner.scores(X, hypothesis)
 
     def weights(self, hypothesis: str) -> Any:
-        """Weights of a hypothesis that has them."""
+        """Return the weights of a hypothesis that has them."""
         return self.learner.weights(hypothesis)
 
     def facts(self) -> dict[str, Any]:
-        """Rule, passes, mistakes, and the evaluation of the predicting hypothesis on the training data."""
+        """Return rule, passes, mistakes, and margin and bound of the predicting hypothesis."""
         learner = self.learner
         evaluation = learner.evaluations.get(self.hypothesis)
         return {
@@ -68,54 +68,58 @@ class PerceptronModel:
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
-        """Write the file; with the ledger where asked, or where the hypothesis is read from it."""
+        """Write the file; with the ledger on request, or where the hypothesis is read from it."""
         needed = self.hypothesis in NEEDS_LEDGER_IN_FILE
         save_learner(self.learner, path, about={**self.about, **about}, ledger=ledger or needed)
 
 
 def train(
-    options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
+    options: TrainingOptions, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
 ) -> PerceptronModel:
     """Train as ``Perceptron(...).fit(X, y, weight)`` does, and call ``on_pass(pass, words)`` after every pass."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
-    if hypothesis in hypotheses.FROM_THE_LEDGER and not options.keep_ledger:
-        raise ValueError(f"--hypothesis {hypothesis} is read from the ledger: drop --no-ledger")
-    if options.passes < 1:
-        raise ValueError(f"--passes must be 1 or more, got {options.passes}")
     learner = new_learner(options)
     learner.train(
         X,
         y,
-        max_iter=options.passes,
+        max_iter=options.max_iter,
         shuffle=options.shuffle,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
         threads=cores(),
     )
-    about = {
-        "estimator": "Perceptron",  # so that Perceptron.load reads it too
+    return PerceptronModel(learner, hypothesis, about_training(options, learner, hypothesis))
+
+
+def about_training(options: TrainingOptions, learner: Learner, hypothesis: str) -> dict[str, Any]:
+    """Return the metadata by which ``Perceptron.load`` reads the file too."""
+    return {
+        "estimator": "Perceptron",
         "hypothesis": hypothesis,
         "parameters": {
-            "max_iter": options.passes,
+            "max_iter": options.max_iter,
             "shuffle": options.shuffle,
             "warm_start": False,
-            "keep_ledger": options.keep_ledger,
+            "keep_ledger": learner.ledger is not None,
         },
         "n_iter": len(learner.epochs),
     }
-    return PerceptronModel(learner, hypothesis, about)
 
 
-def new_learner(options: Options) -> Learner:
-    """Return a learner that has seen nothing, as the options ask for it."""
+def new_learner(options: TrainingOptions) -> Learner:
+    """Return an untrained learner with these options."""
+    if options.hypothesis in hypotheses.FROM_THE_LEDGER and not options.keep_ledger:
+        raise ValueError(
+            f"--hypothesis {options.hypothesis} is read from the ledger: leave out --ledger none"
+        )
     learner = Learner(
-        _rule(options),
+        rule_from(options.rule, options.parameters),
         multi_class=options.multi_class,
         fit_intercept=options.fit_intercept,
         keep_ledger=options.keep_ledger,
         seed=options.seed,
     )
-    if options.hypothesis in hypotheses.FROM_THE_LEDGER and options.keep_ledger and learner.ledger is None:
+    if options.hypothesis in hypotheses.FROM_THE_LEDGER and learner.ledger is None:
         raise ValueError(
             f"--hypothesis {options.hypothesis} is read from the ledger, which --rule {options.rule} does not keep: "
             "choose last or averaged"
@@ -131,15 +135,3 @@ def load(path: str) -> PerceptronModel:
     except ValueError as error:
         raise BadModel(f"{path}: {error}") from error
     return PerceptronModel(learner, hypothesis, about)
-
-
-def _rule(options: Options) -> Any:
-    """Return the rule that the options name, with its parameters."""
-    name = options.rule or "rosenblatt"
-    if name not in rules.BY_NAME:
-        raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")
-    cls = rules.BY_NAME[name]
-    for parameter in options.parameters:
-        if parameter not in cls._fields:
-            raise ValueError(f"--rule {name} has no {parameter}; it has {', '.join(cls._fields) or 'none'}")
-    return rules.resolve(cls(**options.parameters))

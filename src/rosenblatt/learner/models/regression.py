@@ -1,15 +1,19 @@
-"""Regression as the commands see it: files of ``PerceptronRegressor.save``, whose score is the prediction."""
+"""Regression: a learner of numbers, as ``fit --task regression`` and ``PerceptronRegressor`` train it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rosenblatt import rules
-from rosenblatt.learner.files import load_model
+from rosenblatt.learner.files import load_model, save_model
+from rosenblatt.learner.models.options import TrainingOptions
 from rosenblatt.learner.regression import HYPOTHESES, RealLearner
 from rosenblatt.storage import BadModel
 
+SAFE_PART = 0.5  # the default learning rate is this over the largest squared norm, as in PerceptronRegressor
+
 
 class RealModel:
-    """A learner of numbers, its predicting hypothesis, and what its file says about it."""
+    """A learner of numbers, its predicting hypothesis, and the metadata of its file."""
 
     classes = None
 
@@ -21,23 +25,23 @@ class RealModel:
         self.about = about
 
     def hypotheses(self) -> tuple[str, ...]:
-        """What every run knows."""
+        """Return the hypotheses of every run."""
         return HYPOTHESES
 
     def cost(self, hypothesis: str) -> int:
-        """One product with the weights is all."""
+        """Return 0: one product with the weights is all."""
         return 0
 
     def scores(self, X: Any, hypothesis: str) -> Any:
-        """Predictions of every row."""
+        """Return the predictions of every row."""
         return self.learner.scores(X, hypothesis)
 
     def weights(self, hypothesis: str) -> Any:
-        """Weights, the bias first."""
+        """Return the weights, the bias first."""
         return self.learner.weights(hypothesis)
 
     def facts(self) -> dict[str, Any]:
-        """Rule, passes and clock."""
+        """Return rule, passes and clock."""
         learner = self.learner
         return {
             "rule": rules.to_dict(learner.rule),
@@ -47,8 +51,38 @@ class RealModel:
         }
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
-        """Nothing on the command line trains such a model."""
-        raise NotImplementedError
+        """Write the file."""
+        save_model(self.learner, path, about={**self.about, **about})
+
+
+def train(
+    options: TrainingOptions, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
+) -> RealModel:
+    """Train as ``PerceptronRegressor(...).fit(X, y, weight)`` does."""
+    from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
+
+    hypothesis = options.hypothesis or "last"
+    if hypothesis not in HYPOTHESES:
+        raise ValueError(
+            f"--hypothesis {hypothesis} is for classes: of a regression choose {' or '.join(HYPOTHESES)}"
+        )
+    eta = options.parameters.get("eta")
+    if eta is None:
+        eta = SAFE_PART / (max_row_sqnorm(canonical_matrix(X)) + options.fit_intercept or 1.0)
+    learner = RealLearner(rules.WidrowHoff(eta), fit_intercept=options.fit_intercept, seed=options.seed)
+    learner.train(X, y, max_iter=options.max_iter, shuffle=options.shuffle, sample_weight=weight)
+    on_pass(options.max_iter, f"{options.max_iter} passes")
+    about = {
+        "estimator": "PerceptronRegressor",
+        "parameters": {
+            "eta": eta,
+            "hypothesis": hypothesis,
+            "max_iter": options.max_iter,
+            "fit_intercept": options.fit_intercept,
+            "shuffle": options.shuffle,
+        },
+    }
+    return RealModel(learner, hypothesis, about)
 
 
 def load(path: str) -> RealModel:

@@ -1,23 +1,18 @@
-"""Closest centroid and naive Bayes as the commands see them: learners that only add, in one read of the data."""
+"""Closest centroid and naive Bayes: learners that add up the rows of each class in one read."""
 
 from collections.abc import Callable
 from typing import Any
 
 from rosenblatt.learner.additive import BinaryBayes, Centroids, ClassSums, CountBayes
 from rosenblatt.learner.files import load_model, save_model
-from rosenblatt.learner.models import Options
 from rosenblatt.learner.models.hyperplane import HyperplaneModel
+from rosenblatt.learner.models.options import TrainingOptions
 from rosenblatt.storage import BadModel
 
 ESTIMATORS = {
     "centroid": "ClosestCentroid",
     "naive-bayes": "NaiveBayes",
     "multinomial-bayes": "MultinomialNaiveBayes",
-}
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "centroid": ("shrink_threshold",),
-    "naive-bayes": ("smoothing", "binarize"),
-    "multinomial-bayes": ("smoothing",),
 }
 CLASSES: dict[str, type[ClassSums]] = {each.kind: each for each in (Centroids, BinaryBayes, CountBayes)}
 
@@ -29,17 +24,17 @@ class SummedModel(HyperplaneModel):
         super().__init__(learner, learner.kind, about)
 
     def facts(self) -> dict[str, Any]:
-        """How many examples were added, and the parameters."""
+        """Return how many examples were added, and the parameters."""
         return {"clock": float(self.learner.counts.sum()), **self.learner.parameters()}
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
         """Write the file."""
-        if ledger:
-            raise ValueError(f"--save-ledger: {self.name} only adds, and has no ledger")
         save_model(self.learner, path, about={**self.about, **about})
 
 
-def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]) -> SummedModel:
+def train(
+    options: TrainingOptions, X: Any, y: Any, weight: Any, on_pass: Callable[[int, str], bool]
+) -> SummedModel:
     """Add all examples, once."""
     learner, about = new_sums(options)
     try:
@@ -52,15 +47,8 @@ def train(options: Options, X: Any, y: Any, weight: Any, on_pass: Callable[[int,
     return SummedModel(learner, about)
 
 
-def new_sums(options: Options) -> tuple[ClassSums, dict[str, Any]]:
-    """Return a learner that has seen nothing, as the options ask for it, and what its file says about it."""
-    for value, flag in ((options.rule, "--rule"), (options.hypothesis, "--hypothesis")):
-        if value is not None:
-            raise ValueError(f"{flag} {value}: {options.learner} has neither rules nor hypotheses")
-    known = PARAMETERS[options.learner]
-    for name in options.parameters:
-        if name not in known:
-            raise ValueError(f"{options.learner} has no {name}; it has {', '.join(known) or 'no parameters'}")
+def new_sums(options: TrainingOptions) -> tuple[ClassSums, dict[str, Any]]:
+    """Return an untrained learner with these options, and the metadata of its file."""
     learner = CLASSES[options.learner](**options.parameters)
     return learner, {"estimator": ESTIMATORS[options.learner], "parameters": learner.parameters()}
 
