@@ -34,10 +34,8 @@ def converted(model, rows=X, **options):
 
 
 def in_pipeline(model, y):
-    counts = isinstance(model, rosenblatt.MultinomialNaiveBayes)
-    return make_pipeline(MinMaxScaler() if counts else StandardScaler(), model).fit(
-        X * [1.0, 30.0, 0.1, 1.0] + 5.0, y
-    )
+    scaler = MinMaxScaler() if isinstance(model, rosenblatt.MultinomialNaiveBayes) else StandardScaler()
+    return make_pipeline(scaler, model).fit(X * [1.0, 30.0, 0.1, 1.0] + 5.0, y)
 
 
 @pytest.mark.parametrize("case", MODELS, ids=map(named, MODELS))
