@@ -151,7 +151,7 @@ def train(path: Path, **options: Any) -> Any:
     """Make a model of a file, one pass in its order."""
     from rosenblatt.data import open_examples
     from rosenblatt.learner import Learner
-    from rosenblatt.streams.training import train_on_stream
+    from rosenblatt.streams.train import train_on_stream
 
     examples = open_examples(path, batch_rows=None, **options)
     return train_on_stream(Learner(keep_ledger=False), examples, path, passes=1)
@@ -189,7 +189,7 @@ def cache_row(table: Ratios, what: str, svm: Path, vw: Path, asked: float = 0.0)
     from rosenblatt.data import open_examples
     from rosenblatt.learner import Learner
     from rosenblatt.streams.cache import kept_batches
-    from rosenblatt.streams.training import train_on_stream
+    from rosenblatt.streams.train import train_on_stream
 
     kept = kept_batches(open_examples(svm, batch_rows=None), svm, {})
 

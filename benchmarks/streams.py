@@ -1,18 +1,22 @@
 """Streams and the command line, against river and Vowpal Wabbit; ratios of one run.
 
 Peers that are not installed are left out and named: ``pip install vowpalwabbit river``.
-``ROSENBLATT_BENCH_STREAM_MB`` sets the size of the stream that is generated on the fly (2,000). Elec2 is read from
-``ROSENBLATT_DATA``, or beside this repository.
+``ROSENBLATT_BENCH_STREAM_MB`` sets the size of the stream that is generated on the fly (2,000). Real streams are read
+from ``ROSENBLATT_DATA``, or beside this repository.
 """
 
+import csv
 import gzip
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -50,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         whole_command(Path(folder))
     memory()
-    elec2()
+    pipelines()
 
 
 def installed(name: str) -> bool:
@@ -302,50 +306,93 @@ def memory() -> None:
     table.show()
 
 
-def elec2() -> None:
-    """Progressive accuracy on Elec2: predict every row before learning from it."""
-    folder = data_folder()
-    path = None if folder is None else folder / "streams" / "elec.csv.gz"
-    board = Ratios("Elec2, progressive accuracy: every row is predicted before it is learned from")
-    if path is None or not path.exists():
-        board.left_out("Elec2", "needs streams/elec.csv.gz in ROSENBLATT_DATA")
-        board.show()
+def pipelines() -> None:
+    """Progressive accuracy and time of the automatic learner against river's pipelines, one example after the other."""
+    accuracies = Ratios("OnlineLearner('auto') against the best of river's pipelines: progressive accuracy")
+    times = Ratios("The same: time for predict_one and learn_one, an example")
+    if not installed("river"):
+        accuracies.left_out("pipelines", "river is not installed: pip install river")
+        accuracies.show()
         return
+    from river import linear_model, preprocessing
+
     from rosenblatt import OnlineLearner
 
-    with gzip.open(path, "rt") as file:
-        names = next(file).strip().split(",")
-        table = np.array([line.split(",") for line in file], dtype=float)
-    rows = [dict(zip(names[:-1], x, strict=True)) for x in table[:, :-1].tolist()]
-    labels = (table[:, -1] == 1).tolist()
+    scaled = preprocessing.StandardScaler
+    theirs: dict[str, Callable[[], Any]] = {
+        "StandardScaler | LogisticRegression": lambda: scaled() | linear_model.LogisticRegression(),
+        "StandardScaler | PAClassifier": lambda: scaled() | linear_model.PAClassifier(),
+        "StandardScaler | Perceptron": lambda: scaled() | linear_model.Perceptron(),
+        "ALMAClassifier": linear_model.ALMAClassifier,
+    }
 
-    def accuracy(model: Any) -> float:
-        right = 0
+    def run(model: Any, rows: list[dict[str, Any]], labels: list[bool]) -> tuple[float, float]:
+        """Return progressive accuracy and processor seconds an example."""
+        right, began = 0, process_time()
         for x, label in zip(rows, labels, strict=True):
             right += model.predict_one(x) == label
             model.learn_one(x, label)
-        return right / len(rows)
+        return right / len(rows), (process_time() - began) / len(rows)
 
-    contestants: dict[str, Callable[[], Any]] = {
-        "last": lambda: OnlineLearner("last"),
-        "averaged": lambda: OnlineLearner("averaged"),
-        "averaged, forget=20": lambda: OnlineLearner("averaged", forget=20.0),
-        "averaged, forget=100": lambda: OnlineLearner("averaged", forget=100.0),
-        "last, passive-aggressive": lambda: OnlineLearner("last", rule="passive-aggressive"),
-    }
-    theirs = None
-    if installed("river"):
-        from river.linear_model import Perceptron
+    for name, (rows, labels) in drifting_and_not():
+        run(OnlineLearner("auto"), rows[:100], labels[:100])  # compiles
+        best, best_accuracy, best_time = "", 0.0, 0.0
+        for pipeline, make in theirs.items():
+            accuracy, took = run(make(), rows, labels)
+            if accuracy > best_accuracy:
+                best, best_accuracy, best_time = pipeline, accuracy, took
+        accuracy, took = run(OnlineLearner("auto"), rows, labels)
+        what = f"{name}, {len(rows):,} rows / {best}"
+        accuracies.add(what, f"{accuracy:.4f}", f"{best_accuracy:.4f}", accuracy / best_accuracy, 1.0)
+        times.add(what, f"{1e6 * took:.1f} µs", f"{1e6 * best_time:.1f} µs", best_time / took, 2.0)
+    accuracies.show()
+    times.show()
 
-        theirs = accuracy(Perceptron())
-    for what, make in contestants.items():
-        ours = accuracy(make())
-        if theirs is None:
-            board.left_out(f"{what}: {ours:.4f}", "river is not installed: pip install river")
-        else:  # as river's does, the last hypothesis predicts; the others are there to be compared
-            asked = 1.0 if what.startswith("last") else 0.0
-            board.add(f"{what}, {len(rows):,} rows", f"{ours:.4f}", f"{theirs:.4f}", ours / theirs, asked)
-    board.show()
+
+def drifting_and_not() -> Iterator[tuple[str, tuple[list[dict[str, Any]], list[bool]]]]:
+    """Yield streams of two classes, as dicts: real ones where the data folder is, and two that drift by design."""
+    rng = np.random.default_rng(0)
+    n, d = 30_000, 10
+    Z = rng.normal(size=(n, d))
+    X = Z * np.exp(2.0 * rng.normal(size=d)) + 5.0 * rng.normal(size=d)
+    turns = np.repeat(rng.normal(size=(6, d)), n // 6, axis=0)  # the boundary jumps five times
+    yield "jumping boundary", _dicts(X, (Z * turns).sum(axis=1) + 0.3 * rng.normal(size=n) > 0)
+    angle = np.linspace(0.0, 4.0 * np.pi, n)
+    turned = np.cos(angle) * Z[:, 0] + np.sin(angle) * Z[:, 1] + 0.2 * rng.normal(size=n)
+    yield "turning boundary", _dicts(X, turned > 0)
+    folder = data_folder()
+    if folder is None:
+        return
+    with gzip.open(folder / "streams" / "elec.csv.gz", "rt") as file:
+        table = np.array([line.split(",") for line in list(file)[1:]], dtype=float)
+    yield "electricity prices", _dicts(table[:, :-1], table[:, -1] == 1)
+    with gzip.open(folder / "uci" / "adult_train.csv.gz", "rt") as file:
+        rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == 15 and row[0].isdigit()]
+    cells = [
+        {
+            f"{k}" if _is_number(cell) else f"{k}={cell}": float(cell) if _is_number(cell) else 1.0
+            for k, cell in enumerate(row[:-1])
+        }
+        for row in rows
+    ]
+    yield "census income, table", (cells, [row[-1].startswith(">50K") for row in rows])
+    with gzip.open(folder / "libsvm" / "a9a.gz", "rt") as file:
+        lines = [line.split() for line in file]
+    vectors = [{pair.partition(":")[0]: float(pair.partition(":")[2]) for pair in line[1:]} for line in lines]
+    yield "census income, a9a", (vectors, [line[0] == "+1" for line in lines])
+    with gzip.open(folder / "text" / "sms_spam.tsv.gz", "rt", encoding="utf-8") as file:
+        texts = [line.rstrip("\n").partition("\t") for line in file]
+    words = [dict(Counter(re.findall(r"\w+", text.lower()))) for _, _, text in texts]
+    yield "text messages, counts of words", (words, [label == "spam" for label, _, _ in texts])
+
+
+def _dicts(X: Any, y: Any) -> tuple[list[dict[str, Any]], list[bool]]:
+    names = [f"x{k}" for k in range(X.shape[1])]
+    return [dict(zip(names, row, strict=True)) for row in X.tolist()], y.tolist()
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).lstrip("-").isdigit()
 
 
 if __name__ == "__main__":

@@ -201,6 +201,8 @@ FILES = {
         "online-hashed": lambda: online(hash_bits=5),
         "online-voted": lambda: online("voted"),
         "online-arow": lambda: online(rule="arow"),
+        "online-scaled": lambda: online("last", scale=True),
+        "online-auto": lambda: online("auto"),
         "table": table_stream,
         "table-survivor": lambda: table_stream("survivor"),
     },

@@ -8,14 +8,16 @@ import pytest
 from tests.cli.commands import run, run_well
 
 from rosenblatt import rules
-from rosenblatt.cli import options, verify
-from rosenblatt.cli.app import COMMANDS
-from rosenblatt.cli.learners import LEARNERS
+from rosenblatt.cli import options
+from rosenblatt.cli.app import COMMANDS, GROUPS
+from rosenblatt.cli.commands import verify
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import MULTI_CLASS
+from rosenblatt.learner.models.options import CLASSIFIERS
 from rosenblatt.proofs.claims import EXPECTATIONS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+COMMON = DOCS.partition("## How data are read\n")[2].partition("\n## ")[0]
 NAMES_OF_COMMANDS = [command.__name__ for command in COMMANDS]
 
 
@@ -38,12 +40,47 @@ def test_help_has_examples_that_name_the_command(command):
 def test_every_option_has_help_and_is_documented(command):
     section = section_of(command)
     assert section, f"docs/cli.md has no section for {command}"
-    listed = help_of(command).partition("Options:")[2]
+    listed = run_well([command, "--help-all" if "--help-all" in help_of(command) else "--help"]).stdout
     found = re.findall(r"^  (?:-\w, )?(--[\w-]+)(.*)\n(.*)", listed, re.MULTILINE)
     assert found
     for option, rest, below in found:
         assert re.search(r"\s{2,}\S", rest) or below.startswith(" " * 10), f"{option} has no help"
-        assert option == "--help" or f"{option}" in section, f"{option} is not in docs/cli.md"
+        assert option in ("--help", "--help-all") or option in section or option in COMMON, (
+            f"{option} is not in docs/cli.md"
+        )
+
+
+@pytest.mark.parametrize(
+    ("group", "command"), [(name, each) for name, module in GROUPS.items() for each in module.SUBCOMMANDS]
+)
+def test_every_subcommand_has_examples_and_is_documented(group, command):
+    text = run_well([group, command, "--help"]).stdout
+    assert text.count(f"  rosenblatt {group} {command}") >= 2
+    section = section_of(group)
+    assert command in section
+    for option in re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE):
+        assert option in ("--help", *re.findall(r"--[\w-]+", section)), f"{option} is not in docs/cli.md"
+
+
+def test_help_lists_options_in_groups_and_the_rare_ones_on_request():
+    short, whole = (run_well(["fit", option]).stdout for option in ("--help", "--help-all"))
+    sections = [
+        "Data",
+        "Columns",
+        "Learner",
+        "Kernel",
+        "Estimate",
+        "Out of core",
+        "Engine",
+        "Output",
+        "Options",
+    ]
+    for text in (short, whole):
+        assert [line[:-1] for line in text.splitlines() if line[:-1] in sections] == sections
+    assert "--seed" in whole
+    assert "--seed" not in short
+    assert "more options: rosenblatt fit --help-all" in short
+    assert "--no-ledger" not in whole
 
 
 def test_the_list_of_commands_is_not_cut():
@@ -59,6 +96,6 @@ def test_the_documentation_opens_with_every_command(command):
 def test_choices_are_those_of_the_library():
     assert get_args(verify.Expectation) == EXPECTATIONS
     assert set(get_args(options.HypothesisName)) == set(NAMES)
-    text = help_of("fit")
+    text = run_well(["fit", "--help-all"]).stdout
     flat = re.sub(r"\s+", "", text)
-    assert all(name in flat for name in [*rules.BY_NAME, *LEARNERS, *MULTI_CLASS, *NAMES])
+    assert all(name in flat for name in [*rules.BY_NAME, *CLASSIFIERS, *MULTI_CLASS, *NAMES])

@@ -54,14 +54,14 @@ def data():
             {"fit_intercept": False, "eta": 0.5, "hypothesis": "pocket"},
         ),
         ("--rule passive-aggressive --C 0.1", {"rule": rules.PassiveAggressive(C=0.1)}),
-        ("--no-ledger", {"keep_ledger": False}),
+        ("--ledger none", {"keep_ledger": False}),
     ],
 )
 def test_a_file_and_an_array_give_the_same_model(tmp_path, data, write, flags, parameters):
     source, model = tmp_path / "data.txt", tmp_path / "m.safetensors"
     write(source, *data)
     form = "csv" if write is write_csv else "libsvm"
-    run_well(f"fit {source} --format {form} -m {model} {flags}")
+    run_well(f"fit {source} --format {form} -m {model} --no-scale {flags}")
     X, y = (read_all(source, format=form)[k] for k in (0, 1))
     there = Perceptron(**parameters).fit(X, y)
     here = Perceptron.load(model)
@@ -75,7 +75,7 @@ def test_a_file_and_an_array_give_the_same_model(tmp_path, data, write, flags, p
 def test_the_report_is_the_learners_own_word(tmp_path, data):
     X, y = data
     write_csv(tmp_path / "a.csv", X, y)
-    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --json").stdout)
+    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --no-scale --json").stdout)
     learner = Learner()
     learner.train(X, y)
     assert told["mistakes"] == [epoch.mistakes for epoch in learner.epochs]
@@ -100,7 +100,7 @@ def test_json_is_json_where_numbers_are_not_finite(tmp_path, data):
 def test_saving_the_ledger_keeps_every_hypothesis(tmp_path, data):
     write_csv(tmp_path / "a.csv", *data)
     model = tmp_path / "m.safetensors"
-    run_well(f"fit {tmp_path / 'a.csv'} -m {model} --save-ledger")
+    run_well(f"fit {tmp_path / 'a.csv'} -m {model} --ledger save --no-scale")
     learner, about = load_learner(model)
     assert learner.ledger is not None
     assert about["schema"]["target"] == "y"
@@ -146,7 +146,7 @@ def test_labels_that_differ_by_a_full_stop_are_pointed_at(tmp_path):
 
 def test_a_model_is_not_written_when_learning_fails(tmp_path):
     (tmp_path / "a.csv").write_text("a,y\n1e200,0\n-1e200,1\n1e308,0\n-1e308,1\n")
-    answer = run(f"fit {tmp_path / 'a.csv'} -m {tmp_path / 'm.safetensors'}")
+    answer = run(f"fit {tmp_path / 'a.csv'} --no-scale -m {tmp_path / 'm.safetensors'}")
     assert answer.exit_code == 2
     assert "scale the features" in answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

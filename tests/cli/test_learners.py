@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.cli.commands import run, run_well
 
-from rosenblatt.cli.learners import LEARNERS
+from rosenblatt.learner.models import LEARNERS, options
+from rosenblatt.learner.models.options import LearnerEntry
 from rosenblatt.storage import read_file, write_file
 
 
@@ -59,7 +60,8 @@ def commonest(monkeypatch):
 
     module.train, module.load = train, load
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(LEARNERS, "commonest", module.__name__)
+    monkeypatch.setitem(LEARNERS, "commonest", LearnerEntry(module.__name__))
+    monkeypatch.setattr(options, "CLASSIFIERS", (*options.CLASSIFIERS, "commonest"))
 
 
 @pytest.mark.usefixtures("commonest")
@@ -89,7 +91,7 @@ def test_the_library_reads_what_the_command_line_writes(tmp_path, monkeypatch, l
 
     monkeypatch.chdir(tmp_path)
     threshold = " --param binarize=2" if learner == "naive-bayes" else ""
-    run_well(f"fit sample:iris --learner {learner}{threshold} --model m")
+    run_well(f"fit sample:iris --no-scale --learner {learner}{threshold} --model m")
     model = getattr(rosenblatt, estimator).load("m")
     iris = read_all("sample:iris")
     fitted = type(model)(**model.get_params()).fit(iris.X, iris.y)
@@ -103,7 +105,7 @@ def test_the_library_reads_a_kernel_model_of_the_command_line(tmp_path, monkeypa
     from rosenblatt.data import read_all
 
     monkeypatch.chdir(tmp_path)
-    run_well("fit sample:moons --learner kernel --kernel poly --degree 3 --model m")
+    run_well("fit sample:moons --no-scale --learner kernel --kernel poly --degree 3 --model m")
     moons = read_all("sample:moons")
     model, fitted = KernelPerceptron.load("m"), KernelPerceptron(degree=3).fit(moons.X, moons.y)
     assert np.array_equal(model.support_, fitted.support_)

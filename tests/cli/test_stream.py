@@ -9,7 +9,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from rosenblatt.cli.app import app
-from rosenblatt.cli.streamed_fit import IN_MEMORY, LOADED, too_large
+from rosenblatt.cli.fit.stream import IN_MEMORY, LOADED, too_large
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner
@@ -49,16 +49,21 @@ def test_a_stream_from_standard_input_reports_and_saves(tmp_path):
     )
     told = [json.loads(line) for line in result.stdout.splitlines()]
     assert [report["rows"] for report in told] == [100, 200, 250]
-    learner, right = OnlineLearner(), 0
+    learner, right = OnlineLearner("auto"), 0
     for row in rows:
         x = {key: value for key, value in row.items() if key != "label"}
         right += learner.predict_one(x) == row["label"]
         learner.learn_one(x, row["label"])
     assert told[-1]["accuracy"] == pytest.approx(right / 250, abs=1e-6)
-    stored, about = load_learner(model)
-    assert about["feature_names"] == list(learner.names)
+    stored = OnlineLearner.load(model)
+    assert stored.names == learner.names
+    assert told[-1]["leader"].endswith(f", {learner.predicting}")
     n = len(learner.names)
-    assert np.array_equal(stored.weights("averaged"), learner.learner.weights("averaged")[:, : n + 1])
+    assert np.array_equal(stored.statistics, learner.statistics[: n + 1])
+    for own, other in zip(stored.candidates, learner.candidates, strict=True):
+        for hypothesis in ("last", "averaged"):
+            weights = other.learner.weights(hypothesis)[:, : n + 1]
+            assert np.array_equal(own.learner.weights(hypothesis), weights)
     assert "down" in run("evaluate", model, "-", stdin=as_lines(rows)).stdout
 
 
@@ -87,7 +92,7 @@ def test_a_stream_goes_on_where_it_stopped(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [["--forget", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
+    "options", [["--half-life", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
 )
 def test_options_of_a_stream(tmp_path, options):
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 7},w{k % 3},{k % 2}\n" for k in range(100)))
@@ -165,7 +170,7 @@ def svm(tmp_path, classes=(0, 1, 2)):
         ("--rule", ["arow", "rosenblatt"]),
         ("--hypothesis", ["last", "averaged"]),
         ("--hypothesis", ["voted", "last"]),
-        ("--forget", ["50", "60"]),
+        ("--half-life", ["50", "60"]),
         ("--hash-bits", ["10", "11"]),
         ("--multi-class", ["ovr", "joint"]),
         ("--no-intercept", []),
@@ -174,10 +179,10 @@ def svm(tmp_path, classes=(0, 1, 2)):
 def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values):
     (tmp_path / "a.jsonl").write_text(as_lines(events(40)))
     words = ["stream", tmp_path / "a.jsonl", "--target", "label", "--model"]
-    run(*words, tmp_path / "plain")
+    run(*words, tmp_path / "plain", "--rule", "margin")
     other = [option, *values[:1]]
     result = run(*words, tmp_path / "plain", *other, code=2)
-    without = option in ("--forget", "--hash-bits", "--no-intercept")
+    without = option in ("--half-life", "--hash-bits", "--no-intercept")
     assert f"exists and was trained {'without' if without else 'with'} {option}" in result.stderr
     assert "omit the option, or choose another --model" in result.stderr
     run(*words, tmp_path / "other", *other)
@@ -187,6 +192,48 @@ def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values)
     if values:  # also where the default is asked for
         result = run(*words, tmp_path / "other", option, values[1], code=2)
         assert f"exists and was trained with {option} {values[0]}" in result.stderr
+
+
+def test_a_drifting_stream_is_no_trap_for_the_default(tmp_path):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(3000, 3))
+    up = (Z @ [1.0, -1.0, 0.5] > 0) != (np.arange(3000) // 500 % 2 == 1)
+    X = Z * [1.0, 1000.0, 0.01] + [5.0, 9000.0, 1.0]
+    table = "".join(
+        f"{a!r},{b!r},{c!r},{'up' if y else 'down'}\n" for (a, b, c), y in zip(X.tolist(), up, strict=True)
+    )
+    (tmp_path / "a.csv").write_text("a,b,c,y\n" + table)
+    chosen = json.loads(run("stream", tmp_path / "a.csv", "--json").stdout)
+    plain = json.loads(
+        run("stream", tmp_path / "a.csv", "--rule", "rosenblatt", "--no-scale", "--json").stdout
+    )
+    assert chosen["accuracy"] > 0.85
+    assert plain["accuracy"] < 0.7
+    assert chosen["leader_changes"] >= 1
+    assert "leader" not in plain
+
+
+def test_scaling_is_for_tables_and_on_request_for_vectors(tmp_path):
+    (tmp_path / "a.svm").write_text("".join(f"{k % 2} 1:{k % 5} 2:{k % 3}\n" for k in range(40)))
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 5},{k % 3},{k % 2}\n" for k in range(40)))
+    scaled = {}
+    for name, options in (("a.svm", []), ("a.svm", ["--scale"]), ("a.csv", []), ("a.csv", ["--no-scale"])):
+        for rule in ([], ["--rule", "arow"]):
+            model = tmp_path / "-".join(["model", name, *options, *rule])
+            run("stream", tmp_path / name, *options, *rule, "--model", model)
+            scaled[name, *options, *rule] = load_learner(model)[0].statistics is not None
+    assert {key for key, value in scaled.items() if value} == {
+        (name, *options, *rule)
+        for name, options in (("a.svm", ["--scale"]), ("a.csv", []))
+        for rule in ([], ["--rule", "arow"])
+    }
+    model = tmp_path / "m"
+    run("stream", tmp_path / "a.csv", "--model", model)
+    for option, message in (("--no-scale", "trained with --scale"), (("--rule", "arow"), "without --rule")):
+        words = [option] if isinstance(option, str) else option
+        assert message in run("stream", tmp_path / "a.csv", "--model", model, *words, code=2).stderr
+    run("stream", tmp_path / "a.csv", "--model", model, "--auto", "--scale")
+    assert "drop" in run("stream", tmp_path / "a.csv", "--auto", "--rule", "arow", code=2).stderr
 
 
 def test_names_are_hashed_where_there_are_names(tmp_path):
@@ -338,9 +385,9 @@ def test_convert_refuses_what_it_cannot_write(tmp_path):
 
 def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
     path, _, _ = svm(tmp_path)
-    assert ": 0 files, 0 bytes kept" in run("cache").stdout
+    assert ": 0 files, 0 bytes stored" in run("cache", "show").stdout
     run("fit", path, "--out-of-core", "--passes", "2")
-    told = json.loads(run("cache", "--json").stdout)
+    told = json.loads(run("cache", "show", "--json").stdout)
     (kept,) = (tmp_path / "cache" / "rosenblatt" / "examples").iterdir()
     size = kept.stat().st_size
     assert told == {
@@ -351,16 +398,16 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
         "limit": 10 << 30,
         "removed": False,
     }
-    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "--remove").stdout
+    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "remove").stdout
     assert not kept.exists()
-    assert "0 files" in run("cache").stdout
+    assert "0 files" in run("cache", "show").stdout
 
 
 @pytest.mark.parametrize("how", [[], ["--out-of-core"], ["--out-of-core", "--no-shuffle", "--passes", "1"]])
 def test_bad_lines_without_end_are_all_counted_and_the_first_listed(tmp_path, monkeypatch, how):
     path, _, _ = svm(tmp_path)
     path.write_text(path.read_text() + "1 1:x\n" * 30)
-    monkeypatch.setattr("rosenblatt.data.bad_input.MOST_LISTED", 12)
+    monkeypatch.setattr("rosenblatt.data.errors.MOST_LISTED", 12)
     for _ in range(2):  # the second time from the cache
         result = run("fit", path, "--skip-bad", "--json", *how)
         told = json.loads(result.stdout)
@@ -388,7 +435,9 @@ def test_what_a_killed_run_left_in_the_cache_is_counted_and_removed(tmp_path):
     folder = tmp_path / "cache" / "rosenblatt" / "examples"
     folder.mkdir(parents=True)
     (folder / ".abc.arrow.xyz").write_bytes(b"half")
-    assert "1 file (1 left half-written by a run that was killed), 4 bytes kept" in run("cache").stdout
-    assert json.loads(run("cache", "--json").stdout)["half_written"] == 1
-    run("cache", "--remove")
+    assert (
+        "1 file (1 left half-written by a run that was killed), 4 bytes stored" in run("cache", "show").stdout
+    )
+    assert json.loads(run("cache", "show", "--json").stdout)["half_written"] == 1
+    run("cache", "remove")
     assert not list(folder.iterdir())

@@ -147,5 +147,5 @@ def unready_step(own, seen):
 
 
 def test_a_second_order_rule_without_narrow_is_refused_by_name():
-    with pytest.raises(TypeError, match="Unready has a second-order geometry and needs a method narrow"):
+    with pytest.raises(TypeError, match="Unready needs a method narrow"):
         Learner(Unready())

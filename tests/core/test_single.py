@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, random_array
 
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.rows import flat, rows_of
-from rosenblatt.core.single import predict_then_learn
+from rosenblatt.core.single import predict_then_learn, sort_by_code
 from rosenblatt.core.state import State, Visits
 from rosenblatt.learner import Learner
 from rosenblatt.rules import ALMA, Pegasos
@@ -31,7 +31,7 @@ def test_predict_then_learn_predicts_the_row_that_it_learns_from(classes, averag
         state = State(
             flat(rows, W), flat(rows, offset), learner.running, np.empty(W.shape[0]), learner.totals
         )
-        guesses = np.empty(order.size, np.int64)
+        guesses = np.empty((order.size, 1), np.int64)
         visits = Visits(order.astype(np.uintp), np.ones(order.size))
         predict_then_learn(
             learner.rule, learner.geometry, rows, truth, visits, 1.0, state, averaged, guesses, NO_LEDGER
@@ -71,6 +71,17 @@ def test_an_example_is_arranged_by_feature_with_unknown_names_last():
     assert online.names == ("c", "a", "b", "zero")
     assert buffer.indices[:count].tolist() == [0, 1, 2, 3]
     assert buffer.values[:count].tolist() == [5.0, 7.5, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("count", [2, 47, 48, 300])
+@pytest.mark.parametrize("largest", [1, 255, 256, 70_000, 2**24, 2**31 - 1])
+def test_keys_are_sorted_by_code_and_equal_codes_keep_their_order(count, largest):
+    rng = np.random.default_rng(count)
+    codes = np.append(rng.integers(0, largest, count - 1, endpoint=True), largest).astype(np.uint64)
+    keys = (codes << np.uint64(32)) | np.arange(count, dtype=np.uint64)
+    expected = np.sort(keys)
+    sort_by_code(keys, np.empty_like(keys), largest)
+    assert np.array_equal(keys, expected)
 
 
 def test_a_long_example_that_grows_the_weights_is_learned_from_whole():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rosenblatt.data import BadInput, read_all
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header, read_header
-from rosenblatt.data.lines import Block
+from rosenblatt.data.textblocks import Block
 
 NAMES = ["a", "b", "c"]
 
@@ -131,8 +131,8 @@ def test_a_record_over_several_lines_that_is_bad_is_one_bad_row(lines):
 @pytest.mark.parametrize("block", [10, 31, 64, 1 << 20])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_quoted_value_over_several_blocks_is_part_of_one_row(tmp_path, monkeypatch, options, block, packed):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block)
-    monkeypatch.setattr("rosenblatt.data.lines.HEAD_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", block)
     monkeypatch.setattr("rosenblatt.data.header.SAMPLED_LINES", 2)
     inner = "".join(f"{n},9,1\n" for n in range(40))
     text = f'a,b,y\n1,2,0\n3,"4\n{inner}",0\n5,6,1\n{inner}7,"8\n{inner}{inner}","\n1"\n'
@@ -151,8 +151,8 @@ def test_a_quoted_value_over_several_blocks_is_part_of_one_row(tmp_path, monkeyp
 def test_a_quote_that_never_closes_is_an_error_on_the_line_where_it_opens(
     tmp_path, monkeypatch, options, block
 ):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block)
-    monkeypatch.setattr("rosenblatt.data.lines.HEAD_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", block)
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n" + "1,2,0\n" * 30 + '3,"4,1\n' + "1,2,0\n" * 30)
     with pytest.raises(BadInput, match=r"a.csv:32:3: a quote"):

@@ -58,7 +58,7 @@ def test_what_is_written_is_read_to_the_bit_in_any_split(tmp_path_factory, rows,
     assert whole.X.data.tobytes() == np.array(expected, float).tobytes()
     assert whole.X.indices.tolist() == [index - 1 for _, x in rows for index in sorted(x)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block_bytes)
+        patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
         assert_same(read_all(path, batch_rows=batch_rows), whole)
         sizes = [batch.y.size for batch in open_examples(path, batch_rows=batch_rows)]
     assert sizes[:-1] == [batch_rows] * (len(sizes) - 1)
@@ -116,7 +116,7 @@ LATE = b"# head 0:1\n" + b"1 1:1 10:0\n" * 40_000 + b"1 0:1 2:1\n" + b"1 1:1\n" 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_index_zero_anywhere_shifts_what_was_read_before(write, monkeypatch, packed):
     path = write(gzip.compress(LATE), "late.svm.gz") if packed else write(LATE)
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 5000)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 5000)
     opened, reads = "rosenblatt.data.libsvm.scanned", []
     scanned = libsvm.scanned
     monkeypatch.setattr(opened, lambda path, *rest: reads.append(path) or scanned(path, *rest))
@@ -157,7 +157,7 @@ def test_features_the_model_does_not_know_are_ignored_and_counted(write):
 
 
 def test_batches_widen_as_indices_appear(write, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 6)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 6)
     examples = open_examples(write(b"1 1:1\n-1 5:1\n1 2:1\n"), batch_rows=1)
     assert [batch.X.shape for batch in examples] == [(1, 1), (1, 5), (1, 5)]
     assert examples.n_features == 5
@@ -202,7 +202,7 @@ def test_a_bad_line_is_named_and_nothing_is_learned_from_it(write, line, reason)
 
 
 def test_a_bad_line_far_into_the_file_keeps_its_number(write, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 64)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 64)
     with pytest.raises(BadInput, match=r"data.svm:501:1: no label"):
         read_all(write(b"1 1:1\n" * 500 + b"1:1\n"))
 

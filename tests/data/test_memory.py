@@ -93,7 +93,7 @@ def test_without_control_groups_it_is_the_memory_of_the_machine(tmp_path):
 
 def test_every_limit_is_that_of_the_container(monkeypatch, tmp_path):
     """What asks for memory asks here: a source that would not fit is read in passes, weights are refused."""
-    from rosenblatt.cli.streamed_fit import too_large
+    from rosenblatt.cli.fit.stream import too_large
     from rosenblatt.data import arrow_check
     from rosenblatt.learner import state
 

@@ -15,7 +15,7 @@ WORDS = st.builds(
     Words,
     st.sampled_from([(1, 1), (1, 2), (2, 3)]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from(["binary", "counts", "tfidf"]),
     st.sampled_from([0, 1, 16]),
 )
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

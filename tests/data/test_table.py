@@ -77,7 +77,7 @@ def test_what_is_written_is_read_to_the_bit_in_any_split(
     assert (numeric == np.array([[u, v] for u, _, v, _ in rows])).all()
     assert whole.y.tolist() == [y for *_, y in rows]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block_bytes)
+        patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
         split = read_all(folder / "a.csv", batch_rows=batch_rows, **keep)
     packed = read_all(folder / "b.csv.gz", **keep)
     for other in (split, packed):
@@ -178,7 +178,7 @@ def test_a_header_alone_holds_no_examples(write, skip_bad):
 
 
 def test_an_interrupted_reading_does_not_shorten_the_next(write, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 16)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 16)
     examples = open_examples(write("a,y\n" + "1,2\n3,2\n" * 50), batch_rows=3)
     next(iter(examples))
     assert sum(batch.y.size for batch in examples) == 100

@@ -88,7 +88,7 @@ def test_any_block_size_is_one_go_and_each_column_is_its_own_bag(tmp_path_factor
     assert found.X.toarray().tolist() == expected.tolist()
     assert found.feature_names == [*(f"a:{w}" for w in index_a), "n", *(f"b:{w}" for w in index_b)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block_bytes)
+        patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
         split = read_all(path, text=["a", "b"], numeric="n", batch_rows=2)
     assert split.schema.columns == found.schema.columns
     assert split.X.toarray().tolist() == expected.tolist()

@@ -39,7 +39,7 @@ def test_every_count_is_how_often_the_word_was_cut(texts, how):
         assert {word: row[at] for word, at in index.items() if row[at]} == {
             word: 1 if how.binary else count for word, count in counts.items()
         }
-    hashed = how._replace(buckets=8, binary=False)
+    hashed = how._replace(buckets=8, weighting="counts")
     folded = count_words(texts, hashed, {}).X.toarray()
     assert folded.sum(axis=1).tolist() == [len(how.cut(text)) for text in texts]
 

@@ -86,7 +86,9 @@ def arrays(X, y, rows=60):
 
 
 @pytest.mark.parametrize(
-    "estimator", [Perceptron(), Perceptron(multi_class="ovr"), LogisticRegression(max_iter=3)], ids=str
+    "estimator",
+    [Perceptron(), Perceptron(multi_class="ovr"), LogisticRegression("online", max_iter=3)],
+    ids=str,
 )
 def test_the_cluster_gives_the_bits_that_threads_give(client, estimator):
     X, y = noisy(classes=3)
@@ -194,7 +196,7 @@ def test_attributes_are_fitted_on_the_cluster(client):
 
 
 def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr("rosenblatt.cli.fit.engine.CONNECT_SECONDS", PATIENCE)
     X, y = noisy()
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     for at in range(2):

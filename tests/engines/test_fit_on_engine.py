@@ -48,7 +48,7 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch):
 
 def test_one_small_file_is_one_shard_and_the_model_of_a_plain_fit(folder):
     run_well(f"fit {folder / 'all.csv'} --target y --engine local -m {folder / 'm'}")
-    run_well(f"fit {folder / 'all.csv'} --target y --no-ledger -m {folder / 'plain'}")
+    run_well(f"fit {folder / 'all.csv'} --target y --ledger none -m {folder / 'plain'}")
     same_learner(load_learner(folder / "m")[0], load_learner(folder / "plain")[0])
 
 
@@ -72,7 +72,7 @@ def test_libsvm_files_agree_on_where_indices_begin(tmp_path):
     [
         ("--learner centroid", ClosestCentroid()),
         ("--learner naive-bayes --param binarize=0.5", NaiveBayes(binarize=0.5)),
-        ("--learner logistic --passes 3", LogisticRegression(max_iter=3)),
+        ("--learner logistic --passes 3", LogisticRegression("online", max_iter=3)),
     ],
 )
 def test_other_learners(folder, monkeypatch, flags, estimator):
@@ -180,7 +180,7 @@ def test_labels_that_cannot_be_are_refused(labels, why):
     ],
 )
 def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why):
-    monkeypatch.setattr("rosenblatt.cli.fit_on_engine.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("rosenblatt.cli.fit.engine.CONNECT_SECONDS", 1)
     answer = run("fit " + flags.format(csv=folder / "all.csv"))
     assert answer.exit_code == 2
     assert why in answer.stderr

@@ -35,7 +35,9 @@ def asked_for(begin, shards):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("estimator", [Perceptron(), Perceptron(rule="arow"), LogisticRegression()], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [Perceptron(), Perceptron(rule="arow"), LogisticRegression("online")], ids=str
+)
 def test_shards_that_are_alike_foretell_the_pass_they_are_asked_for(estimator, sparse):
     shards, begin = some_shards(sparse=sparse), beginning_of(estimator)
     start = asked_for(begin, shards)
@@ -59,7 +61,7 @@ def test_shards_that_are_alike_foretell_the_pass_they_are_asked_for(estimator, s
 )
 def test_shards_that_differ_are_asked(other):
     first = some_shards(sparse=not isinstance(other.X, np.ndarray))[0]
-    begin, shards = beginning_of(LogisticRegression()), [first, other]
+    begin, shards = beginning_of(LogisticRegression("online")), [first, other]
     foretold = [foretell(shard, facts_of(shard), begin) for shard in shards]
     alike = bool((other.X == 2.0).any()) if isinstance(other.X, np.ndarray) else False
     assert came_true(foretold, asked_for(begin, shards)) == alike

@@ -22,7 +22,7 @@ ESTIMATORS = [
     Perceptron("pegasos", max_iter=3),
     Perceptron("arow", max_iter=3),
     Perceptron(rules.ALMA(p=4.0), max_iter=3),
-    LogisticRegression(lam=0.01, max_iter=3),
+    LogisticRegression("online", lam=0.01, max_iter=3),
 ]
 
 

@@ -139,7 +139,9 @@ def test_one_shard_is_the_local_learner(frame):
     assert (here.margin_, here.mistake_bound_) == (there.margin_, there.mistake_bound_)
 
 
-@pytest.mark.parametrize("estimator", [NaiveBayes(binarize=0.5), LogisticRegression(max_iter=1)], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [NaiveBayes(binarize=0.5), LogisticRegression("online", max_iter=1)], ids=str
+)
 def test_other_estimators(frame, estimator):
     X, y = noisy()
     here = fit_spark(clone(estimator), frame, features="vector")
@@ -283,8 +285,12 @@ class Counting(SparkEngine):
         (Perceptron(max_iter=1), None, 1),  # for its margins
         (Perceptron(max_iter=3), None, 3),
         (Perceptron(max_iter=1), 1, 3),  # alone it goes on from where it was, and tells of more
-        (LogisticRegression(max_iter=1, eta=0.1), None, 0),
-        (LogisticRegression(max_iter=1), None, 1),  # its step depends on rows that a shard does not see
+        (LogisticRegression("online", max_iter=1, eta=0.1), None, 0),
+        (
+            LogisticRegression("online", max_iter=1),
+            None,
+            1,
+        ),  # its step depends on rows that a shard does not see
         (Perceptron(max_iter=1, class_weight="balanced"), None, 2),  # as do its weights
     ],
     ids=str,

@@ -12,7 +12,8 @@ LINEAR = {
     "Perceptron": {"max_iter": 3},
     "ClosestCentroid": {},
     "NaiveBayes": {"binarize": 0.25},
-    "LogisticRegression": {"max_iter": 2},
+    "MultinomialNaiveBayes": {},
+    "LogisticRegression": {"solver": "online", "max_iter": 2},
     "GaussianDiscriminant": {},
     "BatchPerceptron": {},
     "MaxMargin": {"C": 1.0},
@@ -38,7 +39,8 @@ def named(case):
 
 def fitted(case):
     name, parameters, y = case
-    return getattr(rosenblatt, name)(**parameters).fit(X, y)
+    rows = np.abs(X) if name == "MultinomialNaiveBayes" else X  # it learns from counts
+    return getattr(rosenblatt, name)(**parameters).fit(rows, y)
 
 
 def agree(model, labels, scores, rows=X):

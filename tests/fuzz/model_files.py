@@ -224,7 +224,7 @@ class Mutant:
 RULES = {
     "rosenblatt": "eta", "margin": "eta beta", "passive-aggressive": "C", "passive-aggressive-squared": "C",
     "paum": None, "romma": "margin", "alma": "alpha C p", "arow": "r", "pegasos": "lam", "logistic": "eta lam",
-    "widrow-hoff": "eta",
+    "widrow-hoff": "eta", "norma": "eta lam rho",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from tests.fuzz.proof_oracle import Claim
 from tests.proofs.mutations import small_table
 
 from rosenblatt.cli import reading as read
-from rosenblatt.cli.solve import read_constraints
+from rosenblatt.cli.commands.solve import read_constraints
 from rosenblatt.data import ReadOptions
 from rosenblatt.proofs import (
     checker,

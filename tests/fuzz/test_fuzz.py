@@ -55,7 +55,7 @@ def test_a_file_in_small_blocks_holds_what_a_plain_reader_finds(format, tmp_path
         text = mutant(format, number)
         rows, bad = good_rows(format, text)
         path.write_bytes(text)
-        monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 20 + number)
+        monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 20 + number)
         options = {"zero_based": False} if format == "libsvm" else {}
         try:
             found = read_all(path, format=format, skip_bad=True, **options)

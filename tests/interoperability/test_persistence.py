@@ -16,7 +16,8 @@ BITS, BIT = (X > 0).astype(float), np.where(X[:, 0] > 0, "above", "below")
 FITTED = {
     "Perceptron": (X, SIDES, {}),
     "ClosestCentroid": (X, SIDES, {}),
-    "NaiveBayes": (X, SIDES, {"binarize": 0.0}),
+    "NaiveBayes": (X, SIDES, {}),
+    "MultinomialNaiveBayes": (np.abs(X), SIDES, {}),
     "LogisticRegression": (X, SIDES, {}),
     "GaussianDiscriminant": (X, SIDES, {}),
     "PerceptronRegressor": (X, X[:, 0], {}),

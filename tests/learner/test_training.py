@@ -15,7 +15,7 @@ from rosenblatt.learner import Learner, training
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.streams.evaluate import evaluate_stream
-from rosenblatt.streams.training import train_on_stream
+from rosenblatt.streams.train import train_on_stream
 
 PROMISING = [rules.Rosenblatt, rules.Margin, rules.PassiveAggressive, rules.PassiveAggressiveSquared]
 

@@ -55,3 +55,39 @@ def test_bad_values_are_named():
         ClosestCentroid().fit([[1.0], [2.0]], [1, 1])
     with pytest.raises(ValueError, match="beyond what a float can hold"):
         ClosestCentroid().fit([[1e308], [1e308], [0.0]], [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"metric": "manhattan"}, "metric must be 'euclidean'"),
+        ({"shrink_threshold": 0.0}, "shrink_threshold must be above 0"),
+        ({"priors": "flat"}, "priors must be 'uniform', 'empirical'"),
+        ({"priors": [0.2, 0.3, 0.5]}, "Number of priors must match"),
+        ({"priors": "empirical"}, "2 examples of 2 classes have no spread"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ClosestCentroid(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_rare_classes_lose_where_priors_say_so():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0.0, 1.0, (990, 1)), rng.normal(2.0, 1.0, (10, 1))])
+    y = np.repeat(["common", "rare"], [990, 10])
+    assert ClosestCentroid().fit(X, y).predict([[1.2]]) == ["rare"]
+    assert ClosestCentroid(priors="empirical").fit(X, y).predict([[1.2]]) == ["common"]
+
+
+def test_priors_and_shrinking_are_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
+    clf = ClosestCentroid(shrink_threshold=0.3, priors=[0.2, 0.3, 0.5]).fit(X, y)
+    clf.save(tmp_path / "m")
+    back = ClosestCentroid.load(tmp_path / "m")
+    assert (back.shrink_threshold, back.priors) == (0.3, [0.2, 0.3, 0.5])
+    assert np.array_equal(back.coef_, clf.coef_)
+    np.testing.assert_allclose(clf.within_class_std_dev_, back.within_class_std_dev_)
+    with pytest.raises(AttributeError, match="was not measured"):
+        _ = ClosestCentroid().fit(X, y).within_class_std_dev_

@@ -1,4 +1,4 @@
-"""Every public estimator is found by itself, and passes every check of scikit-learn with no expected failure."""
+"""Every public estimator is found by itself, and passes every check of scikit-learn but for one, which is listed."""
 
 import inspect
 import math
@@ -18,12 +18,12 @@ from rosenblatt import rules
 from rosenblatt.learner.files import KINDS
 from rosenblatt.storage import BadModel, read_about
 
-# Constructor arguments beside the defaults: the checks feed real numbers, which naive Bayes refuses unless told, and
-# data that overlap, which have no hard margin. The last of several is used beyond the checks.
+# Constructor arguments beside the defaults: the checks feed data that overlap, which have no hard margin. The last of
+# several is used beyond the checks.
 ALSO = {
-    "NaiveBayes": [{"binarize": 0.0}],
     "MaxMargin": [{"C": 1.0}],
-    "LogisticRegression": [{"solver": "batch"}, {}],
+    "LogisticRegression": [{}, {"solver": "online"}],
+    "ClosestCentroid": [{"shrink_threshold": 0.1, "priors": "empirical"}, {}],
 }
 
 
@@ -52,7 +52,18 @@ def test_the_family_is_found():
     assert {"ClosestCentroid", "NaiveBayes", "PerceptronRegressor"} <= {each.__name__ for each in FOUND}
 
 
-@parametrize_with_checks([each(**also) for each in FOUND for also in ALSO.get(each.__name__, [{}])])
+# scikit-learn's check of decision functions feeds values below zero; its own MultinomialNB has no decision function.
+EXPECTED_FAILURES = {
+    "MultinomialNaiveBayes": {
+        "check_decision_proba_consistency": "the check feeds negative values to an estimator of counts"
+    }
+}
+
+
+@parametrize_with_checks(
+    [each(**also) for each in FOUND for also in ALSO.get(each.__name__, [{}])],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -191,7 +202,9 @@ def test_any_split_into_batches_gives_the_same_model(each, flowers):
 
 
 @pytest.mark.parametrize(
-    "each", [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes], ids=lambda each: each.__name__
+    "each",
+    [rosenblatt.ClosestCentroid, rosenblatt.NaiveBayes, rosenblatt.MultinomialNaiveBayes],
+    ids=lambda each: each.__name__,
 )
 def test_refused_examples_leave_a_model_of_sums_as_it_was(each):
     X, y = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), [1, 0, 1, 0]

@@ -48,7 +48,7 @@ def test_what_cannot_be_merged_says_why():
         merge([centroid, NaiveBayes().fit([[0.0], [1.0]], [0, 1])])
     with pytest.raises(ValueError, match="1 and 2 features"):
         merge([centroid, ClosestCentroid().fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])])
-    with pytest.raises(ValueError, match="smoothing and binarize"):
-        merge([NaiveBayes(smoothing=s).fit([[0.0], [1.0]], [0, 1]) for s in (1.0, 2.0)])
+    with pytest.raises(ValueError, match="where their parameters are the same"):
+        merge([NaiveBayes(alpha=s).fit([[0.0], [1.0]], [0, 1]) for s in (1.0, 2.0)])
     with pytest.raises(ValueError, match="at least one"):
         merge([])

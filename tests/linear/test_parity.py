@@ -26,7 +26,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.service.models import Models
 from rosenblatt.streams.online import OnlineLearner
-from rosenblatt.streams.training import train_on_stream
+from rosenblatt.streams.train import train_on_stream
 
 NAMES = ["a", "b", "c", "d"]
 LABELS = [-1, 3, 7]
@@ -227,6 +227,7 @@ def command_line(examples, write, *options):
         "--passes",
         1,
         "--no-shuffle",
+        "--no-scale",
         "-m",
         model,
         *options,

@@ -10,9 +10,10 @@ from tests import browsing
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.learner import Learner
+from rosenblatt.learner.estimate import certificate, estimate
 from rosenblatt.linear.encoders import Attributes
 from rosenblatt.plots.compare import compare
-from rosenblatt.plots.report import Report, write_report
+from rosenblatt.plots.report import HeldOut, Report, write_report
 from rosenblatt.proofs import separability
 
 SEPARABLE, IRIS = read_all("sample:separable"), read_all("sample:iris")
@@ -61,11 +62,11 @@ def test_everything_is_in_it_and_nothing_outside(full):
     assert not re.search(r"url\(|@import|https?://", re.sub(r"data:[^\"]*", "", text))
     words = " ".join(page.words)
     for heading in (
-        "Learners compared",
-        "What Perceptron looks for",
+        "Which columns matter",
         "Where it errs",
+        "Learners compared",
+        "Is it separable?",
         "How it learned",
-        "Proof",
     ):
         assert heading in words
     assert "Separable <sample> & more" in words
@@ -92,7 +93,7 @@ def test_a_learner_of_the_command_line_will_do():
     learner.train(IRIS.X, IRIS.y)
     text = Report(model=learner, X=IRIS.X, y=IRIS.y, feature_names=IRIS.feature_names).to_html()
     assert "petal width (cm)" in text
-    assert "What Perceptron looks for" in text
+    assert "Which columns matter" in text
 
 
 def test_names_are_shown_and_escaped():
@@ -104,6 +105,79 @@ def test_names_are_shown_and_escaped():
     ).to_html()
     assert "tag=&lt;b&gt;" in text
     assert "<b>" not in text
+
+
+def held_out_report(X, y, scores, **more):
+    """A report with figures from scores; probabilities are a logistic function of them."""
+    clf = Perceptron(max_iter=3).fit(X, y)
+    labels = np.searchsorted(clf.classes_, y)
+    if scores.ndim == 1:
+        p = 1 / (1 + np.exp(-scores))
+        probabilities = np.column_stack([1 - p, p])
+    else:
+        probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    predicted = clf.classes_[probabilities.argmax(axis=1)]
+    figures = estimate(scores, labels, clf.classes_, "5 folds", probabilities=probabilities)
+    return Report(
+        model=clf, X=X, y=y, estimate=figures, held_out=HeldOut(y, predicted, probabilities), **more
+    ), figures
+
+
+def test_figures_on_new_rows_come_first_and_beside_the_majority_class():
+    X, y = SEPARABLE.X, SEPARABLE.y
+    report, figures = held_out_report(X, y, np.where(y == y[0], -1.0, 1.0) * np.linspace(-0.2, 2, y.size))
+    words = " ".join(Page(report.to_html()).words)
+    assert f"{figures.accuracy:.1%}" in words
+    assert f"{figures.low:.1%} to {figures.high:.1%}" in words
+    assert "would be right on" in words
+    assert "Can its probabilities be believed?" in words
+    assert "is no estimate for new rows" not in words
+    assert words.index("not learned from") < words.index("Which columns matter")
+
+
+def test_a_training_figure_is_called_one():
+    clf = Perceptron(max_iter=3).fit(IRIS.X, IRIS.y)
+    words = " ".join(Page(Report(model=clf, X=IRIS.X, y=IRIS.y).to_html()).words)
+    assert "this is no estimate for new rows" in words
+
+
+def test_a_model_no_better_than_the_majority_class_says_so():
+    rng = np.random.default_rng(0)
+    report, _ = held_out_report(SEPARABLE.X, SEPARABLE.y, rng.normal(size=SEPARABLE.y.size))
+    assert "It is not shown to be better than that." in report.to_html()
+
+
+def test_the_surest_errors_are_listed_first():
+    scores = np.zeros((IRIS.y.size, 3))
+    scores[np.arange(IRIS.y.size), np.searchsorted(np.unique(IRIS.y), IRIS.y)] = 2.0
+    scores[7], scores[9] = (0.0, 5.0, 0.0), (0.0, 3.0, 0.0)
+    report, _ = held_out_report(IRIS.X, IRIS.y, scores)
+    text = report.to_html()
+    assert re.findall(r"<tr><td>(\d+)</td><td>setosa</td><td>versicolor</td>", text) == ["8", "10"]
+
+
+def test_a_certificate_is_stated_as_the_theorem_it_is():
+    report, _ = held_out_report(
+        SEPARABLE.X,
+        SEPARABLE.y,
+        np.where(SEPARABLE.y == SEPARABLE.y[0], -1.0, 1.0),
+        certificate=certificate(3, 100),
+    )
+    words = " ".join(Page(report.to_html()).words)
+    assert (
+        "At most 7.6% wrong on new rows like these, with 95% confidence (Clopper–Pearson, 100 rows held out)"
+        in words
+    )
+
+
+def test_weights_are_shown_on_standardised_columns():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2)) * [1.0, 1000.0]
+    y = np.where(X[:, 0] + X[:, 1] / 1000.0 > 0, "b", "a")
+    clf = Perceptron(max_iter=3).fit(X, y)
+    text = Report(model=clf, X=X, y=y).to_html()
+    shown = [abs(float(number)) for number in re.findall(r'class="signed" title="([^"]+)"', text)]
+    assert shown == pytest.approx(sorted(np.abs(clf.coef_[0] * X.std(axis=0)), reverse=True), rel=1e-3)
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path, full, monkeypatch):

@@ -143,16 +143,17 @@ def test_the_bounds_of_undecided_hold_the_true_margin():
     y = np.repeat([1, 0], 200)
     truth = separability(X, y)
     best = truth.margin
-    from rosenblatt.proofs.clock import Clock
-    from rosenblatt.proofs.cone import Cone
-    from rosenblatt.proofs.decision import _planes
+    from rosenblatt.proofs.decision import _hyperplanes
     from rosenblatt.proofs.examples import as_examples
-    from rosenblatt.proofs.perceptron_search import perceptron_search
+    from rosenblatt.proofs.solvers.clock import Clock
+    from rosenblatt.proofs.solvers.cone import Cone
+    from rosenblatt.proofs.solvers.perceptron import ActivePerceptron
     from rosenblatt.proofs.statements import two_sided_statement
 
     cone = Cone(as_examples(X, y))
-    w, _ = perceptron_search(cone, Clock(None))
-    bounds = two_sided_statement(cone, _planes(cone, w), np.array([0, 399]), np.ones(2))
+    perceptron = ActivePerceptron(cone)
+    perceptron.run(Clock(None))
+    bounds = two_sided_statement(cone, _hyperplanes(cone, perceptron.w), np.array([0, 399]), np.ones(2))
     assert bounds["lower"] <= best <= bounds["upper"]
 
 

@@ -15,19 +15,16 @@ from rosenblatt.proofs import (
     QuasiSeparable,
     Separable,
     Undecided,
-    combination,
     exact,
-    exact_simplex,
-    faces,
     separability,
     solve_cone,
-    zoom_search,
 )
 from rosenblatt.proofs import decision as decision_module
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.examples import as_examples
-from rosenblatt.proofs.pure_columns import reduced
+from rosenblatt.proofs.solvers import combination, facial_reduction, refinement, simplex
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone
+from rosenblatt.proofs.solvers.pure_columns import reduced
 
 
 def text_like(n, d, words=40, seed=0):
@@ -182,7 +179,7 @@ def test_no_exact_call_starts_that_is_predicted_to_take_longer_than_the_time_lef
 
     solve = watched(exact.solve_integers, lambda matrix: exact.solve_cost(len(matrix), exact.longest(matrix)))
     pivots = watched(exact.pivots, lambda matrix: exact.pivots_cost(len(matrix), len(matrix[0])))
-    for module in (combination, exact_simplex, faces):
+    for module in (combination, simplex, facial_reduction):
         monkeypatch.setattr(module, "pivots", pivots)
     for module in (combination, exact):  # `exact.solve` calls it too
         monkeypatch.setattr(module, "solve_integers", solve)
@@ -199,12 +196,12 @@ def test_no_exact_call_starts_that_is_predicted_to_take_longer_than_the_time_lef
 
 def test_highs_is_given_the_time_that_is_left(monkeypatch):
     limits = []
-    solve = zoom_search.BoxProgram.solve
+    solve = refinement.BoxProgram.solve
     monkeypatch.setattr(
-        zoom_search.BoxProgram, "solve", lambda self, limit: limits.append(limit) or solve(self, limit)
+        refinement.BoxProgram, "solve", lambda self, limit: limits.append(limit) or solve(self, limit)
     )
     A = np.array([[1.0, 2.0**-48], [-1.0, 2.0**-49], [1.0, 1.0]])
     cone = Cone(as_examples(A, np.ones(3, dtype=np.int64), False))
-    zoom_search.zoom_search(cone, np.arange(3), Clock(5.0, lambda: 0.0))
+    refinement.refinement_search(cone, np.arange(3), Clock(5.0, lambda: 0.0))
     assert limits
     assert max(limits) <= 5.0

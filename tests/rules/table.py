@@ -15,8 +15,12 @@ class Row(NamedTuple):
 
 
 TABLE: dict[str, Row] = {
-    "rosenblatt": Row((rules.Rosenblatt(0.5),), ({"eta": 0.0}, {"eta": 1.5}), exact=True),
+    "rosenblatt": Row((rules.Rosenblatt(0.5),), ({"eta": 0.0}, {"eta": float("inf")}), exact=True),
     "margin": Row((rules.Margin(0.5, 2.0),), ({"beta": -1.0}, {"eta": 2.0}), exact=True),
+    "norma": Row(
+        (rules.NORMA(0.5, 0.01, 1.0), rules.NORMA(2.0, 0.1)),
+        ({"eta": 0.0}, {"lam": -1.0}, {"lam": 1.0}, {"rho": -1.0}),
+    ),
     "passive-aggressive": Row((rules.PassiveAggressive(0.2),), ({"C": 0.0},)),
     "passive-aggressive-squared": Row((rules.PassiveAggressiveSquared(0.2),), ({"C": -1.0},)),
     "paum": Row((rules.PAUM(0.5, 3.0, 0.5),), ({"tau_plus": -1.0}, {"tau_minus": float("nan")}), exact=True),
@@ -36,5 +40,12 @@ TABLE: dict[str, Row] = {
     "logistic": Row(
         (rules.Logistic(0.5, 0.01), rules.Logistic(0.2)), ({"eta": 0.0}, {"lam": -1.0}, {"lam": 20.0})
     ),
+    "nag": Row(
+        (rules.NAG(1.0, 1.0), rules.NAG(0.3, 1.5)),
+        ({"eta": 0.0}, {"power": 0.5}, {"power": 2.5}, {"power": float("nan")}),
+    ),
+    "nag-logistic": Row((rules.NAGLogistic(0.3),), ({"eta": -1.0}, {"eta": float("inf")})),
+    "scinol": Row((rules.ScInOL(0.5),), ({"epsilon": 0.0}, {"epsilon": float("inf")})),
+    "scinol-hinge": Row((rules.ScInOLHinge(2.0),), ({"epsilon": -1.0},)),
     "widrow-hoff": Row((rules.WidrowHoff(0.002),), ({"eta": 0.0}, {"eta": float("inf")})),
 }

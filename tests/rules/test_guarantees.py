@@ -209,6 +209,27 @@ def test_pegasos_regrets_little_and_stays_in_its_ball(seed, lam):
 
 
 @settings(max_examples=30, deadline=None)
+@given(seed=seeds, eta=st.sampled_from([0.01, 0.5, 2.0]), lam=st.sampled_from([0.0, 0.01, 0.4]))
+def test_norma_regrets_no_more_than_it_promises(seed, eta, lam):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
+    signs, H = 2.0 * labels - 1.0, homogeneous(X)
+    rule = rules.NORMA(eta, lam, rho=float(rng.choice([0.0, 1.0])))
+    run = plain_loop(rule, X, labels, 2, np.arange(120))
+    before = [np.zeros(4), *(W[0] for W in run.after[:-1])]
+    radius = float(np.linalg.norm(H, axis=1).max())
+
+    def loss(t, w):
+        return lam / 2 * w @ w + max(0.0, rule.rho - signs[t] * (w @ H[t]))
+
+    assert all(lam * np.linalg.norm(w) <= radius * (1 + 1e-9) for w in before)
+    suffered = sum(loss(t, w) for t, w in enumerate(before))
+    for u in (run.averaged[0], run.W[0], np.zeros(4), rng.normal(size=4)):
+        regret = rule.regret_at_most(radius, 120, float(u @ u))
+        assert suffered <= sum(loss(t, u) for t in range(120)) + regret * (1 + 1e-9)
+
+
+@settings(max_examples=30, deadline=None)
 @given(seed=seeds, part=st.sampled_from([0.1, 1.0, 1.9]))
 def test_logistic_suffers_no_more_than_it_promises(seed, part):
     rng = np.random.default_rng(seed)

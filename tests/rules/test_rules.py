@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from tests.oracle import plain_loop, slow_vote
 from tests.rules.plain_alma import plain_alma
 from tests.rules.plain_arow import plain_arow
+from tests.rules.plain_coordinates import plain_nag, plain_scinol
 from tests.rules.table import TABLE
 from tests.strategies import integer_data
 
@@ -35,7 +36,13 @@ def data_for(name, classes, seed=5, n=240, d=7):
 
 
 def plain(rule, X, labels, classes, **asked):
-    oracles = {rules.SecondOrder: plain_arow, rules.PNorm: plain_alma, rules.Euclidean: plain_loop}
+    oracles = {
+        rules.SecondOrder: plain_arow,
+        rules.PNorm: plain_alma,
+        rules.CoordinateSums: plain_scinol,
+        rules.CoordinateRates: plain_nag,
+        rules.Euclidean: plain_loop,
+    }
     loop = oracles[type(rules.geometry_of(rule))]
     return loop(rule, X, labels, classes, np.arange(len(X)), **asked)
 

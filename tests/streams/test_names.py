@@ -3,7 +3,7 @@
 import numpy as np
 
 from rosenblatt.data import open_examples
-from rosenblatt.data.named import hashed
+from rosenblatt.data.named.vocabulary import hashed
 from rosenblatt.streams.names import NameSketch, listen, stored_names
 from rosenblatt.streams.online import OnlineLearner
 

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from rosenblatt import rules
 from rosenblatt.learner import Learner
 from rosenblatt.streams.online import OnlineLearner
-from rosenblatt.streams.progress import as_wide
-from rosenblatt.streams.rows_learner import RowsLearner
+from rosenblatt.streams.rows_learner import RowsLearner, as_wide
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.reading import Rows
-from rosenblatt.cli.telling import refuse
 from rosenblatt.proofs import checker
 from rosenblatt.storage import replacing
 

@@ -1,11 +1,18 @@
-"""Arguments and options that several commands share, so that they are called and explained the same everywhere."""
+"""Arguments and options that several commands share, so that each has one name, one meaning and one explanation."""
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-STANDARD_INPUT = "-"  # as in rosenblatt.data.standard_input, which a command loads only when it reads
+from rosenblatt.cli.flags import flag
+
+if TYPE_CHECKING:
+    from rosenblatt.data.options import ReadOptions
+
+STANDARD_INPUT = "-"  # as in rosenblatt.data.source, which a command loads only when it reads
 HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "random"]
+DATA, COLUMNS, OUTPUT = "Data", "Columns", "Output"
 
 Source = Annotated[
     str,
@@ -17,80 +24,275 @@ Source = Annotated[
 ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file, as fit or Perceptron.save write it.")
 ]
-Target = Annotated[
-    str | None,
-    typer.Option("--target", metavar="NAME", help="Target column of a CSV file.", show_default="the last"),
-]
-ModelTarget = Annotated[
-    str | None,
-    typer.Option(
-        "--target", metavar="NAME", help="Target column of a CSV file.", show_default="as in training"
-    ),
-]
-InputFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "--input-format",
-        metavar="FORMAT",
-        help="Format of the input: libsvm, csv, tsv and others.",
-        show_default="by name, then content",
-    ),
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        help="Where LIBSVM indices begin.",
-        show_default="seen from the first lines",
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of a CSV file names its columns.",
-        show_default="seen from the first lines",
-    ),
-]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="NAME",
-        help="A column that is text, to become words.",
-        show_default="those like prose",
-    ),
-]
-Scale = Annotated[
-    bool, typer.Option("--scale", help="Bring numeric columns of a CSV file to mean 0 and deviation 1.")
-]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over bad lines, count them and list them.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Hypothesis = Annotated[
-    HypothesisName | None,
-    typer.Option("--hypothesis", help="What predicts.", show_default="as the model was saved"),
-]
-Report = Annotated[
-    str | None,
-    typer.Option("--report", metavar="FILE", help="Write one HTML page with tables and pictures here."),
-]
-NoIntercept = Annotated[
-    bool, typer.Option("--no-intercept", help="Boundaries pass through the origin: learn no bias.")
-]
-ProofOutput = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the proof here as JSON, for verify."),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit", metavar="SECONDS", min=0, help="Give up after so long.", show_default="never"
-    ),
-]
 Constraints = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE", help="The matrix A: CSV with the names of the variables, or LIBSVM text."
     ),
 ]
+AsJson = Annotated[bool, flag("--json", group=OUTPUT, help="Print JSON instead of a table.")]
+Hypothesis = Annotated[
+    HypothesisName | None,
+    flag("--hypothesis", help="The hypothesis that predicts.", show_default="as the model was saved"),
+]
+Report = Annotated[
+    str | None,
+    flag("--report", group=OUTPUT, metavar="FILE", help="Write one HTML page with tables and pictures here."),
+]
+NoIntercept = Annotated[
+    bool, flag("--no-intercept", help="Learn no bias: boundaries pass through the origin.")
+]
+Output = Annotated[
+    str | None,
+    flag(
+        "--output", "-o", group=OUTPUT, metavar="FILE", help="Write here, all or nothing.",
+        show_default="standard output",
+    ),
+]  # fmt: skip
+ProofOutput = Annotated[
+    str | None,
+    flag("--output", "-o", group=OUTPUT, metavar="FILE", help="Write the proof here as JSON, for verify."),
+]
+TimeLimit = Annotated[
+    float | None,
+    flag("--time-limit", metavar="SECONDS", min=0, help="Give up after this long.", show_default="never"),
+]
+HashBits = Annotated[
+    int | None,
+    flag(
+        "--hash-bits", metavar="N", help="Hash names into 2^N features; 0 keeps every name.", show_default="0"
+    ),
+]
+
+Target = Annotated[
+    str | None,
+    flag(
+        "--target", group=DATA, metavar="NAME", help="Column that holds the label.", show_default="the last"
+    ),
+]
+ModelTarget = Annotated[
+    str | None,
+    flag(
+        "--target", group=DATA, metavar="NAME", help="Column that holds the label.",
+        show_default="as in training",
+    ),
+]  # fmt: skip
+Format = Annotated[
+    str | None,
+    flag(
+        "--format",
+        group=DATA,
+        metavar="FORMAT",
+        help="Format of the input: libsvm, csv, tsv, parquet, arrow, jsonl, vw, mbox, maildir or folders.",
+        show_default="by name, then content",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    flag(
+        "--header/--no-header",
+        group=DATA,
+        rare=True,
+        help="Whether the first line of a CSV file names its columns.",
+        show_default="by the first lines",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    flag(
+        "--sep", group=DATA, metavar="CHAR", help="Character between the cells of a CSV file.",
+        show_default="by the first lines",
+    ),
+]  # fmt: skip
+Decimal = Annotated[
+    str | None,
+    flag(
+        "--decimal", group=DATA, rare=True, metavar="CHAR", help="Decimal mark of numbers, . or ,",
+        show_default="by the values",
+    ),
+]  # fmt: skip
+Encoding = Annotated[
+    str | None,
+    flag(
+        "--encoding", group=DATA, rare=True, metavar="NAME", help="Encoding of text, as in latin-1.",
+        show_default="UTF-8, or by the first bytes",
+    ),
+]  # fmt: skip
+Comment = Annotated[
+    str | None,
+    flag(
+        "--comment", group=DATA, rare=True, metavar="TEXT",
+        help="Pass over the lines of a CSV file that begin with this.",
+    ),
+]  # fmt: skip
+ZeroBased = Annotated[
+    bool | None,
+    flag(
+        "--zero-based/--one-based",
+        group=DATA,
+        rare=True,
+        help="Where LIBSVM indices begin.",
+        show_default="at the smallest index",
+    ),
+]
+SkipBad = Annotated[
+    bool, flag("--skip-bad", group=DATA, help="Pass over malformed lines, count them and list them.")
+]
+SkipShare = Annotated[
+    float | None,
+    flag(
+        "--skip-share",
+        group=DATA,
+        rare=True,
+        metavar="SHARE",
+        help="With --skip-bad, stop when more than this share of the lines is malformed.",
+        show_default="0.2",
+    ),
+]
+MissingPolicy = Literal["indicator", "mean", "median", "refuse", "drop"]
+
+
+def _column(name: str, help: str) -> Any:
+    return flag(name, group=COLUMNS, metavar="NAME", help=help)
+
+
+Drop = Annotated[
+    list[str] | None,
+    flag("--drop", group=COLUMNS, metavar="NAME", help="Leave this column out; may be repeated."),
+]
+Numeric = Annotated[
+    list[str] | None, _column("--numeric", "A column of numbers; a cell that is none is an error.")
+]
+Category = Annotated[
+    list[str] | None, _column("--category", "A column of categories, even where they are written as numbers.")
+]
+Text = Annotated[list[str] | None, _column("--text", "A column of text, to become words.")]
+Date = Annotated[list[str] | None, _column("--date", "A column of dates or times.")]
+Id = Annotated[list[str] | None, _column("--id", "A column of identifiers, to be left out.")]
+MissingFlag = Annotated[
+    MissingPolicy | None,
+    flag(
+        "--missing",
+        group=COLUMNS,
+        help="A missing number becomes the mean and an indicator, the mean, the median, an error, or drops its row.",
+        show_default="indicator",
+    ),
+]
+WordsFlag = Annotated[
+    Literal["tfidf", "counts", "binary"] | None,
+    flag(
+        "--words",
+        group=COLUMNS,
+        help="What the words of a text become: tf-idf in rows of unit length, how often each occurs, or 1.",
+        show_default="tfidf",
+    ),
+]
+
+
+class _Reading:
+    """Flags that decide how a source is read."""
+
+    def read_options(self, **more: Any) -> "ReadOptions":
+        """Return them as the reader takes them; what is not given is decided by the source."""
+        from dataclasses import asdict
+
+        from rosenblatt.data.options import ReadOptions
+
+        values = {**asdict(self), **more}  # type: ignore[call-overload]
+        values["separator"] = _character(values.pop("sep", None))
+        if values.get("skip_share") is not None:
+            values["skip_bad"] = True
+        return ReadOptions(**{name: value for name, value in values.items() if value not in (None, [])})
+
+
+def _character(text: str | None) -> str | None:
+    r"""Return a separator as the shell spells it: a tab may be written ``\t`` or ``tab``."""
+    return "\t" if text in ("\\t", "tab") else text
+
+
+@dataclass(frozen=True)
+class ModelDataFlags(_Reading):
+    """How a source is read for a model, which says what its columns are."""
+
+    target: ModelTarget = None
+    format: Format = None
+    header: Header = None
+    sep: Separator = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    comment: Comment = None
+    zero_based: ZeroBased = None
+    skip_bad: SkipBad = False
+    skip_share: SkipShare = None
+
+
+@dataclass(frozen=True)
+class ConstraintFlags(_Reading):
+    """How the rows of a cone program are read: numbers as they are written."""
+
+    format: Format = None
+    header: Header = None
+    sep: Separator = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    comment: Comment = None
+    zero_based: ZeroBased = None
+    skip_bad: SkipBad = False
+    skip_share: SkipShare = None
+
+
+@dataclass(frozen=True)
+class DataFlags(_Reading):
+    """How a source is read to learn from it, and what its columns are."""
+
+    target: Target = None
+    format: Format = None
+    header: Header = None
+    sep: Separator = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    comment: Comment = None
+    zero_based: ZeroBased = None
+    skip_bad: SkipBad = False
+    skip_share: SkipShare = None
+    drop: Drop = None
+    numeric: Numeric = None
+    category: Category = None
+    text: Text = None
+    date: Date = None
+    id: Id = None
+    missing: MissingFlag = None
+    words: WordsFlag = None
+    scale: Annotated[
+        bool | None,
+        flag(
+            "--scale/--no-scale",
+            group=COLUMNS,
+            help="Bring numeric columns of a table to mean 0 and deviation 1.",
+            show_default="of fit and compare: of a table, yes; else no",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class StreamDataFlags(_Reading):
+    """How a stream is read, line by line, and what its columns are."""
+
+    target: Target = None
+    format: Format = None
+    header: Header = None
+    sep: Separator = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    comment: Comment = None
+    zero_based: ZeroBased = None
+    skip_bad: SkipBad = False
+    skip_share: SkipShare = None
+    drop: Drop = None
+    numeric: Numeric = None
+    category: Category = None
+    text: Text = None
+    date: Date = None
+    id: Id = None
+    missing: MissingFlag = None
+    words: WordsFlag = None

@@ -12,7 +12,7 @@ UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 class Progress:
-    """Words beside a bar while something runs; it leaves nothing behind."""
+    """A bar with a description while something runs; it leaves nothing behind."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -42,13 +42,13 @@ class Progress:
 
     @property
     def shown(self) -> bool:
-        """Whether anybody sees it."""
+        """Whether it is drawn."""
         return self._bar is not None
 
-    def tell(self, words: str, done: int | None = None, total: int | None = None) -> None:
-        """Say what is going on, and how much of it is done where that is known."""
+    def update(self, description: str, done: int | None = None, total: int | None = None) -> None:
+        """Show what is being done, and how much of it is done where that is known."""
         if self._bar is not None:
-            self._bar.update(self._task, description=words, completed=done or 0, total=total)
+            self._bar.update(self._task, description=description, completed=done or 0, total=total)
 
 
 class Meter:
@@ -56,13 +56,13 @@ class Meter:
 
     def __init__(self, source: str) -> None:
         self.bytes_of = _size_of(source)
-        self._bytes_read = _taken if source == STANDARD_INPUT else _bytes_read
+        self._bytes_read = _bytes_taken if source == STANDARD_INPUT else _bytes_read
         self._before = self._bytes_read()
         self._started = self._last = time.perf_counter()
         self._rows = 0
 
-    def told(self, rows: int, of: int | None = None, passes_left: int = 0) -> dict[str, Any]:
-        """Say where the stream stands, as JSON holds it; ``of`` is the number of its rows, where it is known.
+    def status(self, rows: int, of: int | None = None, passes_left: int = 0) -> dict[str, Any]:
+        """Return the position in the stream, as JSON holds it; ``of`` is the number of its rows, where it is known.
 
         The rate is that of the rows since the last time; the time left is that of all passes, at most.
         """
@@ -85,47 +85,47 @@ class Meter:
             "seconds_left": left,
         }
 
-    def again(self, since: float) -> None:
+    def restart(self, since: float) -> None:
         """Begin another pass, which began at this time."""
         self._started = self._last = since
         self._rows = 0
 
 
-def in_words(told: dict[str, Any]) -> str:
-    """Write what a meter tells for people.
+def describe(status: dict[str, Any]) -> str:
+    """Return the status of a meter in words.
 
-    >>> in_words({"rows_per_second": 210000, "bytes": 3_100_000, "bytes_of": 9_000_000, "seconds_left": 12.2})
+    >>> describe({"rows_per_second": 210000, "bytes": 3_100_000, "bytes_of": 9_000_000, "seconds_left": 12.2})
     '210,000 rows/s  3.1 of 9.0 MB  12 s left'
     """
-    words = [f"{told['rows_per_second']:,} rows/s"]
-    if told["bytes"] is not None:
-        all_of_it = told["bytes_of"] or told["bytes"]
+    parts = [f"{status['rows_per_second']:,} rows/s"]
+    if status["bytes"] is not None:
+        all_of_it = status["bytes_of"] or status["bytes"]
         unit, size = next((unit for unit in UNITS if all_of_it >= unit[1]), UNITS[-1])
-        of = "" if told["bytes_of"] is None else f" of {told['bytes_of'] / size:.1f}"
-        words.append(f"{told['bytes'] / size:.1f}{of} {unit}")
-    if told["seconds_left"] is not None:
-        words.append(f"{told['seconds_left']:.0f} s left")
-    return "  ".join(words)
+        of = "" if status["bytes_of"] is None else f" of {status['bytes_of'] / size:.1f}"
+        parts.append(f"{status['bytes'] / size:.1f}{of} {unit}")
+    if status["seconds_left"] is not None:
+        parts.append(f"{status['seconds_left']:.0f} s left")
+    return "  ".join(parts)
 
 
 def _bytes_read() -> int | None:
-    """How many bytes this process has read from files and pipes; None where the system does not say."""
+    """Return how many bytes this process has read from files and pipes; None where the system does not say."""
     try:
         return int(Path("/proc/self/io").read_text().split("rchar:")[1].split()[0])
     except (OSError, IndexError, ValueError):
         return None
 
 
-def _taken() -> int | None:
-    """How many bytes of standard input, unpacked, were read."""
-    from rosenblatt.data.standard_input import standard_input
+def _bytes_taken() -> int | None:
+    """Return how many bytes of standard input, decompressed, were read."""
+    from rosenblatt.data.source import standard_input
 
     return standard_input().taken
 
 
 def _size_of(source: str) -> int | None:
     """Return the bytes of a source's files; None of standard input, a folder or a sample."""
-    from rosenblatt.data.sources import paths_of
+    from rosenblatt.data.source import paths_of
 
     if source == STANDARD_INPUT or source.startswith("sample:"):
         return None

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rosenblatt.cli.drawing import MISTAKE, RIGHT, columns, facts, number, title
-from rosenblatt.cli.drawing import show as show_parts
+from rosenblatt.cli.output import MISTAKE, RIGHT, columns, counted, facts, listed, number, title
+from rosenblatt.cli.output import show as show_parts
 from rosenblatt.cli.reading import Rows
-from rosenblatt.cli.telling import counted, listed
 
 if TYPE_CHECKING:
     from rosenblatt.data import ReadOptions

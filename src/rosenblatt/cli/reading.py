@@ -1,27 +1,47 @@
-"""Examples for a command: read, counted, and what was odd about them said."""
+"""Examples for a command: read, counted, and what was unusual about them noted."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.options import STANDARD_INPUT
-from rosenblatt.cli.telling import counted, listed, note, note_skipped, refuse
+from rosenblatt.cli.output import counted, listed, note, note_skipped
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.cli.learners import Model
     from rosenblatt.data import Examples, ReadOptions, Schema
+    from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
 BATCH_ROWS = 65536
 
 
-def read_options(**flags: Any) -> "ReadOptions":
-    """Return how a source is read, as the flags of a command say; what is None is left to the source."""
-    from rosenblatt.data.options import ReadOptions
+TABLES = ("csv", "tsv", "parquet", "arrow")
+MANY_VALUES = 20  # different numbers in a target that is more likely measured than a class
 
-    return ReadOptions(**{name: value for name, value in flags.items() if value is not None})
+
+def scale_by_default(
+    source: str, options: "ReadOptions", requested: bool | None, default: bool = True
+) -> bool:
+    """Return whether numeric columns are standardised: as requested, else those of a table."""
+    from rosenblatt.data.open import find_format
+    from rosenblatt.data.source import files_in, paths_of
+
+    if requested is False or (requested is None and not default):
+        return False
+    if source.startswith("sample:"):
+        return True
+    form = options.format
+    if form is None:
+        path = paths_of(source)[0]
+        form = find_format(path)
+        if form == "folder of files":
+            form = find_format(files_in(path)[0])
+    if requested and form not in TABLES:
+        refuse(f"--scale: {form} has no numeric columns to standardise; leave it out")
+    return form in TABLES
 
 
 class Rows(NamedTuple):
@@ -37,6 +57,8 @@ class Rows(NamedTuple):
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
     skipped_in_all: int = 0  # of which some are listed
+    columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    numeric_target: bool = False  # the target of a table holds many different numbers
 
     def where(self, row: int) -> int | str:
         """Return the line of a row; with its path where there are several files."""
@@ -44,16 +66,25 @@ class Rows(NamedTuple):
         line = int(self.lines[row])
         return line if path is None or len(self.files) == 1 else f"{path}:{line}"
 
+    @property
+    def measured_target(self) -> bool:
+        """Whether the target measures something: many different numbers, not all of them whole."""
+        y = self.y
+        if self.numeric_target or y is None or y.dtype.kind != "f":
+            return self.numeric_target
+        distinct = set(y.tolist())
+        return len(distinct) > max(MANY_VALUES, y.size // 20) and any(each != int(each) for each in distinct)
+
     def about(self) -> dict[str, Any]:
         """Describe the source as JSON can hold it."""
-        told: dict[str, Any] = {"source": self.source, "rows": int(self.lines.size)}
+        about: dict[str, Any] = {"source": self.source, "rows": int(self.lines.size)}
         if hasattr(self.schema, "zero_based"):
-            told["zero_based"] = self.schema.zero_based
+            about["zero_based"] = self.schema.zero_based
         if self.skipped:
-            told |= {"skipped": self.skipped, "skipped_in_all": self.skipped_in_all}
+            about |= {"skipped": self.skipped, "skipped_in_all": self.skipped_in_all}
         if self.unseen:
-            told["unseen_values"] = self.unseen
-        return told
+            about["unseen_values"] = self.unseen
+        return about
 
 
 def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) -> Rows:
@@ -75,7 +106,7 @@ def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameS
 
 def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool = True) -> "Examples":
     """Open a source to be encoded as in training; without labels, the target column is not looked at."""
-    from rosenblatt.cli.layouts import schema_of, without_target
+    from rosenblatt.cli.schemas import schema_of, without_target
     from rosenblatt.data import open_examples
 
     schema = schema_of(model, source, options)
@@ -91,12 +122,14 @@ def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> Non
         return
     rows = counted(sum(labels.values()), "row")
     what = "label" if len(labels) == 1 else "labels"
-    told = f"{source}: {rows} with {what} unseen in training ({listed(list(labels))}) can only be wrong"
+    message = f"{source}: {rows} with {what} unseen in training ({listed(list(labels))}) can only be wrong"
     known = {_bare(str(each)): str(each) for each in classes.tolist()}
-    meant = [known.get(_bare(label)) for label in labels]
-    if None not in meant:
-        told += f"; is {next(iter(labels))!r} meant to be {meant[0]!r}? Labels are taken as they are written"
-    note(told)
+    similar = [known.get(_bare(label)) for label in labels]
+    if None not in similar:
+        message += (
+            f"; is {next(iter(labels))!r} meant to be {similar[0]!r}? Labels are taken as they are written"
+        )
+    note(message)
 
 
 def _bare(label: str) -> str:
@@ -130,6 +163,8 @@ def _all_of(examples: "Examples") -> Rows:
         skipped=skipped,
         unseen=dict(examples.unseen_in),
         skipped_in_all=examples.skipped.total,
+        columns=getattr(examples, "columns", []),
+        numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
     )
 
 

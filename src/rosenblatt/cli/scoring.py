@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rosenblatt.cli.learners import Model
+    from rosenblatt.cli.reading import Rows
+    from rosenblatt.learner.models import Model
 
-MOST_WORK = 30_000_000  # rows × cost of a hypothesis up to which all rows are looked at unless asked for
+MOST_WORK = 30_000_000  # rows × cost of a hypothesis up to which all rows are scored without a request
 
 
 class Accuracy(NamedTuple):
     """The share of rows that a hypothesis names rightly."""
 
     accuracy: float
-    rows: int  # looked at: all, or some spread evenly where looking is expensive
+    rows: int  # that were scored: all, or some spread evenly where scoring is expensive
     undecided: int  # no class was ahead; the first of them was taken
 
 
@@ -54,9 +55,11 @@ def torn(scores: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
 
-def accuracy_of(model: "Model", hypothesis: str, X: Any, codes: NDArray[np.int64], asked: bool) -> Accuracy:
-    """Score a hypothesis, on all rows where it is cheap or asked for, else on some."""
-    X, codes = _affordable(X, codes, 0 if asked else model.cost(hypothesis))
+def accuracy_of(
+    model: "Model", hypothesis: str, X: Any, codes: NDArray[np.int64], all_rows: bool
+) -> Accuracy:
+    """Score a hypothesis, on all rows where it is cheap or requested, else on some spread evenly."""
+    X, codes = _affordable(X, codes, 0 if all_rows else model.cost(hypothesis))
     scores = model.scores(X, hypothesis)
     right = named(scores, model.classes.size) == codes
     return Accuracy(float(right.mean()), codes.size, int(torn(scores).sum()))
@@ -69,3 +72,24 @@ def _affordable(X: Any, codes: NDArray[np.int64], cost: int) -> tuple[Any, NDArr
         return X, codes
     some = np.arange(rows) * n // rows
     return X[some], codes[some]
+
+
+def regression_errors(model: "Model", rows: "Rows") -> dict[str, dict[str, Any]]:
+    """Return the errors of every hypothesis of a model of numbers: MAE, RMSE and R²."""
+    from rosenblatt.cli.errors import refuse_data
+
+    if rows.y.dtype.kind not in "iuf":
+        refuse_data(f"{rows.source}: the target holds {str(rows.y[0])!r}, not a number as the model predicts")
+    y = rows.y.astype(np.float64)
+    variance = float(((y - y.mean()) ** 2).mean())
+    errors = {}
+    for name in model.hypotheses():
+        residual = model.scores(rows.X, name) - y
+        squared = float((residual**2).mean())
+        errors[name] = {
+            "mae": float(np.abs(residual).mean()),
+            "rmse": squared**0.5,
+            "r2": 1.0 - squared / variance if variance else None,
+            "rows": int(y.size),
+        }
+    return errors

@@ -1,7 +1,7 @@
 """Geometries: how a row is scored and how an update changes the weights. One loop serves all of them.
 
 A rule names its geometry (:func:`rosenblatt.rules.geometry_of`), which overloads score, norms and move. Where a
-geometry needs a second number per weight, the array ``state.beside`` holds it, laid out as the weights are.
+geometry needs more numbers per weight, the array ``state.beside`` holds them, laid out as the weights are.
 
 - **Euclidean**: ``w ← shrink·w + τ y x``. It needs no second array.
 - **SecondOrder**: every weight has a variance ``Σᵢᵢ``; ``w ← shrink·w + τ y Σx`` and the rule narrows the variances
@@ -11,6 +11,14 @@ geometry needs a second number per weight, the array ``state.beside`` holds it, 
   ``Uᵢ = sign(Vᵢ)|Vᵢ|^(p−1)``, so that a score is one product, ``w·x = scale·(U·x)/‖V‖_p^(p−2)``, and powers are
   computed only for coordinates that an update changes. The running ``sqnorm`` holds ``Σ|Vᵢ|^p = V·U``, updated from
   the changed coordinates. The rule reads ``(p−1)‖x‖_p²`` as ``x_sqnorm`` and ``‖θ‖_p²`` as ``w_sqnorm``.
+- **CoordinateSums**: every weight follows from numbers of its own: the largest ``|xᵢ|`` of its feature, which is
+  updated before the score, and sums over gradients, which the rule updates.
+- **CoordinateRates**: ``w ← w + τ y Dx``, where the diagonal ``D`` follows from numbers of every weight: the largest
+  ``|xᵢ|`` of its feature in an update, and what the rule sums up. ``D`` depends on the derivative of the loss, so the
+  loop asks the rule for it first, and then for the step.
+
+In the last two ``sqnorm`` holds ``Σ (wᵢ maxᵢ)²``, which does not depend on the units of the columns and so does not
+lose its digits where they differ by orders of magnitude.
 """
 
 import math
@@ -22,9 +30,12 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import (
+    FOUR,
     INLINED,
     ONE,
     PART,
+    THREE,
+    TWO,
     Layout,
     Rows,
     add_to_both,
@@ -37,8 +48,8 @@ from rosenblatt.core.rows import (
 )
 from rosenblatt.core.simd import fused_multiply_add
 from rosenblatt.jit import compiled_part, exactly_compiled_part
-from rosenblatt.rules import Euclidean, PNorm, SecondOrder, narrow
-from rosenblatt.rules.base import narrow_of
+from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
+from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
 
 # Outside this range the scale is folded into the weights: the mean of the weights is a difference,
 # scale_sum·W − offset, and loses as many digits as the scale differs from one.
@@ -52,32 +63,56 @@ FEW_VISITED = np.uint64(
 )  # few rows are visited while this many times their values are fewer than the features
 
 
-def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any) -> Any:
+def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any, sums: Any, rates: Any) -> Any:
     """Return the implementation for the numba type of a geometry."""
-    return {Euclidean: euclidean, SecondOrder: second_order, PNorm: p_norm}[geometry.instance_class]
+    by_class = {
+        Euclidean: euclidean,
+        SecondOrder: second_order,
+        PNorm: p_norm,
+        CoordinateSums: sums,
+        CoordinateRates: rates,
+    }
+    return by_class[geometry.instance_class]
 
 
 # Scores
 
 
 def score_example(
-    geometry: Any, rows: Rows, i: Any, layout: Layout, W: Any, beside: Any, scores: NDArray[Any]
-) -> float:
+    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, W: Any, average_offset: Any, running: Any,
+    beside: Any, scores: NDArray[Any],
+) -> float:  # fmt: skip
     """Fill the unscaled score of every class and return ``‖xᵢ‖² + bias_input²``."""
     raise RuntimeError("score_example runs inside compiled loops only")
 
 
 @overload(score_example, **INLINED)
 def _score_example(
-    geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any
-) -> Callable[..., Any]:
-    def by_weights(geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any) -> Any:
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any, beside: Any,
+    scores: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    def by_weights(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
+        beside: Any, scores: Any,
+    ) -> Any:  # fmt: skip
         return score_row(rows, i, layout, W, scores)
 
-    def by_powers(geometry: Any, rows: Any, i: Any, layout: Any, W: Any, beside: Any, scores: Any) -> Any:
+    def by_powers(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
+        beside: Any, scores: Any,
+    ) -> Any:  # fmt: skip
         return score_row(rows, i, layout, beside, scores)
 
-    chosen: Callable[..., Any] = _choose(geometry, by_weights, by_weights, by_powers)
+    def after_widening(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
+        beside: Any, scores: Any,
+    ) -> Any:  # fmt: skip
+        widen_row(geometry, rule, rows, i, layout, W, average_offset, running, beside)
+        return score_row(rows, i, layout, W, scores)
+
+    chosen: Callable[..., Any] = _choose(
+        geometry, by_weights, by_weights, by_powers, after_widening, by_weights
+    )
     return chosen
 
 
@@ -96,7 +131,7 @@ def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
             score * own.scale * own.sqnorm ** ((2.0 - geometry.p) / geometry.p) if own.sqnorm > 0.0 else score
         )
 
-    chosen: Callable[..., Any] = _choose(geometry, linear, linear, linked)
+    chosen: Callable[..., Any] = _choose(geometry, linear, linear, linked, linear, linear)
     return chosen
 
 
@@ -116,7 +151,7 @@ def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
     def powered(geometry: Any, own: Any) -> Any:
         return own.scale * own.scale * own.sqnorm ** (2.0 / geometry.p) if own.sqnorm > 0.0 else 0.0
 
-    chosen: Callable[..., Any] = _choose(geometry, stored, stored, powered)
+    chosen: Callable[..., Any] = _choose(geometry, stored, stored, powered, stored, stored)
     return chosen
 
 
@@ -146,20 +181,27 @@ def _x_sqnorm_bound(
         sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction contains x twice
         return (geometry.p - 1.0) * sides * x_sqnorm * ABOVE_ROUNDING  # ‖x‖_p ≤ ‖x‖₂
 
-    chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer)
+    def none(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
+        return 0.0
+
+    chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer, none, none)
     return chosen
 
 
 def bound_is_loose(geometry: Any) -> bool:
-    """Return whether :func:`x_sqnorm_bound` may exceed the norm; evaluated at compile time."""
+    """Return whether the rule is asked again once :func:`x_sqnorm_exact` is known; evaluated at compile time."""
     raise RuntimeError("bound_is_loose runs inside compiled loops only")
 
 
 @overload(bound_is_loose, strict=False, **INLINED)
 def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
-    chosen: Callable[..., Any] = _choose(
-        geometry, lambda geometry: False, lambda geometry: False, lambda geometry: True
-    )
+    def loose(geometry: Any) -> Any:
+        return True
+
+    def tight(geometry: Any) -> Any:
+        return False
+
+    chosen: Callable[..., Any] = _choose(geometry, tight, tight, loose, tight, loose)
     return chosen
 
 
@@ -182,22 +224,60 @@ def x_sqnorm_in_p_norm(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any)
     return (p - 1.0) * sides ** (2.0 / p) * norm * norm
 
 
-def x_sqnorm_exact(geometry: Any, rows: Rows, i: Any, layout: Layout, pair: Any, bound: float) -> float:
-    """Return the squared norm of the example as the rule reads it."""
+def x_sqnorm_exact(
+    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, pair: Any, bound: float, weight: float, tau: float,
+    own: Any, W: Any, average_offset: Any, beside: Any,
+) -> float:  # fmt: skip
+    """Return the squared norm of the example as the rule reads it, given what it returned for the bound.
+
+    ``weight`` is that of the visit. With a rate for every weight the gradients of the example are added on the way.
+    """
     raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
 
 
 @overload(x_sqnorm_exact, **INLINED)
 def _x_sqnorm_exact(
-    geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any
-) -> Callable[..., Any]:
-    def same(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any) -> Any:
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    def same(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
+        own: Any, W: Any, average_offset: Any, beside: Any,
+    ) -> Any:  # fmt: skip
         return bound
 
-    def powered(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any) -> Any:
+    def powered(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
+        own: Any, W: Any, average_offset: Any, beside: Any,
+    ) -> Any:  # fmt: skip
         return x_sqnorm_in_p_norm(geometry, rows, i, layout, pair)
 
-    chosen: Callable[..., Any] = _choose(geometry, same, same, powered)
+    def along_rates(
+        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
+        own: Any, W: Any, average_offset: Any, beside: Any,
+    ) -> Any:  # fmt: skip
+        gradient = -weight * tau * pair.y
+        total, length = add_gradients(
+            geometry, rule, rows, i, layout, np.uint64(pair.target), gradient, own, W, average_offset, beside
+        )
+        if pair.rival >= 0:
+            more = add_gradients(
+                geometry,
+                rule,
+                rows,
+                i,
+                layout,
+                np.uint64(pair.rival),
+                -gradient,
+                own,
+                W,
+                average_offset,
+                beside,
+            )
+            total, length = total + more[0], length + more[1]
+        return weight * total / math.sqrt(length) if length > 0.0 else 0.0
+
+    chosen: Callable[..., Any] = _choose(geometry, same, same, powered, same, along_rates)
     return chosen
 
 
@@ -261,7 +341,7 @@ def _shrink_weights(
         own.decay *= shrink
         own.scale *= shrink
 
-    chosen: Callable[..., Any] = _choose(geometry, by_scale, by_scale, of_theta)
+    chosen: Callable[..., Any] = _choose(geometry, by_scale, by_scale, of_theta, by_scale, by_scale)
     return chosen
 
 
@@ -348,7 +428,9 @@ def _move(
     geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
     W: Any, average_offset: Any, beside: Any,
 ) -> Callable[..., Any]:  # fmt: skip
-    chosen: Callable[..., Any] = _choose(geometry, _move_euclidean, _move_second_order, _move_p_norm)
+    chosen: Callable[..., Any] = _choose(
+        geometry, _move_euclidean, _move_second_order, _move_p_norm, _move_sums, _move_rates
+    )
     return chosen
 
 
@@ -409,7 +491,7 @@ def move_along_variances(
 @overload(narrow, strict=False, **INLINED)
 def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
     """Compile the rule's Python method unchanged."""
-    return narrow_of(rule.instance_class)
+    return hook_of(rule.instance_class, "narrow")
 
 
 def _move_p_norm(
@@ -494,14 +576,291 @@ def normalise(
     return norm, power
 
 
+# Several numbers for every weight
+
+
+def numbers_of(geometry: Any, beside: Any, at: Any) -> Any:
+    """Return the numbers of the weight with the index ``at``, a tuple."""
+    raise RuntimeError("numbers_of runs inside compiled loops only")
+
+
+@overload(numbers_of, strict=False, **INLINED)
+def _numbers_of(geometry: Any, beside: Any, at: Any) -> Callable[..., Any]:
+    by_count: list[Callable[..., Any]] = [
+        lambda geometry, beside, at: (beside[at],),
+        lambda geometry, beside, at: (beside[TWO * at], beside[TWO * at + ONE]),
+        lambda geometry, beside, at: (beside[THREE * at], beside[THREE * at + ONE], beside[THREE * at + TWO]),
+        lambda geometry, beside, at: (
+            beside[FOUR * at],
+            beside[FOUR * at + ONE],
+            beside[FOUR * at + TWO],
+            beside[FOUR * at + THREE],
+        ),
+    ]
+    return by_count[geometry.types[0].count - 1]
+
+
+@compiled_part
+def first_number(geometry: Any, at: Any) -> Any:
+    """Return where the numbers of the weight with the index ``at`` begin."""
+    return at * np.uint64(len(geometry.initial))
+
+
+@compiled_part
+def store_numbers(geometry: Any, numbers: Any, at: Any, beside: Any) -> None:
+    """Store the numbers of a weight."""
+    first = first_number(geometry, at)
+    for j in range(len(numbers)):
+        beside[first + np.uint64(j)] = numbers[j]
+
+
+@compiled_part
+def replace_weight(
+    at: Any, weight: float, largest: float, own: Any, before: float, W: Any, average_offset: Any
+) -> None:
+    """Store a weight; ``before`` is what it contributed to ``Σ (wᵢ maxᵢ)²``."""
+    was = W[at]
+    W[at] = weight
+    average_offset[at] += own.scale_sum * (W[at] - was)
+    product = W[at] * largest
+    own.sqnorm = max(own.sqnorm + (product * product - before), 0.0)
+
+
+@compiled_part
+def contribution(weight: float, largest: float) -> float:
+    """Return what a weight contributes to ``Σ (wᵢ maxᵢ)²``."""
+    product = weight * largest
+    return product * product
+
+
+@overload(weight_of, strict=False, **INLINED)
+def _weight_of(rule: Any, numbers: Any) -> Callable[..., Any]:
+    """Compile the rule's Python method unchanged."""
+    return hook_of(rule.instance_class, "weight_of")
+
+
+@overload(add_gradient, strict=False, **INLINED)
+def _add_gradient(rule: Any, numbers: Any, weight: Any, gradient: Any) -> Callable[..., Any]:
+    """Compile the rule's Python method unchanged."""
+    return hook_of(rule.instance_class, "add_gradient")
+
+
+@overload(rate, strict=False, **INLINED)
+def _rate(rule: Any, numbers: Any) -> Callable[..., Any]:
+    """Compile the rule's Python method unchanged."""
+    return hook_of(rule.instance_class, "rate")
+
+
+@compiled_part
+def widen_row(
+    geometry: Any,
+    rule: Any,
+    rows: Any,
+    i: Any,
+    layout: Any,
+    W: Any,
+    average_offset: Any,
+    running: Any,
+    beside: Any,
+) -> None:
+    """Update the largest values of the features of an example, and the weights that follow from them.
+
+    All classes have seen the same values, so those of the first one are compared.
+    """
+    none = np.uint64(0)
+    at = bias_index(rows, layout, none)
+    if layout.bias_input > beside[first_number(geometry, at)]:
+        for c in range(layout.classes):
+            at = bias_index(rows, layout, c)
+            widen_weight(geometry, rule, at, c, layout.bias_input, W, average_offset, running, beside)
+    start, stop = extent(rows, i, layout)
+    for k in range(start, stop):
+        value = abs(float(rows.values[k]))
+        at = weight_index(rows, start, k, layout, none)
+        if value > beside[first_number(geometry, at)]:
+            for c in range(layout.classes):
+                at = weight_index(rows, start, k, layout, c)
+                widen_weight(geometry, rule, at, c, value, W, average_offset, running, beside)
+
+
+@compiled_part
+def widen_weight(
+    geometry: Any,
+    rule: Any,
+    at: Any,
+    c: Any,
+    value: float,
+    W: Any,
+    average_offset: Any,
+    running: Any,
+    beside: Any,
+) -> None:
+    """Store the largest value of a weight's feature, and the weight that follows from it."""
+    own = running[min(np.int64(c), running.shape[0] - 1)]
+    first = first_number(geometry, at)
+    before = contribution(float(W[at]), beside[first])
+    beside[first] = max(value, beside[first])
+    if W[at] != 0.0:
+        weight = weight_of(rule, numbers_of(geometry, beside, at))
+        own.decay *= weight / W[at]
+        replace_weight(at, weight, beside[first], own, before, W, average_offset)
+
+
+def _move_sums(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    add_to_sums(
+        geometry, rule, rows, i, layout, np.uint64(pair.target), -step, own, W, average_offset, beside
+    )
+    if pair.rival >= 0:
+        add_to_sums(
+            geometry, rule, rows, i, layout, np.uint64(pair.rival), step, own, W, average_offset, beside
+        )
+
+
+@compiled_part
+def add_to_sums(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, own: Any, W: Any,
+    average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    """Add the gradients of an example to the sums of class ``c``; ``gradient`` is the derivative by its score."""
+    if layout.bias_input != 0.0:
+        at = bias_index(rows, layout, c)
+        add_to_sums_of(geometry, rule, at, gradient * layout.bias_input, own, W, average_offset, beside)
+    start, stop = extent(rows, i, layout)
+    for k in range(start, stop):
+        if rows.values[k] != 0.0:
+            at = weight_index(rows, start, k, layout, c)
+            add_to_sums_of(
+                geometry, rule, at, gradient * float(rows.values[k]), own, W, average_offset, beside
+            )
+
+
+@compiled_part
+def add_to_sums_of(
+    geometry: Any, rule: Any, at: Any, gradient: float, own: Any, W: Any, average_offset: Any, beside: Any
+) -> None:
+    """Add a gradient to the sums of one weight, and store the weight that follows from them."""
+    numbers = numbers_of(geometry, beside, at)
+    before = contribution(float(W[at]), numbers[0])
+    numbers = add_gradient(rule, numbers, float(W[at]), gradient)
+    store_numbers(geometry, numbers, at, beside)
+    replace_weight(at, weight_of(rule, numbers), numbers[0], own, before, W, average_offset)
+
+
+@compiled_part
+def add_gradients(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, own: Any, W: Any,
+    average_offset: Any, beside: Any,
+) -> tuple[float, float]:  # fmt: skip
+    """Add the gradients of an example to the numbers of class ``c``; return ``Σ rateᵢ xᵢ²`` and ``Σ (xᵢ/maxᵢ)²``."""
+    total, length = 0.0, 0.0
+    if layout.bias_input != 0.0:
+        at, value = bias_index(rows, layout, c), layout.bias_input
+        numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
+        total += rate(rule, numbers) * value * value
+        length += (value / numbers[0]) * (value / numbers[0])
+    start, stop = extent(rows, i, layout)
+    for k in range(start, stop):
+        value = float(rows.values[k])
+        if value != 0.0:
+            at = weight_index(rows, start, k, layout, c)
+            numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
+            total += rate(rule, numbers) * value * value
+            length += (value / numbers[0]) * (value / numbers[0])
+    return total, length
+
+
+@compiled_part
+def add_gradient_to(
+    geometry: Any, rule: Any, at: Any, value: float, gradient: float, own: Any, W: Any, average_offset: Any,
+    beside: Any,
+) -> Any:  # fmt: skip
+    """Add a gradient to the numbers of one weight, which shrinks where the value is the largest so far."""
+    first = first_number(geometry, at)
+    largest = beside[first]
+    if abs(value) > largest:
+        beside[first] = abs(value)
+        if W[at] != 0.0:
+            shrink = largest / abs(value) if largest > 0.0 else 1.0
+            before = contribution(float(W[at]), largest)
+            replace_weight(at, shrink * W[at], abs(value), own, before, W, average_offset)
+    numbers = add_gradient(rule, numbers_of(geometry, beside, at), float(W[at]), gradient * value)
+    store_numbers(geometry, numbers, at, beside)
+    return numbers
+
+
+def _move_rates(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
+    W: Any, average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    length = length_in_largest(geometry, rows, i, layout, np.uint64(pair.target), beside)
+    if pair.rival >= 0:
+        length += length_in_largest(geometry, rows, i, layout, np.uint64(pair.rival), beside)
+    if length > 0.0:
+        along = step / math.sqrt(length)
+        move_along_rates(
+            geometry, rule, rows, i, layout, np.uint64(pair.target), along, own, W, average_offset, beside
+        )
+        if pair.rival >= 0:
+            move_along_rates(
+                geometry, rule, rows, i, layout, np.uint64(pair.rival), -along, own, W, average_offset, beside
+            )
+
+
+@compiled_part
+def length_in_largest(geometry: Any, rows: Any, i: Any, layout: Any, c: Any, beside: Any) -> float:
+    """Return ``Σ (xᵢ/maxᵢ)²`` for class ``c``."""
+    length = 0.0
+    if layout.bias_input != 0.0:
+        part = layout.bias_input / beside[first_number(geometry, bias_index(rows, layout, c))]
+        length += part * part
+    start, stop = extent(rows, i, layout)
+    for k in range(start, stop):
+        if rows.values[k] != 0.0:
+            at = weight_index(rows, start, k, layout, c)
+            part = float(rows.values[k]) / beside[first_number(geometry, at)]
+            length += part * part
+    return length
+
+
+@compiled_part
+def move_along_rates(
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, own: Any, W: Any,
+    average_offset: Any, beside: Any,
+) -> None:  # fmt: skip
+    """Add ``step·rateᵢ xᵢ`` to the weights of class ``c``."""
+    if layout.bias_input != 0.0:
+        at = bias_index(rows, layout, c)
+        add_along_rate(geometry, rule, at, step * layout.bias_input, own, W, average_offset, beside)
+    start, stop = extent(rows, i, layout)
+    for k in range(start, stop):
+        if rows.values[k] != 0.0:
+            at = weight_index(rows, start, k, layout, c)
+            add_along_rate(geometry, rule, at, step * float(rows.values[k]), own, W, average_offset, beside)
+
+
+@compiled_part
+def add_along_rate(
+    geometry: Any, rule: Any, at: Any, step: float, own: Any, W: Any, average_offset: Any, beside: Any
+) -> None:
+    """Add ``step`` times the rate of a weight to it."""
+    numbers = numbers_of(geometry, beside, at)
+    weight, before = float(W[at]), contribution(float(W[at]), numbers[0])
+    replace_weight(at, weight + step * rate(rule, numbers), numbers[0], own, before, W, average_offset)
+
+
 # Outside the loop
 
 
-def initial_beside(geometry: Any) -> float | None:
-    """Return the initial value of the geometry's second number per weight, None where it has none."""
+def initial_beside(geometry: Any) -> tuple[float, ...] | None:
+    """Return the initial values of the geometry's further numbers per weight, None where it has none."""
     if isinstance(geometry, SecondOrder):
-        return geometry.initial_variance
-    return 0.0 if isinstance(geometry, PNorm) else None
+        return (geometry.initial_variance,)
+    if isinstance(geometry, PER_COORDINATE):
+        return geometry.initial
+    return (0.0,) if isinstance(geometry, PNorm) else None
 
 
 def through_link(theta: NDArray[Any], p: float, joint: bool) -> NDArray[np.float64]:

@@ -208,7 +208,7 @@ def learn(
         prefetch_ahead(rows, labels, order, t, distance, layout)
         if weighted:
             weight = weights[t]
-        x_sqnorm = score_example(geometry, rows, i, layout, W, beside, scores)
+        x_sqnorm = score_example(geometry, rule, rows, i, layout, W, average_offset, running, beside, scores)
         for c in range(hypotheses):
             own = running[c]
             pair = class_pair(labels, i, c, hypotheses, scores)
@@ -216,7 +216,9 @@ def learn(
             size = x_sqnorm_bound(geometry, rows, i, layout, beside, pair, x_sqnorm)
             decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
             if bound_is_loose(geometry) and decision.tau != 0.0:
-                size = x_sqnorm_exact(geometry, rows, i, layout, pair, size)
+                size = x_sqnorm_exact(
+                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, own, W, average_offset, beside
+                )  # fmt: skip
                 decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
             if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):
                 visited = np.int64(t)

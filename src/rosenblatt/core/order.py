@@ -5,7 +5,7 @@ same model in whatever order they are given, dense or sparse, and a row of weigh
 would be.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,16 @@ class Shuffle:
         seed: int,
         sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
-        n = labels.shape[0]
-        keys = np.empty(n, np.uint64)
-        bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
-        in_parts(lambda a, b: _fill_keys(bits, rows.indices, rows.starts, labels, keys, a, b), n, bits.size)
-        self._arrange(keys, seed, sample_weight)
+        self._arrange(row_keys(rows, labels), seed, sample_weight)
+
+    @classmethod
+    def of_keys(
+        cls, keys: NDArray[np.uint64], seed: int, sample_weight: NDArray[np.float64] | None = None
+    ) -> Self:
+        """Return the shuffle of rows whose keys were computed before, by :func:`row_keys`."""
+        shuffle = cls.__new__(cls)
+        shuffle._arrange(keys, seed, sample_weight)
+        return shuffle
 
     def _arrange(
         self, keys: NDArray[np.uint64], seed: int, sample_weight: NDArray[np.float64] | None
@@ -89,6 +94,15 @@ class Shuffle:
             keys = _mixed(keys ^ self._weight.view(np.uint64))
         total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
         return keys.size, int(total), int(parity)
+
+
+def row_keys(rows: Rows, labels: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the key of every row, from its content and its label."""
+    n = labels.shape[0]
+    keys = np.empty(n, np.uint64)
+    bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
+    in_parts(lambda a, b: _fill_keys(bits, rows.indices, rows.starts, labels, keys, a, b), n, bits.size)
+    return keys
 
 
 def _copies(sample_weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -57,17 +57,17 @@ def rows_of(X: Any) -> Rows:
 
 
 def flat(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
-    """Flatten ``(classes, 1 + features)`` weights in the layout of the rows; only another layout is copied."""
-    return weights.reshape(-1) if rows.indices is None else weights.T.reshape(-1)
+    """Flatten ``(classes, 1 + features, ...)`` weights in the layout of the rows; only another layout is copied."""
+    return weights.reshape(-1) if rows.indices is None else weights.swapaxes(0, 1).reshape(-1)
 
 
 def laid_out(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
-    """Return ``(classes, 1 + features)`` weights in the layout of the rows; only another layout is copied.
+    """Return ``(classes, 1 + features, ...)`` weights in the layout of the rows; only another layout is copied.
 
     For dense rows the weight of the first feature begins a cache line, so that no vector load or store crosses two.
     """
     if rows.indices is not None:
-        return np.asfortranarray(weights)
+        return feature_by_feature(weights)
     size = weights.itemsize
     if weights.flags.c_contiguous and (weights.__array_interface__["data"][0] + size) % CACHE_LINE == 0:
         return weights
@@ -76,6 +76,14 @@ def laid_out(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:
     aligned = buffer[skip : skip + weights.size].reshape(weights.shape)
     aligned[:] = weights
     return aligned
+
+
+def feature_by_feature(weights: NDArray[Any]) -> NDArray[Any]:
+    """Return ``(classes, 1 + features, ...)`` numbers in the layout for sparse rows; only another layout is copied.
+
+    The numbers of one weight stay together.
+    """
+    return np.ascontiguousarray(weights.swapaxes(0, 1)).swapaxes(0, 1)
 
 
 def is_dense(rows: Any) -> bool:

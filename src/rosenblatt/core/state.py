@@ -10,7 +10,7 @@ RUNNING = np.dtype(
     [
         ("scale", np.float64),  # w = scale × the stored vector, so that a shrink changes no coordinate
         ("scale_sum", np.float64),  # Σ scale over the clock: what averaging needs instead of a sum over d
-        ("sqnorm", np.float64),  # ‖w‖², updated from the score, never recomputed
+        ("sqnorm", np.float64),  # ‖w‖² (or what a geometry has in its place), updated, never recomputed
         ("decay", np.float64),  # product of the shrinks since the last ledger line of this hypothesis
         ("updates", np.int64),
     ]
@@ -47,7 +47,7 @@ class State(NamedTuple):
     running: NDArray[Any]  # RUNNING, one per hypothesis
     scores: NDArray[Any]  # buffer for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
-    beside: NDArray[np.float64] = NOTHING  # the geometry's second number per weight, in the layout of W
+    beside: NDArray[np.float64] = NOTHING  # the geometry's further numbers per weight, in the layout of W
     marks: NDArray[np.uint8] = (
         NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
     )

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
 
-from rosenblatt.data.parallel import cores
+from rosenblatt.data.textblocks import cores
 
 MIN_NUMBERS = 1 << 18  # stored numbers in a part: with fewer, starting a thread takes longer than the work
 

@@ -1,10 +1,10 @@
 """Examples from anywhere: every source becomes the same stream of batches."""
 
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.infer import ColumnReport
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.arrow_check import DAMAGED, Bounded, check_unpacked_size
-from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import EXACT, check_names, checked_classes, exact_labels
 from rosenblatt.data.matrix import check_finite
 from rosenblatt.data.memory import memory_limit
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.schema import LibsvmSchema, Schema, schema_from_dict
-from rosenblatt.data.standard_input import opened_binary
+from rosenblatt.data.source import opened_binary
 
 KEY = b"rosenblatt"
 VERSION = 1

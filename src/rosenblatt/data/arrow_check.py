@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import check_width
 from rosenblatt.data.labels import check_names
 from rosenblatt.data.memory import memory_limit

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+GATHERED_ROWS, GATHERED_BYTES = 16384, 8 << 20
+
 
 class Batch(NamedTuple):
     """Some examples of a file, in its order.
@@ -153,6 +155,35 @@ def _cut(batch: Batch, start: int, stop: int) -> Batch:
     kept = tuple(file for at, file in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > 0)
     tags = None if batch.tags is None else batch.tags[start:stop]
     return Batch(batch.X[start:stop], y, batch.lines[start:stop], weight, kept, tags, batch.first_index)
+
+
+def batch_bytes(batch: Batch) -> int:
+    """Return how many bytes the features of a batch take."""
+    X = batch.X
+    return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)
+
+
+def gathered(
+    batches: Iterable[Batch], rows: int = GATHERED_ROWS, size: int = GATHERED_BYTES
+) -> Iterator[Batch]:
+    """Join batches until they have so many rows, or so many bytes: every batch costs a little when it is read.
+
+    >>> blocks = [Batch(np.ones((n, 2)), np.arange(n), np.arange(n)) for n in (3, 1, 4, 4)]
+    >>> [batch.lines.size for batch in gathered(blocks, rows=4)]
+    [4, 4, 4]
+    >>> [batch.lines.size for batch in gathered(blocks, size=64)]
+    [4, 4, 4]
+    """
+    held: list[Batch] = []
+    held_rows = held_size = 0
+    for batch in batches:
+        held.append(batch)
+        held_rows, held_size = held_rows + batch.lines.size, held_size + batch_bytes(batch)
+        if held_rows >= rows or held_size >= size:
+            yield concatenate(held)
+            held, held_rows, held_size = [], 0, 0
+    if held:
+        yield concatenate(held)
 
 
 def as_written(labels: NDArray[np.float64]) -> NDArray[Any]:

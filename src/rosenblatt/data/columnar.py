@@ -14,11 +14,10 @@ from rosenblatt.data.arrow_check import (
     refusing_damage,
     validated,
 )
-from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.delimited import BadRow, Rows
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import SAMPLED_LINES
-from rosenblatt.data.standard_input import opened_binary
-from rosenblatt.data.unpacking import how_packed
+from rosenblatt.data.source import compression_of, opened_binary
 from rosenblatt.data.values import as_numpy, is_text, take
 from rosenblatt.data.words import looks_like_text
 
@@ -275,7 +274,7 @@ class _checked:
                 start = file.read(8)
             if not start:
                 raise BadInput(self._path, None, "the file is empty: it holds no examples")
-            packing = how_packed(start)
+            packing = compression_of(start)
             if packing:
                 raise BadInput(
                     self._path,

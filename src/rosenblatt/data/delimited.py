@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data import lines
-from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data import textblocks
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import UTF8, Header, read_header
-from rosenblatt.data.lines import UTF8_MARK, Block, count
+from rosenblatt.data.memory import Room
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.room import Room
 from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
 from rosenblatt.data.scanners.numbers import scan_numbers
-from rosenblatt.data.scanning import Scanner, scanned
+from rosenblatt.data.source import UTF8_MARK
+from rosenblatt.data.textblocks import Block, Scanner, count, scanned
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
@@ -478,8 +478,8 @@ class _OpenRecord:
         end = end_of_quote(text, self._separator)
         if end < 0:
             self._parts.append(text)
-            if sum(map(len, self._parts)) > lines.LONGEST_LINE:
-                raise BadInput(self._path, self.line, lines.too_long(), self.column)
+            if sum(map(len, self._parts)) > textblocks.LONGEST_LINE:
+                raise BadInput(self._path, self.line, textblocks.too_long(), self.column)
             return []
         record = b"".join([*self._parts, text[:end]])
         self._parts = []
@@ -512,7 +512,7 @@ class DelimitedSource:
 
     def head(self) -> Rows:
         """Return the first rows, as strings."""
-        head = next(lines.blocks_of_lines(self.path, GUESSED_BYTES))
+        head = next(textblocks.blocks_of_lines(self.path, GUESSED_BYTES))
         rest = head.text.split(b"\n", self.header.line)
         text = rest[-1] if len(rest) > self.header.line else b""
         return read_rows(Block(self.header.line + 1, bytes(text)), self.header, self.names)
@@ -559,7 +559,7 @@ class DelimitedSource:
         A record that goes on in the next block is put together from both. Where a block after its beginning was read
         as numbers, and its text is gone, blocks are read once more from there on, with their text.
         """
-        size = min(TEXT_BLOCK_BYTES, lines.BLOCK_BYTES) if self.header.small_blocks else None
+        size = min(TEXT_BLOCK_BYTES, textblocks.BLOCK_BYTES) if self.header.small_blocks else None
 
         def with_text(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
             n_lines, rows, result = function(text, room, first)
@@ -569,7 +569,7 @@ class DelimitedSource:
         while True:
             line, record = skip + 1, _OpenRecord(self.path, self.header.separator)
             restart = False
-            for n_lines, block, result in scanned(self.path, reader, lines.HEAD_BYTES, skip, size):
+            for n_lines, block, result in scanned(self.path, reader, textblocks.HEAD_BYTES, skip, size):
                 rows = block.moved(line)
                 line += n_lines
                 if not record.is_open:

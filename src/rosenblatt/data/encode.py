@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import shown
 from rosenblatt.data.batch import as_written, sparse_rows
+from rosenblatt.data.errors import shown
 from rosenblatt.data.options import Missing
 from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.scanners.missing import MISSING

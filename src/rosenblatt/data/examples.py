@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from rosenblatt.data.bad_input import BadInput, BadLine, SkippedLines
 from rosenblatt.data.batch import Batch, concatenate, rebatch
+from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
 from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.schema import Schema
 

@@ -12,13 +12,12 @@ from collections import Counter
 from math import isfinite
 from typing import NamedTuple
 
-from rosenblatt.data.bad_input import BadInput, shown
-from rosenblatt.data.lines import blocks_of_lines
+from rosenblatt.data.errors import BadInput, shown
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.packed import opened
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
+from rosenblatt.data.textblocks import blocks_of_lines
 from rosenblatt.data.values import number
 from rosenblatt.data.words import looks_like_text
 

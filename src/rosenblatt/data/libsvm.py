@@ -3,21 +3,20 @@
 import os
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rosenblatt.data.bad_input import BadInput, BadLine, shown
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
+from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.lines import first_text_line, whole_lines
-from rosenblatt.data.packed import opened
-from rosenblatt.data.room import Room
+from rosenblatt.data.labels import TargetValues
+from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
-from rosenblatt.data.scanning import scanned
 from rosenblatt.data.schema import LibsvmSchema
-from rosenblatt.data.standard_input import STANDARD_INPUT
+from rosenblatt.data.source import STANDARD_INPUT, opened
+from rosenblatt.data.textblocks import first_text_line, scanned, whole_lines
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -72,13 +71,20 @@ class LibsvmExamples(Examples):
         self._width = schema.n_features if schema and not options.grow else None
         self._least = schema.n_features if schema else 0
         self._widest = self._least
+        self._target_values = TargetValues()
 
     @property
     def schema(self) -> LibsvmSchema:
         """Number of features: the schema's, or the largest index read so far."""
         return LibsvmSchema(self._widest if self._width is None else self._width, self.zero_based)
 
+    @property
+    def target_kind(self) -> Literal["classes", "numeric"]:
+        """``"numeric"`` where the labels read so far measure something: many different numbers; else ``"classes"``."""
+        return self._target_values.kind
+
     def _blocks(self) -> Iterator[Batch]:
+        self._target_values = TargetValues()
         self._widest = self._least
         for path in self._paths:
             line = 1
@@ -117,6 +123,7 @@ class LibsvmExamples(Examples):
         return Batch(X, found.labels, first + found.lines, first_index=first_index)
 
     def _finish(self, batch: Batch) -> Batch:
+        self._target_values.update(batch.y)
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
 
 

@@ -1,24 +1,56 @@
 """The way to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, SkippedLines
+from rosenblatt.data.errors import BadInput, SkippedLines
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.infer import ColumnReport, TargetKind
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.examples import NamedExamples
+from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.preprocess import PreprocessingPlan
 from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
-from rosenblatt.data.sniff import find_format
-from rosenblatt.data.sources import Source, files_in, name_of, paths_of
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.source import (
+    STANDARD_INPUT,
+    Source,
+    files_in,
+    name_of,
+    opened,
+    paths_of,
+    signature_of,
+    standard_input,
+    without_suffix,
+)
+from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
+from rosenblatt.data.tfidf import TfidfPlan
 
+BY_SUFFIX = {
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".vw": "vw",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".mbox": "mbox",
+    ".mbx": "mbox",
+}
+LIBSVM_LINE = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?", re.ASCII)
+_NUMBER = rb"[+-]?[\d.]+([eE][+-]?\d+)?"
+VW_LINE = re.compile(rb"(%b\s+){0,3}('?[^\s|,;]*)?\|.*" % _NUMBER, re.ASCII | re.DOTALL)
 PLANNED = ("missing", "scale", "exact")  # options that decide the preprocessing
 
 
@@ -37,7 +69,7 @@ class AllExamples(NamedTuple):
     columns: list[ColumnReport] = []  # noqa: RUF012 (never written to) how every column of a table was read
     notes: list[str] = []  # noqa: RUF012 (never written to) what else was decided, each a sentence
     target_kind: TargetKind = "classes"
-    plan: PreprocessingPlan | None = None  # of raw rows: the preprocessing to fit on any of them
+    plan: PreprocessingPlan | TfidfPlan | None = None  # of raw rows: the stage to fit on any of them
 
 
 class Opening(NamedTuple):
@@ -109,8 +141,8 @@ def read_all(
 ) -> AllExamples:
     """Read a whole source into memory; takes what :func:`open_examples` takes.
 
-    Without ``prepared`` the rows of a table are raw: NaN where a number is missing, nothing scaled, and ``plan`` is the
-    preprocessing to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
+    Without ``prepared`` the rows are raw: of a table, NaN where a number is missing and nothing scaled; of texts, the
+    counts of words. ``plan`` is then the stage to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
 
     >>> iris = read_all("sample:iris")
     >>> iris.X.shape, iris.feature_names[0]
@@ -118,11 +150,14 @@ def read_all(
     """
     examples = open_examples(source, options, **{"batch_rows": None, **changes})
     batch, schema = examples.read(prepared), examples.schema
-    plan = None
+    plan: PreprocessingPlan | TfidfPlan | None = None
     if not prepared and isinstance(schema, TableSchema):
         chosen = (options or ReadOptions()).changed(**{k: changes[k] for k in PLANNED if k in changes})
         plan = schema.plan("refuse" if chosen.exact else chosen.missing, chosen.scale)
         schema = replace(schema, preprocessing=None)
+    elif not prepared and isinstance(examples, NamedExamples):
+        plan = examples.plan
+        schema = replace(examples.schema, documents=0, frequency=())
     return AllExamples(
         *batch[:3],
         schema.feature_names,
@@ -138,10 +173,87 @@ def read_all(
     )
 
 
+def find_format(path: str) -> str:
+    """Return the name of the format of a file or folder.
+
+    >>> find_format("train.svm.gz"), find_format("train.csv"), find_format("logs.jsonl.zst")
+    ('libsvm', 'csv', 'jsonl')
+    """
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        return _of_folder(path)
+    suffix = PurePath(without_suffix(path)).suffix.lower()
+    return BY_SUFFIX.get(suffix) or _by_magic(path) or _by_content(path)
+
+
+def _of_folder(path: str) -> str:
+    from rosenblatt.data.named.mail import class_folders, is_maildir
+
+    if is_maildir(Path(path)):
+        return "maildir"
+    files, classes = files_in(path), class_folders(path)
+    data = [file for file in files if PurePath(without_suffix(file)).suffix.lower() in BY_SUFFIX]
+    if files and (data or len(classes) < 2):
+        return "folder of files"
+    if classes:  # files beside them, a README perhaps, are no data
+        return "folders"
+    raise BadInput(path, None, "is a folder without files: name a file, or a folder that has some")
+
+
+def _by_magic(path: str) -> str | None:
+    with opened(path) as (file, compression):
+        decompressed = compression is None or path == STANDARD_INPUT
+        signature = signature_of(file.peek(8)[:8]) if decompressed else None
+    return signature.name if signature is not None and signature.kind == "format" else None
+
+
+def _by_content(path: str) -> str:
+    for line in _first_lines(path):
+        if line.startswith(b"{"):
+            return "jsonl"
+        if line.startswith(b"From "):
+            return "mbox"
+        if LIBSVM_LINE.fullmatch(line):
+            return "libsvm"
+        if VW_LINE.fullmatch(line):
+            return "vw"
+        if line.lstrip().startswith(b"#") or _is_label(line):
+            continue
+        if any(separator in line for separator in (b",", b"\t", b";")):
+            return "csv"
+        break
+    raise BadInput(
+        path,
+        None,
+        "neither LIBSVM text nor CSV, Vowpal Wabbit text, JSON lines or mbox by its first lines: "
+        "name the format (--format libsvm, csv ...)",
+    )
+
+
+def _first_lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of the first block that is not blank."""
+    first_text_line(path)  # a file without one is an error
+    for block in blocks_of_lines(path, 1 << 16):
+        lines = [line.strip() for line in block.text.split(b"\n") if line.strip()]
+        if lines:
+            yield from lines
+            return
+
+
+def _is_label(line: bytes) -> bool:
+    """Whether this may be a LIBSVM line whose features are all zero."""
+    try:
+        float(line.split(b"#")[0])
+    except ValueError:
+        return False
+    return True
+
+
 def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: int | None) -> Examples:
     from rosenblatt.data.columnar import FrameSource
     from rosenblatt.data.table import TableExamples
 
+    if options.words.weighting == "tfidf":
+        options = options.changed(words=options.words._replace(weighting="binary"))
     table = FrameSource(frame)
     return TableExamples(
         [table], path=table.path, format="frame", options=options, schema=schema, batch_rows=batch_rows
@@ -161,19 +273,19 @@ def _libsvm(opening: Opening) -> Examples:
 
 
 def _vw(opening: Opening) -> Examples:
-    from rosenblatt.data.vowpal_wabbit import VwExamples
+    from rosenblatt.data.vw import VwExamples
 
     return VwExamples(opening)
 
 
 def _json_lines(opening: Opening) -> Examples:
-    from rosenblatt.data.json_lines import JsonExamples
+    from rosenblatt.data.named.json_lines import JsonExamples
 
     return JsonExamples(opening, _named(opening))
 
 
 def _mail(opening: Opening) -> Examples:
-    from rosenblatt.data.mail import MailExamples
+    from rosenblatt.data.named.mail import MailExamples
 
     if STANDARD_INPUT in opening.paths:
         standard_input().keep()  # mail is read twice: for its dates, then in their order
@@ -194,6 +306,9 @@ def _arrow(opening: Opening) -> Examples:
 def _table(opening: Opening) -> Examples:
     from rosenblatt.data.table import open_table
 
+    if opening.options.words.weighting == "tfidf":
+        words = opening.options.words._replace(weighting="binary")
+        opening = opening._replace(options=opening.options.changed(words=words))
     return open_table(opening, SEPARATORS)
 
 

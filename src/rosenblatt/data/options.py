@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from rosenblatt.data.words import Words
+from rosenblatt.data.words import Weighting, Words
 
 Missing = Literal["indicator", "mean", "median", "refuse", "drop"]
 MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -30,7 +30,8 @@ class ReadOptions:
     missing : ``"indicator"`` (the mean of training, and a feature that says so), ``"mean"``, ``"median"``, ``"refuse"``
         or ``"drop"`` (the row)
     exact : numbers as they are written: nothing is filled in, converted or left out unless it is asked for
-    words : how text becomes words
+    words : how text becomes words, and words become numbers: ``"tfidf"`` (rows of unit length; the default),
+        ``"counts"`` or ``"binary"``
     scale : numeric columns become (x − mean) / standard deviation
     zero_based : whether LIBSVM indices begin at 0
     hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
@@ -62,7 +63,7 @@ class ReadOptions:
     id: tuple[str, ...] = ()
     missing: Missing = "indicator"
     exact: bool = False
-    words: Words = field(default_factory=Words)
+    words: Words = field(default_factory=lambda: Words(weighting="tfidf"))
     scale: bool = False
     zero_based: bool | None = None
     hash_bits: int = 0
@@ -74,6 +75,9 @@ class ReadOptions:
     skip_share: float = 0.2
 
     def __post_init__(self) -> None:
+        words: Any = self.words
+        if isinstance(words, str):  # the weighting alone
+            object.__setattr__(self, "words", Words(weighting=cast(Weighting, words)))
         self.words.check()
         kind_of: dict[str, str] = {}
         for kind in NAME_LISTS:
@@ -103,6 +107,16 @@ class ReadOptions:
         if unknown:
             raise TypeError(f"no option of reading is called {sorted(unknown)[0]!r}")
         return replace(self, **changes)
+
+    def weighted_words(self, any_text: bool) -> Words:
+        """Return how words become numbers: by tf-idf only where there are texts, names, and nothing asks for 0 and 1.
+
+        >>> ReadOptions(hash_bits=18).weighted_words(any_text=True).weighting
+        'binary'
+        """
+        if self.words.weighting == "tfidf" and (self.exact or self.hash_bits or not any_text):
+            return self.words._replace(weighting="binary")
+        return self.words
 
     def to_dict(self) -> Mapping[str, Any]:
         """Return the options as plain values, as a key of what was read with them."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput
 from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.schema import Column, LabelKind, Schema, TableSchema
 

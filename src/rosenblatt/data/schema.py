@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
-from rosenblatt.data.named_schema import NamedSchema, named_schema_from_dict
+from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
 from rosenblatt.data.options import Missing
 from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
 from rosenblatt.data.values import DATE_PARTS, DatePart, NumberFormat
@@ -89,7 +89,7 @@ class Column:
             "categories": None if self.categories is None else list(self.categories),
         }
         if self.words is not None:
-            stored["words"] = {**self.words._asdict(), "ngrams": list(self.words.ngrams)}
+            stored["words"] = self.words.to_dict()
         if self.format is not None:
             stored["format"] = self.format.to_dict()
         if self.parts:

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.bad_input import BadInput, BadLine
 from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
 from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
 from rosenblatt.data.encode import Encoded, encode
+from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.header import Header
 from rosenblatt.data.infer import FEW_ROWS, ColumnReport, TargetKind
 from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
-from rosenblatt.data.named import Vocabulary, labels_of
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Headerless, LabelKind, Schema, TableSchema
-from rosenblatt.data.standard_input import STANDARD_INPUT, standard_input
+from rosenblatt.data.source import STANDARD_INPUT, standard_input
 from rosenblatt.data.values import distinct, is_text, number, numbers
 
 if TYPE_CHECKING:

@@ -172,9 +172,8 @@ def absent(column: Any) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     if isinstance(column, np.ndarray) or column.type != pa.string():
-        return np.isnan(numbers(column))
-    missing: NDArray[np.bool_] = as_numpy(pc.is_in(column, _missing()).cast(pa.int8())) == 1
-    return missing
+        return np.asarray(np.isnan(numbers(column)))
+    return np.asarray(as_numpy(pc.is_in(column, _missing()).cast(pa.int8())) == 1)
 
 
 @cache

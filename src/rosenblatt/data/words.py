@@ -4,13 +4,13 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import sparse_rows
-from rosenblatt.data.parallel import in_order
+from rosenblatt.data.textblocks import in_order
 
 # Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
@@ -22,6 +22,8 @@ LONG_TEXT = (
 MANY_CHARACTERS = 1 << 15  # fewer are counted without compiled loops
 PART_CHARACTERS = 1 << 21  # that are counted at a time
 MOST_BUCKETS = 1 << 30
+Weighting = Literal["binary", "counts", "tfidf"]
+WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 LONGEST_RUN = 256  # characters outside ASCII that are normalised together
 LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
 RUN = re.compile(rf"[\x00-\x7f]+[^\x00-\x7f]{{0,{LONGEST_RUN}}}|[^\x00-\x7f]{{1,{LONGEST_RUN}}}")
@@ -36,7 +38,9 @@ class Words(NamedTuple):
 
     ngrams: tuple[int, int] = (1, 1)  # from how many words in a row to how many
     lowercase: bool = True
-    binary: bool = True  # 1 for a word that occurs, however often; else how often
+    weighting: Weighting = (
+        "binary"  # 1 for a word that occurs, how often it does, or rows of tf-idf with unit length
+    )
     buckets: int = 0  # words are hashed into so many features; 0: each word has a feature of its own
 
     def check(self) -> "Words":
@@ -48,7 +52,18 @@ class Words(NamedTuple):
             )
         if not 0 <= self.buckets <= MOST_BUCKETS:
             raise ValueError(f"buckets must be between 0 (none) and {MOST_BUCKETS:,}, got {self.buckets}")
+        if self.weighting not in WEIGHTINGS:
+            raise ValueError(f"words are {self.weighting!r}: expected one of {', '.join(WEIGHTINGS)}")
         return self
+
+    @property
+    def binary(self) -> bool:
+        """Whether a word counts once, however often it occurs."""
+        return self.weighting == "binary"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :func:`words_from_dict` needs, ready for JSON."""
+        return {**self._asdict(), "ngrams": list(self.ngrams)}
 
     def cut(self, text: str) -> list[str]:
         """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
@@ -89,17 +104,24 @@ def _normalized(text: str) -> str:
 def words_from_dict(stored: Any) -> Words:
     """Read back what a schema wrote of words; TypeError for anything else.
 
-    >>> words_from_dict({"ngrams": [1, 2], "lowercase": True, "binary": False, "buckets": 0}).binary
-    False
+    Version 0.1 wrote ``binary`` instead of ``weighting``.
+
+    >>> words_from_dict({"ngrams": [1, 2], "lowercase": True, "binary": False, "buckets": 0}).weighting
+    'counts'
     """
-    if not isinstance(stored, dict) or not set(stored) <= set(Words._fields):
+    if not isinstance(stored, dict) or not set(stored) <= {*Words._fields, "binary"}:
         raise TypeError(f"{stored!r} does not say how texts become words")
+    if "binary" in stored:
+        binary, stored = stored["binary"], {key: stored[key] for key in stored if key != "binary"}
+        if type(binary) is not bool or "weighting" in stored:
+            raise TypeError(f"binary is {binary!r}")
+        stored["weighting"] = "binary" if binary else "counts"
     words = Words(**stored)
     ngrams = words.ngrams
     if not isinstance(ngrams, list | tuple) or len(ngrams) != 2:
         raise TypeError(f"ngrams is {ngrams!r}")
-    types = [type(value) for value in (*ngrams, words.buckets, words.lowercase, words.binary)]
-    if types != [int, int, int, bool, bool]:
+    types = [type(value) for value in (*ngrams, words.buckets, words.lowercase, words.weighting)]
+    if types != [int, int, int, bool, str]:
         raise TypeError(f"{stored!r} does not say how texts become words")
     try:
         return words._replace(ngrams=(ngrams[0], ngrams[1])).check()
@@ -182,6 +204,8 @@ def _scanned(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> Wor
     names = table.names()
     if n > 1:
         names = [prefixes[key % n] + names[key // n] for key in keys[:size].tolist()]
+    elif prefixes[0]:
+        names = [prefixes[0] + name for name in names]
     starts = np.cumsum([0, *(indptr[-1] for indptr, _, _ in parts)])
     return WordCounts(
         names,

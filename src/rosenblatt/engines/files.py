@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
 from rosenblatt.data.libsvm import looks_zero_based
+from rosenblatt.data.open import find_format
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
-from rosenblatt.data.sniff import find_format
-from rosenblatt.data.sources import files_in, paths_of
+from rosenblatt.data.source import files_in, paths_of
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.shard import Shard, shard_of_batches
 

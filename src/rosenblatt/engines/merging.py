@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from rosenblatt.data.labels import joined_classes
-from rosenblatt.engines.mixing import settle
+from rosenblatt.engines.mixing import check_mixing, settle
 from rosenblatt.learner import Epoch, Learner
 from rosenblatt.learner.training import forget_evaluations
 
@@ -30,6 +30,7 @@ def mixed_learners(learners: Sequence[Learner]) -> Learner:
             )
     if len(learners) == 1:
         return copy.deepcopy(first)
+    check_mixing(first, "models")
     classes = reduce(joined_classes, (learner.classes for learner in learners))
     width = max(learner.n_features for learner in learners)
     every = []

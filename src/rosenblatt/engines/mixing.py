@@ -95,7 +95,7 @@ class PassLearner(Learner):
         self.W = unpacked(start.weights).reshape(self.W.shape).astype(setup.dtype)
         self.running, self.totals = start.running.copy(), start.totals.copy()
         if start.variances is not None:
-            self.S = np.array(unpacked(start.variances).reshape(self.W.shape))
+            self.S = np.array(unpacked(start.variances).reshape(self.S.shape))  # type: ignore[union-attr]
         if start.accumulator is not None:
             self.average_offset = np.array(unpacked(start.accumulator).reshape(self.W.shape))
 
@@ -127,6 +127,16 @@ def shape_for(learner: Learner, setup: Setup) -> None:
     learner.add_classes(setup.classes)
     learner.W = learner.W.astype(setup.dtype)
     learner.add_features(setup.n_features)
+
+
+def check_mixing(learner: Learner, models: str) -> None:
+    """Raise ValueError where weights of several ``models`` cannot be mixed under the learner's rule."""
+    if isinstance(learner.geometry, rules.CoordinateSums | rules.CoordinateRates):
+        raise ValueError(  # noqa: TRY004 (of the rule, not of a type)
+            f"rule {type(learner.rule).__name__} relates every weight to the largest value of its feature, and "
+            f"{models} have seen different ones, so their weights cannot be mixed: train in one piece, or use another "
+            "rule, as AROW"
+        )
 
 
 def start_of(learner: Learner, setup: Setup, mixing: str, alone: bool) -> Start:

@@ -11,7 +11,7 @@ from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.shard import Facts
 from rosenblatt.engines.training import Plan, Tell, add_up, look_over, train_by_mixing
 from rosenblatt.learner import Learner
-from rosenblatt.learner.additive import BinaryBayes, Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids, CountBayes
 
 
 class Mixed(NamedTuple):
@@ -101,8 +101,12 @@ def check_estimator(estimator: Any) -> None:
 
 
 def _perceptron(estimator: Any, mixing: str) -> Mixed:
+    if estimator.tol is not None or estimator.early_stopping:
+        raise ValueError(
+            "an engine trains until an epoch makes no update, or max_iter: set tol=None and early_stopping=False"
+        )
     return Mixed(
-        rules.resolve(estimator.rule, estimator.eta),
+        estimator.resolved_rule(),
         estimator.multi_class,
         bool(estimator.fit_intercept),
         _seed(estimator.random_state),
@@ -113,7 +117,7 @@ def _perceptron(estimator: Any, mixing: str) -> Mixed:
 def _logistic(estimator: Any, mixing: str) -> Mixed:
     if estimator.solver != "online":
         raise ValueError(
-            f"solver={estimator.solver!r} needs all examples at once: solver='online' can be mixed"
+            f"solver={estimator.solver!r} needs all examples at once: LogisticRegression(solver='online') can be mixed"
         )
     return Mixed(
         rules.Logistic(4.0 if estimator.eta is None else estimator.eta, estimator.lam),
@@ -127,7 +131,7 @@ def _logistic(estimator: Any, mixing: str) -> Mixed:
 
 def _plan(estimator: Any, mixing: str) -> Plan:
     return Plan(
-        estimator.max_iter,
+        10 if estimator.max_iter is None else estimator.max_iter,  # as LogisticRegression does
         bool(estimator.shuffle),
         mixing,
         getattr(estimator, "class_weight", None),
@@ -146,8 +150,19 @@ def _seed(random_state: Any) -> int:
 _BEGINNINGS: dict[str, Callable[[Any, str], Mixed | Summed]] = {
     "Perceptron": _perceptron,
     "LogisticRegression": _logistic,
-    "ClosestCentroid": lambda estimator, mixing: Summed(Centroids),
+    "ClosestCentroid": lambda estimator, mixing: Summed(
+        partial(Centroids, estimator.shrink_threshold, estimator.priors)
+    ),
     "NaiveBayes": lambda estimator, mixing: Summed(
-        partial(BinaryBayes, estimator.smoothing, estimator.binarize)
+        partial(
+            BinaryBayes,
+            estimator.alpha,
+            estimator.binarize,
+            fit_prior=estimator.fit_prior,
+            class_prior=estimator.class_prior,
+        )
+    ),
+    "MultinomialNaiveBayes": lambda estimator, mixing: Summed(
+        partial(CountBayes, estimator.alpha, fit_prior=estimator.fit_prior, class_prior=estimator.class_prior)
     ),
 }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core import hypotheses
 from rosenblatt.engines.checkpoint import Checkpoint
-from rosenblatt.engines.mixing import MIXINGS, joined, mix, one_pass, shape_for, start_of
+from rosenblatt.engines.mixing import MIXINGS, check_mixing, joined, mix, one_pass, shape_for, start_of
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.record import MixedEpoch, MixingRecord, mixed_corrections
 from rosenblatt.engines.scoring import evaluate_on_shards
@@ -71,6 +71,8 @@ def train_by_mixing(
     setup = setup_of(learner, facts, plan)
     shape_for(learner, setup)
     shards = sum(rows > 0 for rows in shard_rows)
+    if shards > 1:
+        check_mixing(learner, "shards")
     epochs: list[MixedEpoch] = []
     checkpoint = None
     if plan.checkpoint is not None:

@@ -11,6 +11,7 @@ CLASSIFIERS = (
     "BatchPerceptron",
     "ClosestCentroid",
     "NaiveBayes",
+    "MultinomialNaiveBayes",
     "LogisticRegression",
     "GaussianDiscriminant",
     "MaxMargin",

@@ -91,6 +91,9 @@ class KernelPerceptron(
         Let a GPU round products to TF32, which is faster and changes the mistakes.
     verbose : int, default=0
         Show a progress bar.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
@@ -163,6 +166,7 @@ class KernelPerceptron(
         dtype: str | None = None,
         tf32: bool = False,
         verbose: int = 0,
+        probability: bool | str = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -189,6 +193,7 @@ class KernelPerceptron(
         self.dtype = dtype
         self.tf32 = tf32
         self.verbose = verbose
+        self.probability = probability
 
     # Learning
 
@@ -215,6 +220,7 @@ class KernelPerceptron(
         refuse_one_class(examples.classes[np.unique(labels if weight is None else labels[weight > 0.0])])
         evaluate = True if self.hypothesis in EVALUATED_ON_REQUEST else None
         self._run_epochs(self._begin().train_checked, examples, evaluate=evaluate)
+        self._calibrate(examples)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -12,9 +12,9 @@ from rosenblatt.lab.spaces import Space
 # Name in a link -> the class in rosenblatt, and what it is told, as the exported code writes it.
 CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "batch": ("BatchPerceptron", {}),
-    "logistic": ("LogisticRegression", {"solver": "batch", "lam": 0.001}),
+    "logistic": ("LogisticRegression", {"C": 10.0}),
     "centroid": ("ClosestCentroid", {}),
-    "naive-bayes": ("NaiveBayes", {"binarize": 0.0}),
+    "naive-bayes": ("NaiveBayes", {}),
     "gaussian": ("GaussianDiscriminant", {}),
     "max-margin": ("MaxMargin", {}),
 }

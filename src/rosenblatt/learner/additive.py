@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import rows_of
 from rosenblatt.core.sums import add_dense, add_dense_binary, add_sparse, how_many_differ, tally_sparse
 from rosenblatt.data.labels import joined_classes
-from rosenblatt.data.matrix import check_finite, checked_labels, checked_weight, encoded
+from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.examples import CheckedExamples, canonical_matrix
 from rosenblatt.learner.linear_weights import LinearWeights
+from rosenblatt.learner.scoring import linear_scores
 
 MOST_TALLIED = 1 << 31  # rows that a 32-bit counter is given at once
 
@@ -95,6 +96,9 @@ class ClassSums(LinearWeights):
         """Return the constructor's arguments."""
         return {}
 
+    def check_trained(self, examples: CheckedExamples) -> None:
+        """Raise ValueError where these examples, which are all that there are, do not make a model."""
+
     # Implementation
 
     def _weights_of_classes(self) -> NDArray[np.float64]:
@@ -146,6 +150,17 @@ class Centroids(ClassSums):
     **Problem.** ``argmin_c ‖x − μ_c‖ = argmax_c μ_c·x − ½‖μ_c‖²``; between two classes the hyperplane
     ``w = μ₊ − μ₋``, ``b = −½(‖μ₊‖² − ‖μ₋‖²)``. A class without examples has no mean: predicting is then an error.
 
+    With ``shrink_threshold`` every mean moves towards the mean of all examples, in each feature by ``Δ·m_c·(s + s₀)``
+    and not beyond it, where ``s`` is the standard deviation within classes, ``s₀`` its median over the features and
+    ``m_c = √(1/n_c − 1/n)``. With ``priors`` that are not uniform, ``argmax_c log π_c − ½ Σ (xᵢ − μ_cᵢ)²/sᵢ²``.
+
+    Parameters
+    ----------
+    shrink_threshold : float or None
+        ``Δ > 0``; None does not shrink.
+    priors : "uniform", "empirical" or list of float
+        The probability of every class: equal, as frequent as in the examples, or given.
+
     Examples
     --------
     >>> learner = Centroids()
@@ -156,21 +171,267 @@ class Centroids(ClassSums):
 
     kind = "centroid"
 
+    def __init__(self, shrink_threshold: float | None = None, priors: Any = "uniform") -> None:
+        super().__init__()
+        if shrink_threshold is not None and not 0.0 < shrink_threshold < math.inf:
+            raise ValueError(f"shrink_threshold must be above 0, or None, got {shrink_threshold!r}")
+        if isinstance(priors, str) and priors not in ("uniform", "empirical"):
+            raise ValueError(f"priors must be 'uniform', 'empirical' or a number per class, got {priors!r}")
+        self.shrink_threshold = None if shrink_threshold is None else float(shrink_threshold)
+        self.priors = priors if isinstance(priors, str) else [float(each) for each in priors]
+        # (features,) squared deviations from the means of the classes, summed; None where nothing needs them
+        self.squares = np.zeros(0) if self.measures_spread else None
+
+    @property
+    def measures_spread(self) -> bool:
+        """Whether the weights depend on the standard deviations within classes."""
+        return self.shrink_threshold is not None or self.priors != "uniform"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the constructor's arguments that are not its defaults."""
+        parameters = {"shrink_threshold": self.shrink_threshold, "priors": self.priors}
+        return {name: value for name, value in parameters.items() if value not in (None, "uniform")}
+
+    def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
+        """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
+        if not self.measures_spread:
+            super().learn_checked(examples, classes)
+            return
+        batch = Centroids()
+        batch.learn_checked(examples)
+        batch.squares = _squared_deviations(examples, batch.means())
+        no_rows = examples._replace(X=examples.X[:0], labels=examples.labels[:0], weight=None)
+        super().learn_checked(no_rows, classes)  # checks and adds the classes and features
+        self._merge_sums(batch)
+
+    def merge(self, other: Self) -> None:
+        """Add the sums of another model of the same class and parameters."""
+        self._check_same_kind(other)
+        if other.parameters() != self.parameters():
+            raise ValueError("centroids merge only where shrink_threshold and priors are the same")
+        self._merge_sums(other)
+
+    def _merge_sums(self, other: "Centroids") -> None:
+        """Add sums, and squared deviations by the formula of Chan, Golub and LeVeque (1979)."""
+        if self.squares is not None and other.squares is not None:
+            self._grow(other.classes, other.n_features)
+            squares = np.zeros(self.n_features)
+            squares[: self.squares.size] += self.squares
+            squares[: other.squares.size] += other.squares
+            index = np.searchsorted(self.classes, other.classes)
+            for own, theirs in zip(index, range(other.classes.size), strict=True):
+                a, b = self.counts[own], other.counts[theirs]
+                if a and b:
+                    sums = np.zeros(self.n_features)
+                    sums[: other.n_features] = other.sums[theirs]
+                    squares += a * b / (a + b) * (self.sums[own] / a - sums / b) ** 2
+            self.squares = squares
+        super().merge(other)
+
+    def check_trained(self, examples: CheckedExamples) -> None:
+        """Raise ValueError where all rows are the same, or priors and spread do not fit the examples."""
+        means = self.sums / self.counts[:, None]
+        if np.allclose(means, means[:1], rtol=1e-9, atol=0.0) and _all_rows_equal(examples.X):
+            raise ValueError(
+                "All features have zero variance: every row of X is the same, so no centroid is closer than another"
+            )
+        self.log_priors()
+        if self.measures_spread and not self.deviations().any():
+            raise ValueError(
+                "All features have zero variance within the classes, by which centroids are shrunk and priors weighed: "
+                "use shrink_threshold=None and priors='uniform'"
+            )
+
+    def log_priors(self) -> NDArray[np.float64]:
+        """Return ``log π`` of every class."""
+        if isinstance(self.priors, str):
+            counts = self.counts if self.priors == "empirical" else np.ones(self.classes.size)
+            return np.asarray(np.log(counts / counts.sum()))
+        return _given_log_priors(self.priors, self.classes)
+
+    def deviations(self) -> NDArray[np.float64]:
+        """Return the standard deviation of every feature within the classes."""
+        rows, classes = float(self.counts.sum()), self.classes.size
+        if self.squares is None:
+            raise ValueError(
+                "the spread within classes was not measured: it is with shrink_threshold or priors"
+            )
+        if rows <= classes:
+            raise ValueError(
+                f"{rows:g} examples of {classes} classes have no spread within the classes: give more examples, or "
+                "use shrink_threshold=None and priors='uniform'"
+            )
+        return np.asarray(np.sqrt(self.squares / (rows - classes)))
+
     def means(self) -> NDArray[np.float64]:
-        """Return the centroid of every class, in the order of ``classes``."""
+        """Return the centroid of every class, shrunken where asked for, in the order of ``classes``."""
         if (self.counts == 0.0).any():
             unseen = self.classes[self.counts == 0.0].tolist()[0]
             raise ValueError(
                 f"class {unseen!r} has no examples yet, so it has no centroid: learn from some first"
             )
-        return np.asarray(self.sums / self.counts[:, None])
+        means = self.sums / self.counts[:, None]
+        if self.shrink_threshold is None:
+            return np.asarray(means)
+        rows, deviations = self.counts.sum(), self.deviations()
+        centre = self.sums.sum(axis=0) / rows
+        m = np.sqrt(np.maximum(1.0 / self.counts - 1.0 / rows, 0.0))[:, None]
+        towards_centre = self.shrink_threshold * m * (deviations + np.median(deviations))
+        offset = means - centre
+        return np.asarray(centre + np.sign(offset) * np.maximum(np.abs(offset) - towards_centre, 0.0))
 
     def _weights_of_classes(self) -> NDArray[np.float64]:
         means = self.means()
-        return np.column_stack([-0.5 * (means**2).sum(axis=1), means])
+        if self.priors == "uniform":
+            return np.column_stack([-0.5 * (means**2).sum(axis=1), means])
+        deviations = self.deviations()
+        precision = np.where(deviations > 0.0, deviations, 1.0) ** -2.0
+        bias = self.log_priors() - 0.5 * (means**2 * precision).sum(axis=1)
+        if not np.isfinite(bias).all():
+            raise ValueError(
+                f"priors={self.priors} hold a zero, whose logarithm is infinite: leave that class out"
+            )
+        return np.column_stack([bias, means * precision])
 
 
-class BinaryBayes(ClassSums):
+def _squared_deviations(examples: CheckedExamples, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``Σ weight (x − μ)²`` of every feature, where ``μ`` is the mean of the row's class."""
+    X, labels, weight = examples.X, examples.labels, examples.weight
+    weight = np.ones(labels.size) if weight is None else weight
+    if isinstance(X, np.ndarray):
+        return np.asarray(weight @ (X - means[labels]) ** 2)
+    rows = np.repeat(np.arange(labels.size), np.diff(X.indptr))
+    own = means[labels[rows], X.indices]
+    beyond_zero = weight[rows] * ((X.data - own) ** 2 - own**2)  # the rest is as if every value were zero
+    squares = np.bincount(X.indices, weights=beyond_zero, minlength=X.shape[1])
+    counts = np.bincount(labels, weights=weight, minlength=means.shape[0])
+    return np.maximum(squares + counts @ means**2, 0.0)
+
+
+def _all_rows_equal(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return bool((X[:1] == X).all())
+    return not (X.max(axis=0) - X.min(axis=0)).count_nonzero()
+
+
+def _given_log_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the logarithms of priors that the caller gave, one for each class."""
+    if len(priors) != classes.size:
+        raise ValueError(
+            f"Number of priors must match number of classes: {len(priors)} priors for the {classes.size} classes "
+            f"{classes[:5].tolist()}"
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.asarray(priors, dtype=np.float64)))
+
+
+class Bayes(ClassSums):
+    """Base of the naive Bayes models: smoothing of counts, and prior probabilities of the classes.
+
+    Parameters
+    ----------
+    smoothing : float
+        ``α ≥ 0``, added to every count; with zero, what never occurs in a class has probability zero there.
+    fit_prior : bool
+        Whether the prior of a class is its frequency; else all are equal.
+    class_prior : list of float or None
+        Priors that replace those, one for each class in ascending order.
+    """
+
+    def __init__(self, smoothing: float = 1.0, *, fit_prior: bool = True, class_prior: Any = None) -> None:
+        super().__init__()
+        if not 0.0 <= smoothing < math.inf:
+            raise ValueError(f"smoothing must be zero or more, got {smoothing!r}")
+        self.smoothing = float(smoothing)
+        self.fit_prior = bool(fit_prior)
+        self.class_prior = None if class_prior is None else [float(each) for each in class_prior]
+        if self.class_prior is not None and not all(0.0 < each < math.inf for each in self.class_prior):
+            raise ValueError(f"class_prior must hold numbers above 0, got {self.class_prior!r}")
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the smoothing, and other arguments of the constructor that are not its defaults."""
+        priors = {"fit_prior": self.fit_prior, "class_prior": self.class_prior}
+        given = {name: value for name, value in priors.items() if value not in (None, True)}
+        return {"smoothing": self.smoothing, **given}
+
+    def log_priors(self) -> NDArray[np.float64]:
+        """Return ``log P(c)`` for every class."""
+        if self.class_prior is not None:
+            return _given_log_priors(self.class_prior, self.classes)
+        if not self.fit_prior:
+            return np.full(self.classes.size, -math.log(self.classes.size))
+        if (self.counts == 0.0).any():
+            unseen = self.classes[self.counts == 0.0].tolist()[0]
+            raise ValueError(
+                f"class {unseen!r} has no examples yet, so it has no prior: learn from some first"
+            )
+        return np.asarray(np.log(self.counts / self.counts.sum()))
+
+    def check_trained(self, examples: CheckedExamples) -> None:
+        """Raise ValueError where there is not one prior for each class."""
+        self.log_priors()
+
+    def joint_log_likelihoods(self, X: Any) -> NDArray[np.float64]:
+        """Return ``log P(c) + log P(x|c)`` for every row and class."""
+        return np.asarray(
+            linear_scores(checked_matrix(X, n_features=self.n_features), self._weights_of_classes())
+        )
+
+    def _check_same_kind(self, other: Any) -> None:
+        super()._check_same_kind(other)
+        if other.parameters() != self.parameters():
+            raise ValueError(
+                f"naive Bayes models merge only where their parameters are the same, got {self.parameters()} and "
+                f"{other.parameters()}"
+            )
+
+
+class CountBayes(Bayes):
+    """Multinomial naive Bayes: how often each feature occurs in each class, for counts and other values from zero.
+
+    **Problem.** ``P(y|x) ∝ P(y) Π P(i|y)^xᵢ`` with ``P(i|c) = (Σ xᵢ + α)/(Σᵢ Σ xᵢ + αd)``, the sums over the examples
+    of class ``c``.
+
+    Examples
+    --------
+    >>> learner = CountBayes()
+    >>> learner.learn([[3, 0], [2, 1], [0, 4]], ["spam", "spam", "ham"])
+    >>> learner.predict([[1, 0]])
+    array(['spam'], dtype='<U4')
+    """
+
+    kind = "multinomial-bayes"
+
+    def log_probabilities(self) -> NDArray[np.float64]:
+        """Return ``log P(i|c)``, a row for every class."""
+        smoothed = self.sums + self.smoothing
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True)))
+
+    def _weights_of_classes(self) -> NDArray[np.float64]:
+        logs = self.log_probabilities()
+        if not np.isfinite(logs).all():
+            raise ValueError(
+                "with smoothing=0 the log odds are infinite of a feature that never occurs in some class: choose "
+                "smoothing above zero"
+            )
+        return np.column_stack([self.log_priors(), logs])
+
+    def _summed(
+        self, X: Any, classes: int, labels: NDArray[np.int64], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the ``(classes, features)`` sums of the rows; raise ValueError for a negative value."""
+        values = X if isinstance(X, np.ndarray) else X.data
+        if values.size and values.min() < 0.0:
+            row, column, value = _first(X, values < 0.0)
+            raise ValueError(
+                f"Negative values in data passed to multinomial naive Bayes: X has the value {value} in row {row}, "
+                f"column {column}, but counts are zero or more; use NaiveBayes, or encode the column"
+            )
+        return super()._summed(X, classes, labels, weight)
+
+
+class BinaryBayes(Bayes):
     """Bernoulli naive Bayes: how often each feature is one in each class.
 
     **Problem.** ``P(y|x) ∝ P(y) Π P(xᵢ|y)`` with ``P(xᵢ=1|c) = (count + α)/(n_c + 2α)``. For two classes
@@ -183,6 +444,8 @@ class BinaryBayes(ClassSums):
     binarize : float or None
         Values above this threshold become one, the others zero; with None, a value other than zero and one is an
         error.
+    fit_prior, class_prior :
+        As in :class:`Bayes`.
 
     Examples
     --------
@@ -194,31 +457,26 @@ class BinaryBayes(ClassSums):
 
     kind = "naive-bayes"
 
-    def __init__(self, smoothing: float = 1.0, binarize: float | None = None) -> None:
-        super().__init__()
-        if not 0.0 <= smoothing < math.inf:
-            raise ValueError(f"smoothing must be zero or more, got {smoothing!r}")
+    def __init__(
+        self,
+        smoothing: float = 1.0,
+        binarize: float | None = None,
+        *,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        super().__init__(smoothing, fit_prior=fit_prior, class_prior=class_prior)
         if binarize is not None and not math.isfinite(binarize):
             raise ValueError(f"binarize must be a finite threshold or None, got {binarize!r}")
-        self.smoothing = float(smoothing)
         self.binarize = None if binarize is None else float(binarize)
 
     def log_probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return ``log P(xᵢ=1|c)`` and ``log P(xᵢ=0|c)``, a row for every class."""
-        total = np.log(self.counts + 2.0 * self.smoothing)[:, None]
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.log(self.counts + 2.0 * self.smoothing)[:, None]
             ones = np.log(self.sums + self.smoothing)
             zeros = np.log(self.counts[:, None] - self.sums + self.smoothing)
-        return ones - total, zeros - total
-
-    def log_priors(self) -> NDArray[np.float64]:
-        """Return ``log P(c)`` for every class."""
-        if (self.counts == 0.0).any():
-            unseen = self.classes[self.counts == 0.0].tolist()[0]
-            raise ValueError(
-                f"class {unseen!r} has no examples yet, so it has no prior: learn from some first"
-            )
-        return np.asarray(np.log(self.counts / self.counts.sum()))
+            return ones - total, zeros - total
 
     def scores(self, X: Any, hypothesis: str = "last") -> NDArray[Any]:
         """Return the log odds of every row: ``(n,)`` with two classes, joint log-likelihoods with more."""
@@ -240,9 +498,14 @@ class BinaryBayes(ClassSums):
         X.data = (X.data > self.binarize).astype(X.dtype)
         return X
 
+    def joint_log_likelihoods(self, X: Any) -> NDArray[np.float64]:
+        """Return ``log P(c) + log P(x|c)`` for every row and class."""
+        return super().joint_log_likelihoods(self.binary(X))
+
     def parameters(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {"smoothing": self.smoothing, "binarize": self.binarize}
+        """Return smoothing and binarize, and other arguments of the constructor that are not its defaults."""
+        parameters = super().parameters()
+        return {"smoothing": parameters.pop("smoothing"), "binarize": self.binarize, **parameters}
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
         """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
@@ -259,11 +522,6 @@ class BinaryBayes(ClassSums):
                 "class: choose smoothing above zero"
             )
         return np.column_stack([zeros.sum(axis=1) + self.log_priors(), ones - zeros])
-
-    def _check_same_kind(self, other: Any) -> None:
-        super()._check_same_kind(other)
-        if (other.smoothing, other.binarize) != (self.smoothing, self.binarize):
-            raise ValueError("naive Bayes models merge only where smoothing and binarize are the same")
 
     def _summed(
         self, X: Any, classes: int, labels: NDArray[np.int64], weight: NDArray[np.float64]
@@ -292,13 +550,18 @@ class BinaryBayes(ClassSums):
 def _not_binary_message(X: Any) -> str:
     """Return a message that names the first value other than zero and one."""
     values = X if isinstance(X, np.ndarray) else X.data
-    position = np.argwhere((values != 0.0) & (values != 1.0))[0]
-    value = values[tuple(position)]
-    if isinstance(X, np.ndarray):
-        row, column = position
-    else:
-        row, column = np.searchsorted(X.indptr, position[0], side="right") - 1, X.indices[position[0]]
+    row, column, value = _first(X, (values != 0.0) & (values != 1.0))
     return (
         f"X has the value {value} in row {row}, column {column}, but this naive Bayes needs zeros and ones: "
         "give binarize=threshold to count values above it as one, or encode the column (one-hot, or by bins)"
     )
+
+
+def _first(X: Any, marked: NDArray[np.bool_]) -> tuple[int, int, float]:
+    """Return row, column and value of the first marked value of a matrix; of a sparse one, among those stored."""
+    position = np.argwhere(marked)[0]
+    if isinstance(X, np.ndarray):
+        row, column = position
+        return int(row), int(column), float(X[row, column])
+    row = np.searchsorted(X.indptr, position[0], side="right") - 1
+    return int(row), int(X.indices[position[0]]), float(X.data[position[0]])

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rosenblatt.learner.additive import BinaryBayes, Centroids
+from rosenblatt.learner.additive import BinaryBayes, Centroids, CountBayes
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.linear_weights import FixedWeights, LinearWeights
 from rosenblatt.learner.regression import RealLearner
@@ -12,7 +12,7 @@ from rosenblatt.storage import read_model, write
 
 # The kind of a model file (see rosenblatt.storage.KINDS) and the class of its models.
 KINDS: dict[str, Any] = {
-    each.kind: each for each in (Learner, Centroids, BinaryBayes, FixedWeights, RealLearner)
+    each.kind: each for each in (Learner, Centroids, BinaryBayes, CountBayes, FixedWeights, RealLearner)
 }
 
 
@@ -52,6 +52,7 @@ def save_learner(
     about: Mapping[str, Any] | None = None,
     ledger: bool = False,
     n_features: int | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a learner to a file, atomically.
 
@@ -65,15 +66,17 @@ def save_learner(
         Write the ledger too, so that every hypothesis and the dual form can be loaded.
     n_features : int, optional
         Write only the weights of the first features: a stream reserves more than it has seen.
+    values : mapping, optional
+        Values to write in place of attributes of these names.
     """
     if ledger and learner.ledger is None:
         raise ValueError("the learner has no ledger to save: train with keep_ledger=True")
-    values: dict[str, Any] = {} if ledger else {"ledger": None}
+    written: dict[str, Any] = {} if ledger else {"ledger": None}
     if n_features is not None:
         for name in ("W", "average_offset", "S"):
             weights = getattr(learner, name)
-            values[name] = None if weights is None else weights[:, : 1 + n_features]
-    write(path, "learner", learner, about=about, values=values)
+            written[name] = None if weights is None else weights[:, : 1 + n_features]
+    write(path, "learner", learner, about=about, values={**written, **(values or {})})
 
 
 def load_learner(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:

@@ -12,6 +12,7 @@ from rosenblatt.core.geometry import through_link
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
+from rosenblatt.core.scaling import folded, scaled_matrix
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner.examples import CheckedExamples, checked_examples
@@ -26,6 +27,7 @@ from rosenblatt.learner.training import (
     forget_evaluations,
     run_epochs,
 )
+from rosenblatt.rules.base import PER_COORDINATE
 from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
@@ -48,7 +50,7 @@ class Learner(LearnerState):
         Learn a bias, as the weight of a constant input of 1.
     keep_ledger : bool
         Record every update: all hypotheses but ``last`` and ``averaged`` are read from the record. Rules whose steps
-        are not multiples of examples (AROW, ALMA with p above 2) have no ledger.
+        are not multiples of examples (AROW, NAG, ScInOL, ALMA with p above 2) have no ledger.
     seed : int
         Seed of the shuffle and of the ``random`` hypothesis.
 
@@ -62,6 +64,10 @@ class Learner(LearnerState):
     """
 
     kind = "learner"  # of its model file, see rosenblatt.storage
+    statistics: NDArray[Any] | None = (
+        None  # by which its rows are standardised, see core.scaling: of a stream
+    )
+    candidates: Any = None  # other learners that a stream trains and its file holds, see streams.model_file
     _few_updates = (
         False  # whether the last call of the loop made few updates: the next one may be speculative
     )
@@ -138,6 +144,14 @@ class Learner(LearnerState):
             self.ledger.remember(X, self.rows_seen, before)
         self.rows_seen += X.shape[0]
 
+    def begin(self, examples: CheckedExamples) -> NDArray[Any]:
+        """Add the classes and features of examples; return their labels as :meth:`visit_rows` takes them."""
+        return self._signs(self._add_classes_and_features(examples))
+
+    def visit_rows(self, rows: Rows, labels: NDArray[Any], visits: Visits) -> None:
+        """Visit some of the rows, as a part of an epoch; the caller counts epochs and numbers rows."""
+        self._visit_rows(rows, labels, visits)
+
     def train(
         self,
         X: Any,
@@ -180,6 +194,8 @@ class Learner(LearnerState):
 
         def visit_all(number: int) -> bool:
             visits = in_order if shuffled is None else shuffled.epoch(number)
+            if isinstance(self.geometry, PER_COORDINATE):
+                self.running["decay"] = 1.0  # below one where a larger value shrinks a weight in this epoch
             self._visit_rows(rows, signs, visits, threads)
             return decays(self)
 
@@ -194,7 +210,15 @@ class Learner(LearnerState):
     # Predicting
 
     def weights(self, hypothesis: str = "averaged") -> NDArray[Any]:
-        """Return ``(rows, 1 + features)`` weights of a hypothesis that has them, the bias first."""
+        """Return ``(rows, 1 + features)`` weights of a hypothesis that has them, the bias first.
+
+        Of a learner that standardises its rows they are the weights for the values as they are.
+        """
+        weights = self.stored_weights(hypothesis)
+        return weights if self.statistics is None else folded(weights, self.statistics)
+
+    def stored_weights(self, hypothesis: str) -> NDArray[Any]:
+        """Return the weights of a hypothesis for rows as they are learned from."""
         run = self.run()
         if hypothesis == "last":
             return hypotheses.last(run)
@@ -219,10 +243,12 @@ class Learner(LearnerState):
     def scores(self, X: Any, hypothesis: str = "averaged") -> NDArray[Any]:
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
         X = checked_matrix(X, n_features=self.n_features)
+        if self.statistics is not None:
+            X = scaled_matrix(self.statistics, X)
         if hypothesis == "voted":
             scores: NDArray[Any] = hypotheses.votes(self.run(), X)
         else:
-            scores = linear_scores(X, self.weights(hypothesis))
+            scores = linear_scores(X, self.stored_weights(hypothesis))
         return scores[:, 0] if self.W.shape[0] == 1 else scores
 
     def predict(self, X: Any, hypothesis: str = "averaged", undecided: Any = None) -> NDArray[Any]:
@@ -266,7 +292,7 @@ class Learner(LearnerState):
             if self.ledger is not None:
                 lines = self.ledger.room(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
             updates, parts = self.updates, 1
-            if self._few_updates:
+            if self._few_updates and not isinstance(self.geometry, PER_COORDINATE):  # a visit may move them
                 numbers = rows.values.size // labels.size * rest.order.size
                 parts = number_of_parts(numbers, rest, self.running, self.clock, threads)
             visited += learn_speculatively(

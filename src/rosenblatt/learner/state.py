@@ -17,9 +17,11 @@ from rosenblatt.data.memory import memory_limit
 class LearnerState:
     """The arrays of a learner. Classes stay sorted; classes and features can be added at any time.
 
-    Some geometries store a second number per weight: a variance, or a power of the weight in the p-norm link.
+    Some geometries store more numbers per weight: a variance, a power of the weight in the p-norm link, or several
+    sums over gradients.
     """
 
+    rule: Any
     learned_from: Any = None  # identifies the examples where they are the only ones it ever learned from
 
     def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
@@ -31,8 +33,9 @@ class LearnerState:
         # (rows, 1 + features), the bias first: one row for two classes, else one per class.
         self.W: NDArray[Any] = np.zeros((1, 1))
         self.average_offset = np.zeros((1, 1))  # of the averaged weights, see core.state.State
-        # The geometry's second number per weight, in the shape of W; None where it has none.
-        self.S = None if beside is None else np.full((1, 1), beside)
+        # The geometry's further numbers, in the shape of W, with one more axis where a weight has several; None where
+        # it has none.
+        self.S = None if beside is None else self._initial_S()
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -43,6 +46,11 @@ class LearnerState:
     def n_features(self) -> int:
         """The number of features, the bias input not counted."""
         return int(self.W.shape[1]) - 1
+
+    @property
+    def numbers_per_weight(self) -> int:
+        """How many numbers the geometry stores for every weight, in addition to it."""
+        return len(initial_beside(self.geometry) or ())
 
     @property
     def joint(self) -> bool:
@@ -85,6 +93,11 @@ class LearnerState:
         self.add_features(coef.shape[1])
         if coef.shape[1] != self.n_features:
             raise ValueError(f"coef_init must have {self.n_features} columns, got {coef.shape[1]}")
+        if isinstance(self.geometry, rules.CoordinateSums):
+            raise ValueError(  # noqa: TRY004 (of the rule, not of a type)
+                f"coef_init: the weights of {type(self.rule).__name__} follow from its sums over gradients and cannot "
+                "be set; use another rule, as NAG, or leave coef_init out"
+            )
         self._cast(np.float64)
         self.W[:, 1:] = coef
         self.W[:, 0] = np.asarray(intercept, dtype=np.float64)
@@ -93,7 +106,8 @@ class LearnerState:
         if not np.isfinite(self.W).all():
             raise ValueError("coef_init and intercept_init must be finite")
         sqnorm = (self.W**2).sum(axis=1)
-        self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
+        if not isinstance(self.geometry, rules.CoordinateRates):  # there no feature has a largest value yet
+            self.running["sqnorm"] = sqnorm.sum() if self.joint else sqnorm
         self.start_norm = math.sqrt(float(sqnorm.sum()))
         if self.ledger is not None:
             self.ledger.start = self.W.copy()
@@ -147,26 +161,24 @@ class LearnerState:
     def add_features(self, n_features: int) -> None:
         """Add features until there are this many: their weights have been zero so far."""
         if n_features > self.n_features:
-            _check_room(self.W.shape[0], n_features)
+            _check_room(self.W.shape[0], n_features, self.numbers_per_weight)
             more = n_features - self.n_features
             self.W, self.average_offset = (
                 widened(self.W, n_features + 1),
                 widened(self.average_offset, n_features + 1),
             )
             if self.S is not None:
-                self.S = np.pad(
-                    self.S, ((0, 0), (0, more)), constant_values=initial_beside(self.geometry) or 0.0
-                )
+                self.S = np.concatenate([self.S, self._initial_S()[:, -more:]], axis=1)
             if self.ledger is not None:
                 self.ledger.add_features(n_features)
 
     def insert_first_feature(self) -> None:
         """Add a feature before all others, whose weight has been zero so far."""
-        _check_room(self.W.shape[0], self.n_features + 1)
+        _check_room(self.W.shape[0], self.n_features + 1, self.numbers_per_weight)
         self.W, self.average_offset = with_first_column(self.W, 1), with_first_column(self.average_offset, 1)
         if self.S is not None:
-            self.S = with_first_column(self.S, 1)
-            self.S[:, 1] = initial_beside(self.geometry) or 0.0
+            first = self._initial_S()[:, 1:2]
+            self.S = np.concatenate([self.S[:, :1], first, self.S[:, 1:]], axis=1)
         if self.ledger is not None:
             self.ledger.insert_first_feature()
 
@@ -184,6 +196,8 @@ class LearnerState:
         # Subtracted from zero, so that a zero weight never becomes −0.0.
         self.W, self.average_offset = 0.0 - self.W, 0.0 - self.average_offset
         self._refresh_powers()
+        if self.S is not None and isinstance(self.geometry, rules.CoordinateSums):
+            self.S = self._transformed(self.S, self.rule.negated)
         if self.ledger is not None:
             self.ledger.start = 0.0 - self.ledger.start
             self.ledger.entries["tau"] *= -1.0
@@ -206,8 +220,7 @@ class LearnerState:
         start = spread(self.ledger.start) if self.ledger is not None else self.W
         self.W, self.average_offset = spread(self.W), spread(self.average_offset)
         if self.S is not None:
-            old_S, self.S = self.S, self._initial_S()
-            self.S[index] = old_S  # two classes shared their variances
+            self.S = self._spread_S(self.S, index, joint)
         if joint and two:
             self.running["sqnorm"] /= 2.0
         elif not joint:
@@ -220,9 +233,32 @@ class LearnerState:
             self.ledger.spread(index, start, joint)
         self._refresh_powers()
 
+    def _spread_S(
+        self, old: NDArray[np.float64], index: NDArray[np.int64], joint: bool
+    ) -> NDArray[np.float64]:
+        """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
+        new = self._initial_S()
+        if not isinstance(self.geometry, rules.CoordinateSums):
+            new[index] = old  # two classes shared their numbers
+            return new
+        new[..., 0] = old[..., 0].max(axis=0)  # the largest values are those of the features, for all classes
+        if old.shape[0] == 1:
+            own = self._transformed(old, self.rule.halved) if joint else old
+            new[index] = np.concatenate([self._transformed(own, self.rule.negated), own])
+        else:
+            new[index] = old
+        return new
+
+    def _transformed(self, numbers: NDArray[np.float64], transform: Any) -> NDArray[np.float64]:
+        """Return the numbers after a rule's function of each of them."""
+        return np.stack(transform(tuple(np.moveaxis(numbers, -1, 0))), axis=-1)
+
     def _initial_S(self) -> NDArray[np.float64]:
-        """Return the geometry's second number per weight before any update, in the shape of the weights."""
-        return np.full_like(self.average_offset, initial_beside(self.geometry) or 0.0)
+        """Return the geometry's numbers per weight before any update, in the shape of the weights."""
+        initial = initial_beside(self.geometry) or (0.0,)
+        several = isinstance(self.geometry, rules.CoordinateSums | rules.CoordinateRates)
+        shape = self.average_offset.shape
+        return np.full((*shape, len(initial)), initial) if several else np.full(shape, initial[0])
 
     def _refresh_powers(self) -> None:
         """Recompute the powers and norms of the p-norm link from the stored vectors; other geometries have none."""
@@ -233,12 +269,12 @@ class LearnerState:
             self.running["sqnorm"] = [math.fsum(each.flat) for each in ([powers] if self.joint else powers)]
 
 
-def _check_room(rows: int, n_features: int) -> None:
-    """Raise MemoryError where weights, their average and a copy of one would not fit into memory.
+def _check_room(rows: int, n_features: int, numbers: int) -> None:
+    """Raise MemoryError where weights, their average, their ``numbers`` and a copy of one would not fit into memory.
 
     The operating system would allocate the memory and kill the process when it is used.
     """
-    needed = 3 * 8 * rows * (n_features + 1)
+    needed = (3 + numbers) * 8 * rows * (n_features + 1)
     if needed > memory_limit():
         raise MemoryError(
             f"{n_features:,} features need about {needed >> 30:,} GB of weights, more than there is: number "

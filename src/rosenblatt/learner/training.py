@@ -106,6 +106,67 @@ def forget_evaluations(learner: Any) -> None:
     learner.evaluations, learner.pocket, learner.converged = {}, None, False
 
 
+class NoImprovement:
+    """A stop criterion for :func:`run_epochs`: a loss has stopped improving.
+
+    Called after every epoch, as ``on_epoch`` is; returns False once the loss has been above ``best − tol`` in
+    ``patience`` epochs in a row, as scikit-learn's stochastic gradient descent stops.
+
+    Parameters
+    ----------
+    loss : callable
+        Returns the current loss; less is better.
+    tol : float
+        The least improvement that counts.
+    patience : int
+        The number of epochs in a row without such an improvement after which training stops.
+
+    Examples
+    --------
+    >>> losses = iter([3.0, 1.0, 0.95, 0.9])
+    >>> stop = NoImprovement(lambda: next(losses), tol=0.1, patience=2)
+    >>> [stop(Epoch(number, 0, 0)) for number in (1, 2, 3, 4)], stop.reached
+    ([None, None, None, False], True)
+    """
+
+    def __init__(self, loss: Callable[[], float], tol: float, patience: int) -> None:
+        self._loss, self._tol, self._patience = loss, tol, patience
+        self._best, self._epochs_without = math.inf, 0
+
+    @property
+    def reached(self) -> bool:
+        """Whether training was told to stop."""
+        return self._epochs_without >= self._patience
+
+    def __call__(self, epoch: Epoch) -> bool | None:
+        """Measure the loss after an epoch; return False where training should stop."""
+        loss = self._loss()
+        self._epochs_without = self._epochs_without + 1 if loss > self._best - self._tol else 0
+        self._best = min(self._best, loss)
+        return False if self.reached else None
+
+
+def perceptron_loss(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) -> float:
+    """Return the mean over rows of ``max(0, −y·score)``, the loss that Rosenblatt's rule descends.
+
+    With several classes it is that of the true class against its best rival, or the sum over all classes, each against
+    the rest, as the learner was trained.
+    """
+    total = 0.0
+    for block, scores in _scored_blocks(learner.weights(hypothesis), X, labels.size):
+        margins = signed_margins(scores, labels[block], learner.joint)
+        total -= float(np.minimum(margins, 0.0).sum(dtype=np.float64))
+    return total / labels.size
+
+
+def error_rate(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) -> float:
+    """Return the fraction of rows that a hypothesis misclassifies."""
+    correct = 0
+    for block, scores in _scored_blocks(learner.weights(hypothesis), X, labels.size):
+        correct += int(np.count_nonzero(is_correct(scores, labels[block])))
+    return 1.0 - correct / labels.size
+
+
 # Evaluation
 
 
@@ -249,10 +310,8 @@ def evaluator_on(
 ) -> Evaluator:
     """Score rows in memory by the weights of several hypotheses, block by block."""
     evaluator = Evaluator([*weights], joint, room)
-    stacked = np.concatenate([*weights.values()])[:, : 1 + X.shape[1]]
-    scorer = LinearScorer(X, stacked)
-    for block in _blocks(labels.size, max(1, SCORES_AT_ONCE // stacked.shape[0])):
-        evaluator.add(scorer.scores(block), labels[block], None if copies is None else copies[block])
+    for block, scores in _scored_blocks(np.concatenate([*weights.values()]), X, labels.size):
+        evaluator.add(scores, labels[block], None if copies is None else copies[block])
     return evaluator
 
 
@@ -305,9 +364,13 @@ def _norms(sqnorm: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(sqnorm > 0.0, np.sqrt(np.maximum(sqnorm, 0.0)), 1.0)
 
 
-def _blocks(rows: int, at_once: int) -> Iterator[slice]:
+def _scored_blocks(weights: NDArray[Any], X: Any, rows: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield blocks of rows and their ``(rows, rows of weights)`` scores; weights of further features are left out."""
+    scorer = LinearScorer(X, weights[:, : 1 + X.shape[1]])
+    at_once = max(1, SCORES_AT_ONCE // weights.shape[0])
     for first in range(0, rows, at_once):
-        yield slice(first, min(first + at_once, rows))
+        block = slice(first, min(first + at_once, rows))
+        yield block, scorer.scores(block)
 
 
 def _groups(names: list[str], margins: int) -> Iterator[list[str]]:

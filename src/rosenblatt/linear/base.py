@@ -20,6 +20,7 @@ from rosenblatt.learner.explain import Explanation, Portrait, explain_model, exp
 from rosenblatt.learner.files import load_model, save_model
 from rosenblatt.learner.scoring import decided, linear_scores
 from rosenblatt.learner.training import column_sqnorms, evaluator_on
+from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
 INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -89,11 +90,14 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         if metadata.get("estimator") != cls.__name__:
             raise BadModel(f"{path}: a model of {metadata.get('estimator')!r}, not of {cls.__name__}")
         try:
-            model = cls(**{name: metadata["parameters"][name] for name in cls._saved_parameters})
+            stored = metadata["parameters"]  # may have been written before some parameters existed
+            model = cls(**{name: stored[name] for name in cls._saved_parameters if name in stored})
             names = metadata["feature_names"]
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
         set_learner(model, learner, names)
+        if isinstance(model, Probabilities):
+            model._restore_probabilities(metadata)
         return model
 
     def _hyperplanes(self) -> NDArray[Any]:
@@ -111,6 +115,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             "learner": getattr(self.learner_, "kind", "logistic"),  # the command line's name for the kind
             "parameters": {name: _as_json(getattr(self, name)) for name in self._saved_parameters},
             "feature_names": names or None,
+            **(self._probability_metadata() if isinstance(self, Probabilities) else {}),
         }
 
     def _rows(self, X: Any) -> Any:
@@ -128,7 +133,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Base of classifiers that predict by hyperplanes."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -179,7 +184,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             score is.
         """
         scores = self.decision_function(X)
-        return _distances(scores, self.coef_, None)
+        return _distances(scores, self._hyperplanes()[:, 1:], None)
 
     def margin(self, X: Any, y: Any) -> float:
         """Return the margin on labelled rows, ``min y (w·x + b)/‖(w, b)‖``.
@@ -218,8 +223,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             Negative where a row is on the wrong side.
         """
         X, labels = self._labelled(X, y)
-        scores = linear_scores(self._as_learned(X), self._hyperplanes())
-        return float(_distances(scores[:, 0] if scores.shape[1] == 1 else scores, self.coef_, labels).min())
+        weights = self._hyperplanes()
+        scores = linear_scores(self._as_learned(X), weights)
+        return float(
+            _distances(scores[:, 0] if scores.shape[1] == 1 else scores, weights[:, 1:], labels).min()
+        )
 
     @property
     def margin_(self) -> float:
@@ -329,13 +337,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 raise
             if whole:
                 refuse_one_class(learner.classes)
+                learner.check_trained(examples)
         self.learner_ = learner
         self.classes_ = learner.classes
         if whole:
             labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
             self._compute_margin_later(examples.X, labels)
+            self._calibrate(examples)
         else:
             self._forget_margin()
+            self._discard_probabilities()
 
 
 def seed_of(random_state: Any) -> int:

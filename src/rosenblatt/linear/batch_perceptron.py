@@ -28,6 +28,9 @@ class BatchPerceptron(LinearClassifier):
         Learn a bias, as the weight of a constant input of 1.
     keep_trajectory : bool, default=True
         Store the weights after every step in ``trajectory_``.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
@@ -72,11 +75,13 @@ class BatchPerceptron(LinearClassifier):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         keep_trajectory: bool = True,
+        probability: bool | str = False,
     ) -> None:
         self.eta = eta
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.keep_trajectory = keep_trajectory
+        self.probability = probability
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Run gradient descent from zero weights.
@@ -104,6 +109,7 @@ class BatchPerceptron(LinearClassifier):
         weight = examples.weight
         self._descend(examples.X, signs, np.ones(examples.labels.size) if weight is None else weight)
         self._compute_margin_later(examples.X, examples.labels)
+        self._calibrate(examples)
         return self
 
     def steps_at_most(self, examples: int, radius: float, margin: float) -> float:

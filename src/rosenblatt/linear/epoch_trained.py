@@ -7,21 +7,26 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.learner import Epoch
+from rosenblatt.learner.training import NoImprovement
 from rosenblatt.linear.base import set_learner
+from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
 LearnerT = TypeVar("LearnerT", bound=Any)
 
 
-class EpochTrained(Generic[LearnerT]):
+class EpochTrained(Probabilities, Generic[LearnerT]):
     """Training, the attributes that report on it, and model files; the estimator checks the data.
 
     A subclass defines :meth:`_new_learner` and :meth:`_learn_batch`.
     """
 
     learner_: LearnerT  # a Learner or a KernelLearner
+    rule: Any
+    eta: float | None
     hypothesis: str
     max_iter: int
     shuffle: bool
@@ -51,10 +56,64 @@ class EpochTrained(Generic[LearnerT]):
         self._check_hypothesis(self.hypothesis)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict, or use fit")
+        if self.probability:
+            self._add_progressive_scores(X, y)
         self._learn_batch(X, y, classes, sample_weight, first)
         self.n_iter_ = 1
         self.classes_ = self._learner().classes
         return self
+
+    # Parameters of the rule
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with ``deep``, also those of the rule, as ``rule__C``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        parameters: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
+        if deep:
+            rule = self._rule_object()
+            parameters |= {f"rule__{name}": getattr(rule, name) for name in getattr(rule, "_fields", ())}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name; ``rule__C=0.1`` replaces the rule by one with that parameter.
+
+        Parameters
+        ----------
+        **parameters : dict
+
+        Returns
+        -------
+        self
+        """
+        of_rule = {name: value for name, value in parameters.items() if name.startswith("rule__")}
+        super().set_params(**{name: parameters[name] for name in parameters if name not in of_rule})  # type: ignore[misc]
+        rule = self._rule_object()
+        values = {name.removeprefix("rule__"): value for name, value in of_rule.items()}
+        for name in values:
+            if name not in getattr(rule, "_fields", ()):
+                raise ValueError(
+                    f"Invalid parameter {name!r} for rule {rule!r}. Valid parameters are: "
+                    f"{list(getattr(rule, '_fields', ()))!r}."
+                )
+        if any(getattr(rule, name) != value for name, value in values.items()):
+            self.rule = rule._replace(**values)
+        return self
+
+    def _rule_object(self) -> Any:
+        """Return the rule; where it is named, an object with ``eta`` and the rule's defaults, not checked yet."""
+        cls = rules.BY_NAME.get(self.rule) if isinstance(self.rule, str) else None
+        if cls is None:
+            return self.rule
+        eta = getattr(self, "eta0", None) if self.eta is None else self.eta
+        return cls(eta=eta) if eta is not None and "eta" in cls._fields else cls()
 
     # Attributes that report on training
 
@@ -102,7 +161,7 @@ class EpochTrained(Generic[LearnerT]):
         if ledger is None:
             raise AttributeError(
                 "this model has no ledger: train with keep_ledger=True, without a budget, and by a rule whose steps "
-                "are multiples of examples (not AROW, nor ALMA with p above 2)"
+                "are multiples of examples (not AROW, NAG, ScInOL, nor ALMA with p above 2)"
             )
         entries: NDArray[Any] = ledger.entries
         return entries
@@ -121,11 +180,13 @@ class EpochTrained(Generic[LearnerT]):
             self.learner_ = self._new_learner()
         return self.learner_
 
-    def _run_epochs(self, train: Callable[..., None], *examples: Any, **options: Any) -> None:
-        """Train the learner and, with ``verbose``, show a progress bar."""
+    def _run_epochs(
+        self, train: Callable[..., None], *examples: Any, stop: NoImprovement | None = None, **options: Any
+    ) -> None:
+        """Train the learner, also until a stop criterion is reached; with ``verbose``, show a progress bar."""
         learner = self._learner()
         epochs_before = len(learner.epochs)
-        with _progress(self.verbose, self.max_iter) as on_epoch:
+        with _progress(self.verbose, self.max_iter, stop) as on_epoch:
             train(*examples, max_iter=self.max_iter, shuffle=self.shuffle, on_epoch=on_epoch, **options)
         self.n_iter_ = len(learner.epochs) - epochs_before
         self.classes_ = learner.classes
@@ -150,6 +211,7 @@ class EpochTrained(Generic[LearnerT]):
             },
             "n_iter": int(self.n_iter_),
             "feature_names": [str(name) for name in getattr(self, "feature_names_in_", [])] or None,
+            **self._probability_metadata(),
         }
 
     @classmethod
@@ -171,6 +233,7 @@ class EpochTrained(Generic[LearnerT]):
             )
             model.n_iter_ = int(metadata["n_iter"])
             set_learner(model, learner, metadata["feature_names"])
+            model._restore_probabilities(metadata)
         except (KeyError, TypeError, ValueError) as error:
             raise BadModel(f"{path}: not a model of {cls.__name__}: {error}") from error
         return model
@@ -191,10 +254,12 @@ class EpochTrained(Generic[LearnerT]):
 
 
 @contextmanager
-def _progress(verbose: int, max_iter: int) -> Iterator[Callable[[Epoch], None] | None]:
+def _progress(
+    verbose: int, max_iter: int, stop: NoImprovement | None
+) -> Iterator[Callable[[Epoch], bool | None] | None]:
     """Show a progress bar over epochs on standard error where ``verbose``; yield what to call after each."""
     if not verbose:
-        yield None
+        yield stop
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -202,7 +267,8 @@ def _progress(verbose: int, max_iter: int) -> Iterator[Callable[[Epoch], None] |
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("learning", total=max_iter)
 
-        def advance(epoch: Epoch) -> None:
+        def advance(epoch: Epoch) -> bool | None:
             bar.update(task, advance=1, description=f"epoch {epoch.number}: {epoch.mistakes:,} mistakes")
+            return stop(epoch) if stop is not None else None
 
         yield advance

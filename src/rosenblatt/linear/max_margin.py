@@ -29,6 +29,9 @@ class MaxMargin(LinearClassifier):
         The maximum number of epochs of the soft problem.
     time_limit : float or None, default=None
         Seconds after which the solver returns the best hyperplane so far, with its gap.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
@@ -73,12 +76,14 @@ class MaxMargin(LinearClassifier):
         tol: float = 1e-9,
         max_iter: int = 1000,
         time_limit: float | None = None,
+        probability: bool | str = False,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.probability = probability
 
     def fit(self, X: Any, y: Any) -> Self:
         """Compute the hyperplane.
@@ -100,6 +105,7 @@ class MaxMargin(LinearClassifier):
         weights = np.column_stack([np.broadcast_to(b, rows), np.asarray(w).reshape(rows, -1)])
         self.learner_ = FixedWeights(weights, self.classes_)
         self._margin = self._margin_on(X, examples.labels)
+        self._calibrate(examples)
         return self
 
     def _margin_sqnorm(self, weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,20 +2,32 @@
 
 import copy
 import os
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from rosenblatt import rules
 from rosenblatt.core import hypotheses
+from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
+from rosenblatt.learner.examples import CheckedExamples, max_row_sqnorm
 from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.learner.history import history_frame
 from rosenblatt.learner.trace import Trace, trace_of
-from rosenblatt.learner.training import margin_on
+from rosenblatt.learner.training import NoImprovement, error_rate, margin_on, perceptron_loss
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
 from rosenblatt.linear.epoch_trained import EpochTrained
 from rosenblatt.storage import BadModel
+
+VALIDATION_TOL = (
+    1e-3  # the improvement of the validation score that early_stopping asks for where tol is None
+)
+STOPPING = ("tol", "early_stopping", "validation_fraction", "n_iter_no_change")
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):
@@ -53,12 +65,38 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         Record every update. Without it only ``last`` and ``averaged`` can predict.
     verbose : int, default=0
         Show a progress bar.
+    penalty : {"l2"} or None, default=None
+        ``l2`` shrinks the weights by ``1 − ηα`` before every example: Rosenblatt's rule becomes
+        :class:`~rosenblatt.rules.NORMA`, and ``alpha`` the ``lam`` of ``logistic``, ``pegasos`` and ``norma``.
+        There is no L1 penalty.
+    alpha : float, default=0.0001
+        The weight of the penalty.
+    l1_ratio : float, default=0.15
+        Of ``penalty="elasticnet"``, which is accepted with ``l1_ratio=0``, where it is ``l2``.
+    tol : float or None, default=None
+        Stop once the mean loss ``max(0, −y·score)`` on the training data has not fallen by ``tol`` in
+        ``n_iter_no_change`` epochs in a row. With None only an epoch without an update ends training before
+        ``max_iter``.
+    eta0 : float or None, default=None
+        scikit-learn's name of ``eta``.
+    n_jobs : int or None, default=None
+        Number of threads, ``-1`` for all cores; it changes only the time that training takes.
+    early_stopping : bool, default=False
+        Do not learn from a stratified part of the examples, and stop once accuracy there has not risen by ``tol``
+        (0.001 where that is None) in ``n_iter_no_change`` epochs in a row.
+    validation_fraction : float, default=0.1
+        The size of that part.
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement after which ``tol`` and ``early_stopping`` end training.
+    probability : bool or str, default=False
+        Fit probabilities for :meth:`predict_proba`, on scores of five folds: True or ``"platt"`` (Platt scaling), or
+        ``"venn-abers"``, which needs 200 rows.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray
-        Weights and biases of the predicting hypothesis.
-    classes_, n_features_in_, feature_names_in_, n_iter_ :
+        Weights and biases of the predicting hypothesis; ``coef_`` is sparse after :meth:`sparsify`.
+    classes_, n_features_in_, feature_names_in_, n_iter_, t_ :
         As in scikit-learn.
     mistakes_ : ndarray
         Mistakes of every epoch (``y·score ≤ 0``); with ``ovr`` summed over the classes.
@@ -83,6 +121,10 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
     -----
     **Guarantee.** If the data are separable with margin ``γ``, Rosenblatt's rule makes at most ``(R/γ)²`` mistakes, in
     any order and any number of epochs (Novikoff 1962), and training ends with ``converged_``, given enough epochs.
+
+    ``tol`` and ``early_stopping`` measure the averaged weights where the hypothesis is ``averaged`` or ``voted``, else
+    the last ones. Where ``tol`` is set and ``max_iter`` ends training first, scikit-learn's ``ConvergenceWarning`` is
+    given.
 
     Examples
     --------
@@ -115,6 +157,16 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         warm_start: bool = False,
         keep_ledger: bool = True,
         verbose: int = 0,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        tol: float | None = None,
+        eta0: float | None = None,
+        n_jobs: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        probability: bool | str = False,
     ) -> None:
         self.rule = rule
         self.eta = eta
@@ -128,6 +180,16 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         self.warm_start = warm_start
         self.keep_ledger = keep_ledger
         self.verbose = verbose
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.tol = tol
+        self.eta0 = eta0
+        self.n_jobs = n_jobs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.probability = probability
 
     # Learning
 
@@ -140,7 +202,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         intercept_init: Any = None,
         reference: Any = None,
     ) -> Self:
-        """Train on all examples until an epoch changes nothing, or for ``max_iter`` epochs.
+        """Train until an epoch changes nothing, ``tol`` or ``early_stopping`` says so, or for ``max_iter`` epochs.
 
         Parameters
         ----------
@@ -161,16 +223,96 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         with unchanged_if_refused(self):
             examples = self._examples(X, y, sample_weight, reset=True, class_weight=self.class_weight)
             refuse_one_class(examples.classes)
+            measured = examples
+            if self.early_stopping:
+                examples, measured = self._split(examples)
+        self.__dict__.pop("_sparse_coef", None)
         learner = self._begin()
         if coef_init is not None or intercept_init is not None:
             coef = np.zeros((1, examples.X.shape[1])) if coef_init is None else coef_init
             learner.start_from(coef, 0.0 if intercept_init is None else intercept_init, examples.classes)
-        self._run_epochs(learner.train_checked, examples)
+        stop = self._stop_criterion(learner, measured)
+        self._run_epochs(learner.train_checked, examples, stop=stop, threads=self._threads())
+        if stop is not None and not (stop.reached or learner.converged) and self.tol is not None:
+            warnings.warn(
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
+                "fit.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._calibrate(examples)
         if reference is not None:
             self.trace_ = self.trace(reference)
         return self
 
+    def resolved_rule(self) -> Any:
+        """Return the rule that ``fit`` learns by: ``rule`` with the learning rate and the penalty, checked.
+
+        Returns
+        -------
+        rule
+
+        Examples
+        --------
+        >>> Perceptron(penalty="l2", alpha=0.01, eta0=0.5).resolved_rule()
+        NORMA(eta=0.5, lam=0.01, rho=0.0)
+        """
+        if self.eta is not None and self.eta0 is not None and self.eta != self.eta0:
+            raise ValueError(
+                f"eta={self.eta!r} and eta0={self.eta0!r} are names of one learning rate: give one of them"
+            )
+        rule = rules.resolve(self.rule, self.eta0 if self.eta is None else self.eta)
+        if self.penalty is None:
+            return rule
+        if self.penalty != "l2" and not (self.penalty == "elasticnet" and self.l1_ratio == 0):
+            raise ValueError(
+                f"penalty={self.penalty!r} is not available: weights that are exactly zero need an L1 step for every "
+                "feature at every example. Use penalty='l2', or select features first, as by "
+                "sklearn.feature_selection.SelectFromModel"
+            )
+        if isinstance(rule, rules.Rosenblatt):
+            return rules.resolve(rules.NORMA(rule.eta, self.alpha))
+        if "lam" not in rule._fields:
+            raise ValueError(
+                f"penalty='l2' works with the rules rosenblatt, norma, logistic and pegasos, got {rule!r}: choose one "
+                "of them, or penalty=None"
+            )
+        return rules.resolve(rule._replace(lam=self.alpha))
+
     # Predicting
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the predicting hypothesis, one row per hyperplane; sparse after :meth:`sparsify`."""
+        coef = super().coef_
+        return csr_array(coef) if self.__dict__.get("_sparse_coef") else coef
+
+    def sparsify(self) -> Self:
+        """Make ``coef_`` a sparse matrix, as scikit-learn's does; predictions are the same.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._sparse_coef = True
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` a dense array again, which it is after ``fit``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._sparse_coef = False
+        return self
+
+    @property
+    def t_(self) -> float:
+        """scikit-learn's counter of steps: one more than the number of examples visited (``clock_``)."""
+        return self.clock_ + 1.0
 
     def use(self, hypothesis: str) -> Self:
         """Return the same trained model with another predicting hypothesis; nothing is trained again.
@@ -226,6 +368,26 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         check_is_fitted(self)
         return trace_of(self.learner_, reference)
 
+    def history(self) -> Any:
+        """Return every update of the training run as a data frame, as ``rosenblatt fit --trace`` writes it.
+
+        Its columns are ``update``, ``clock`` (examples seen before it), ``row`` (counted from 1: ``X[row - 1]``),
+        ``label``, ``class`` (whose weights are given), ``score`` before the update, ``tau`` (the step ``w += tau·x``),
+        and bias and weights before and after it.
+
+        Returns
+        -------
+        pandas.DataFrame, or polars.DataFrame where pandas is not installed, else pyarrow.Table
+
+        Examples
+        --------
+        >>> clf = Perceptron(shuffle=False).fit([[2.0], [-1.0]], ["in", "out"])
+        >>> clf.history()[["clock", "row", "label", "score", "x1 before", "x1 after"]]
+           clock  row label  score  x1 before  x1 after
+        0    0.0    1    in    0.0        0.0      -2.0
+        """
+        return history_frame(self.learner_, getattr(self, "feature_names_in_", None))
+
     # Files
 
     def save(self, path: str | os.PathLike[str], *, ledger: bool | None = None) -> None:
@@ -241,7 +403,13 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         if ledger is None:
             ledger = self.hypothesis in ("voted", "survivor", "random") and self.learner_.ledger is not None
         metadata = self._training_metadata()
-        metadata["parameters"]["keep_ledger"] = bool(self.keep_ledger)
+        metadata["parameters"] |= {
+            "keep_ledger": bool(self.keep_ledger),
+            "tol": None if self.tol is None else float(self.tol),
+            "early_stopping": bool(self.early_stopping),
+            "validation_fraction": float(self.validation_fraction),
+            "n_iter_no_change": int(self.n_iter_no_change),
+        }
         save_learner(self.learner_, path, about=metadata, ledger=ledger)
 
     @classmethod
@@ -254,14 +422,67 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
             raise BadModel(
                 f"{path}: not a model of {cls.__name__}: its header has no true or false for parameters.keep_ledger"
             )
-        return cls._from_file(path, learner, metadata, keep_ledger=keep_ledger)
+        assert isinstance(parameters, dict)
+        stopping = {name: parameters[name] for name in STOPPING if name in parameters}  # version 0.1 had none
+        return cls._from_file(path, learner, metadata, keep_ledger=keep_ledger, **stopping)
 
     # Inside
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.tol is not None and not self.tol > -np.inf:
+            raise ValueError(f"tol must be a number or None, got {self.tol!r}")
+        if not isinstance(self.n_iter_no_change, int | np.integer) or self.n_iter_no_change < 1:
+            raise ValueError(f"n_iter_no_change must be 1 or more, got {self.n_iter_no_change!r}")
+        if not 0.0 < self.validation_fraction < 1.0:
+            raise ValueError(f"validation_fraction must be in (0, 1), got {self.validation_fraction!r}")
+
+    def _threads(self) -> int:
+        """Return ``n_jobs`` as a number of threads: None is one, −1 all cores, −2 all but one."""
+        if self.n_jobs is None:
+            return 1
+        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs must be an integer other than 0, or None, got {self.n_jobs!r}")
+        return int(self.n_jobs) if self.n_jobs > 0 else max(1, cores() + 1 + int(self.n_jobs))
+
+    def _split(self, examples: CheckedExamples) -> tuple[CheckedExamples, CheckedExamples]:
+        """Return the examples to learn from, and a stratified part of ``validation_fraction`` to measure on."""
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        split = StratifiedShuffleSplit(
+            1, test_size=self.validation_fraction, random_state=seed_of(self.random_state)
+        )
+        train, validation = next(split.split(np.zeros((examples.labels.size, 1)), examples.labels))
+        parts = []
+        for rows in (np.sort(train), np.sort(validation)):
+            X, weight = examples.X[rows], examples.weight
+            parts.append(
+                examples._replace(
+                    X=X,
+                    labels=examples.labels[rows],
+                    weight=None if weight is None else weight[rows],
+                    max_sqnorm=max_row_sqnorm(X),
+                )
+            )
+        return parts[0], parts[1]
+
+    def _stop_criterion(self, learner: Learner, examples: CheckedExamples) -> NoImprovement | None:
+        """Return when to stop before ``max_iter``, measured on these examples; None where nothing asks for it."""
+        if self.tol is None and not self.early_stopping:
+            return None
+        hypothesis = "averaged" if self.hypothesis in ("averaged", "voted") else "last"
+        measure = error_rate if self.early_stopping else perceptron_loss
+        tol = VALIDATION_TOL if self.tol is None else self.tol
+
+        def loss() -> float:
+            labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
+            return measure(learner, hypothesis, examples.X, labels)
+
+        return NoImprovement(loss, tol, self.n_iter_no_change)
+
     def _new_learner(self) -> Learner:
         return Learner(
-            self.rule,
-            eta=self.eta,
+            self.resolved_rule(),
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
@@ -269,6 +490,8 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         )
 
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
+        if self.early_stopping:
+            raise ValueError("early_stopping holds out a part of all examples: set it to False, or use fit")
         examples = self._examples(X, y, sample_weight, reset=first, class_weight=self.class_weight)
         if first:
             self.learner_ = self._new_learner()

@@ -93,7 +93,7 @@ def _is_learner(name: str, cls: type) -> bool:
         name.startswith("_")
         or isabstract(cls)
         or not issubclass(cls, ClassifierMixin)
-        or "fit" not in vars(cls)
+        or not hasattr(cls, "fit")
     ):
         return False
     needed = [p for p in signature(cls).parameters.values() if p.default is Parameter.empty]

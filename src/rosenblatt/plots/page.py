@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-from rosenblatt.plots.style import BLUE, DARK, LIGHT, MISTAKE, Theme, for_text
+from rosenblatt.plots.style import BLUE, DARK, LIGHT, MISTAKE, ORANGE, Theme, for_text
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -12,7 +12,8 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-s
 def _variables(theme: Theme) -> str:
     return (
         f"--paper:{theme.paper};--ink:{theme.ink};--faint:{theme.faint};--grid:{theme.grid};"
-        f"--blue:{for_text(BLUE, theme)};--mistake:{for_text(MISTAKE, theme)};color-scheme:{theme.name};"
+        f"--blue:{for_text(BLUE, theme)};--orange:{ORANGE};--mistake:{for_text(MISTAKE, theme)};"
+        f"color-scheme:{theme.name};"
     )
 
 
@@ -24,10 +25,19 @@ STYLE = f"""
 body{{margin:0;background:var(--paper);color:var(--ink);
 font:16px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;
 font-variant-numeric:tabular-nums}}
-main{{max-width:1400px;margin:0 auto;padding:24px 20px 64px}}
+main{{max-width:1320px;margin:0 auto;padding:28px 20px 64px}}
 header{{display:flex;justify-content:space-between;align-items:flex-start;gap:16px}}
-h1{{font-size:28px;line-height:1.2;margin:0}}
-h2{{font-size:20px;margin:44px 0 10px;padding-top:14px;border-top:1px solid var(--grid)}}
+h1{{font-size:28px;line-height:1.2;margin:0;overflow-wrap:anywhere}}
+h2{{font-size:20px;margin:0 0 10px}}
+.summary{{font-size:17px;margin:18px 0 8px}} .summary p{{max-width:80ch}}
+.cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:14px;margin:18px 0 26px}}
+.card{{border:1px solid var(--grid);border-radius:10px;padding:12px 16px}}
+.card b{{display:block;font-size:28px;line-height:1.25;font-weight:600}}
+.card small{{display:block;color:var(--faint);font-size:14px}}
+.sections{{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:36px 44px;align-items:start}}
+section{{border-top:1px solid var(--grid);padding-top:16px;min-width:0}} section.wide{{grid-column:1/-1}}
+.pair{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:28px;align-items:start}}
+.pair>*{{min-width:0}}
 p{{max-width:72ch;margin:6px 0 12px}} .faint{{color:var(--faint)}}
 .scroll{{overflow-x:auto}}
 table{{border-collapse:collapse;font-size:15px}}
@@ -41,18 +51,27 @@ td.cell{{text-align:center;min-width:76px}} td.wrong{{color:var(--mistake);font-
 td.right{{background:color-mix(in srgb,var(--blue) 14%,transparent)}}
 .grid{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:28px;align-items:start}}
 figure{{margin:18px 0 0}} figure img{{max-width:100%;height:auto;display:block}}
-.pictures{{display:flex;flex-wrap:wrap;gap:20px 32px;align-items:flex-start}}
+.pictures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,270px),1fr));gap:20px 28px;
+align-items:start}}
+.wide .pictures{{grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}}
 .in-dark{{display:none!important}}
 :root[data-theme=dark] .in-dark{{display:block!important}} :root[data-theme=dark] .in-light{{display:none!important}}
 @media (prefers-color-scheme: dark){{:root:not([data-theme=light]) .in-dark{{display:block!important}}
 :root:not([data-theme=light]) .in-light{{display:none!important}}}}
-.bar{{display:inline-block;height:12px;background:var(--blue);vertical-align:middle;border-radius:2px}}
-.features td{{padding:3px 10px}} .features td:nth-child(3){{text-align:left;min-width:150px}}
+table.weights{{width:100%}} .weights td{{padding:4px 8px}}
+.weights td:first-child{{white-space:normal;overflow-wrap:break-word;min-width:110px;max-width:240px;padding-left:0}}
+.weights td.signed{{min-width:64px;padding:4px 0}} .weights th.signed{{text-align:center;padding:6px 4px}}
+.axis{{position:relative;height:14px;background:linear-gradient(var(--faint),var(--faint)) center/1px 100% no-repeat}}
+.axis span{{position:absolute;top:1px;height:12px;border-radius:2px}}
+.axis .plus{{left:50%;background:var(--blue)}} .axis .minus{{right:50%;background:var(--orange)}}
+.columns td{{white-space:normal;text-align:left}} .columns th{{text-align:left}} .columns td.number{{text-align:right}}
 pre{{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid var(--blue);padding:4px 16px;margin:8px 0;
 font:15px/1.55 ui-monospace,"DejaVu Sans Mono",monospace}}
 button{{font:inherit;font-size:20px;line-height:1;color:var(--ink);background:none;border:1px solid var(--faint);
 border-radius:8px;padding:8px 12px;cursor:pointer}}
-@media print{{button{{display:none}}}}
+@media (max-width:900px){{.sections{{grid-template-columns:minmax(0,1fr)}}}}
+@media print{{button{{display:none}} section,figure,.card{{break-inside:avoid}} main{{padding:0;max-width:none}}
+body{{font-size:12px}} .scroll{{overflow:visible}}}}
 """
 
 SCRIPT = """
@@ -64,9 +83,28 @@ document.getElementById('theme').addEventListener('click', function () {
 """
 
 
-def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
-    """Return a whole page; the sections are (heading, HTML)."""
-    body = "".join(f"<section><h2>{escape(head)}</h2>{content}</section>" for head, content in sections)
+class Section(NamedTuple):
+    """One part of the page, in one of two columns or across both."""
+
+    heading: str
+    html: str
+    wide: bool = False
+
+
+class Card(NamedTuple):
+    """One figure of the summary, what it is, and what belongs to it."""
+
+    figure: str
+    words: str
+    more: str = ""
+
+
+def page(title: str, subtitle: str, top: str, sections: Sequence[Section]) -> str:
+    """Return a whole page: title, summary, and sections in two columns (one on a phone)."""
+    body = "".join(
+        f"<section{' class=wide' if each.wide else ''}><h2>{escape(each.heading)}</h2>{each.html}</section>"
+        for each in sections
+    )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -74,8 +112,33 @@ def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}</style></head><body><main>'
         f'<header><div><h1>{escape(title)}</h1><p class="faint">{escape(subtitle)}</p></div>'
         f'<button id="theme" title="light or dark" aria-label="light or dark">◐</button></header>'
-        f"{body}</main><script>{SCRIPT}</script></body></html>\n"
+        f'{top}<div class="sections">{body}</div></main><script>{SCRIPT}</script></body></html>\n'
     )
+
+
+def summary(sentences: Sequence[str], cards: Sequence[Card]) -> str:
+    """Return the sentences (HTML) and the figures that a reader sees first."""
+    words = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+    figures = "".join(
+        f'<div class="card"><b>{escape(card.figure)}</b>{escape(card.words)}'
+        + (f"<small>{escape(card.more)}</small>" if card.more else "")
+        + "</div>"
+        for card in cards
+    )
+    return f'<div class="summary">{words}</div>' + (f'<div class="cards">{figures}</div>' if figures else "")
+
+
+def columns_table(columns: Sequence[Any]) -> str:
+    """Return how each column of a table was read."""
+    lines = "".join(
+        f"<tr><td>{escape(str(each.name))}</td><td>{escape(str(each.kind))}</td>"
+        f'<td class="number">{each.missing or ""}</td><td>{escape(str(each.summary))}</td>'
+        f'<td class="number">{each.features}</td><td class="note">{escape(str(each.note or ""))}</td></tr>'
+        for each in columns
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("column", "read as", "missing", "values", "features", ""))
+    table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
+    return f'<div class="scroll"><table class="columns">{table}</table></div>'
 
 
 def comparison_table(comparison: Any, heads: Sequence[str]) -> str:
@@ -107,23 +170,54 @@ def confusion_table(classes: Sequence[Any], counts: Any) -> str:
     return f'<div class="scroll"><table>{head}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def feature_tables(portraits: Sequence[Any]) -> str:
-    """Return what speaks for each class: the largest weights, as bars."""
-    largest = max((abs(w) for p in portraits for _, w in p.features), default=1.0) or 1.0
-    tables = []
-    for portrait in portraits:
-        lines = "".join(
-            f"<tr><td>{escape(name)}</td><td>{weight:+.4g}</td>"
-            f'<td><span class="bar" style="width:{140 * abs(weight) / largest:.1f}px"></span></td></tr>'
-            for name, weight in portrait.features
+def weight_chart(
+    names: Sequence[str], weights: Any, classes: Sequence[str], most_columns: int, words: str
+) -> str:
+    """Return one signed chart of the weights: a row per feature, bars to the right of zero speak for a class.
+
+    ``weights`` has one row for two classes, whose positive weights speak for the second, else one row per class.
+    """
+    if not len(names):
+        return "<p>Every weight is zero.</p>"
+    largest = float(abs(weights).max())
+    heads, columns = list(classes), weights
+    if len(weights) == 1:
+        heads = [f"← {classes[0]} &nbsp;&nbsp; {classes[1]} →"] if len(classes) == 2 else ["weight"]
+        heads = [escape(heads[0]).replace("&amp;nbsp;", "&nbsp;")]
+    else:
+        spread = abs(weights).max(axis=1)
+        shown = sorted(range(len(weights)), key=lambda c: -spread[c])[:most_columns]
+        shown.sort()
+        heads, columns = [escape(classes[c]) for c in shown], weights[shown]
+        if len(shown) < len(weights):
+            words += f" {len(shown)} of {len(weights)} classes are shown."
+    lines = []
+    for j, name in enumerate(names):
+        cells = "".join(
+            f'<td class="signed" title="{value:+.4g}"><div class="axis">'
+            f'<span class="{"plus" if value >= 0 else "minus"}" style="width:{48 * abs(value) / largest:.1f}%"></span>'
+            f"</div></td>"
+            for value in columns[:, j]
         )
-        empty = "" if lines else '<tr><td class="note">no feature speaks for it</td></tr>'
-        bias = f"<span class=faint>bias {portrait.bias:+.4g}</span>"
-        head = f"<p><strong>{escape(str(portrait.label))}</strong> {bias}</p>"
-        tables.append(
-            f'<div>{head}<div class="scroll"><table class="features">{lines}{empty}</table></div></div>'
-        )
-    return f'<div class="grid">{"".join(tables)}</div>'
+        number = f"<td>{columns[0, j]:+.3g}</td>" if len(columns) == 1 else ""
+        lines.append(f"<tr><td>{escape(name)}</td>{cells}{number}</tr>")
+    top = "".join(f'<th class="signed">{head}</th>' for head in heads)
+    top += "<th></th>" if len(columns) == 1 else ""
+    return (
+        f'<p class="faint">{escape(words)}</p><div class="scroll"><table class="weights"><thead><tr><th></th>{top}</tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]]) -> str:
+    """Return the wrong rows that the model was surest of: (row, true, predicted, probability)."""
+    lines = "".join(
+        f"<tr><td>{escape(row)}</td><td>{escape(true)}</td><td>{escape(predicted)}</td><td>{sure:.1%}</td></tr>"
+        for row, true, predicted, sure in rows
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("row", "true", "predicted", "with probability"))
+    table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
+    return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table>{table}</table></div>'
 
 
 def figure(pictures: dict[str, str], words: str) -> str:

@@ -4,10 +4,13 @@ import base64
 import io
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import Bound, Estimate
 from rosenblatt.plots import page
 from rosenblatt.plots.boundary import boundary
 from rosenblatt.plots.canvas import PIP
@@ -16,25 +19,54 @@ from rosenblatt.plots.comparison import comparison as draw_comparison
 from rosenblatt.plots.convergence import convergence
 from rosenblatt.plots.ledger import ledger
 from rosenblatt.plots.lemmas import lemmas
+from rosenblatt.plots.probabilities import calibration, roc
 from rosenblatt.plots.style import THEMES
 from rosenblatt.storage import replacing
 
-TOP = 12  # features named for each class
+TOP = 15  # features in the chart of weights
 MOST_CLASSES = 30  # in a confusion matrix
+MOST_COLUMNS = 8  # classes that have a column each in the chart of weights
+MOST_WRONG = 8  # rows listed as wrong
+
+
+class HeldOut(NamedTuple):
+    """Rows that the model that predicted them was not trained on."""
+
+    labels: NDArray[Any]  # true
+    predicted: NDArray[Any]
+    probabilities: NDArray[np.float64] | None = None  # (rows, classes)
+    numbers: NDArray[Any] | None = None  # how each row is called: its line in the file, say
 
 
 class Report:
-    """What is known about a model on data, ready to be read.
+    """A page about a model, its data and how far it can be trusted.
 
     Parameters
     ----------
     title : str
-    model : a fitted linear classifier, or a learner; the best of the comparison by default
-    X, y : examples the model is shown on: for the confusion matrix and the pictures
-    comparison : a ``Comparison``, for the table of learners
-    proof : a proof of separability or of its absence
-    feature_names : where the model has none of its own
-    about : what the examples are, such as ``"held-out rows of adult.csv"``
+    model : fitted linear classifier or learner, optional
+        The best of the comparison by default.
+    X, y : array-like, optional
+        Examples the model is shown on: standardised weights, pictures, and the confusion matrix where nothing was
+        held out.
+    estimate : Estimate, optional
+        Figures on rows that were not learned from (:mod:`rosenblatt.learner.estimate`).
+    held_out : HeldOut, optional
+        Those rows, for the errors and the probabilities.
+    certificate : Bound, optional
+        A bound on the error of this model.
+    columns : sequence of ColumnReport, optional
+        How the columns of a table were read.
+    comparison : Comparison, optional
+        The table of learners.
+    proof : optional
+        A proof of separability or of its absence.
+    feature_names : sequence of str, optional
+        Where the model has none of its own.
+    about : str
+        What the examples are, such as ``"adult.csv"``.
+    command : str
+        The command that repeats the training.
     """
 
     def __init__(
@@ -44,31 +76,43 @@ class Report:
         model: Any = None,
         X: Any = None,
         y: Any = None,
+        estimate: Estimate | None = None,
+        held_out: HeldOut | None = None,
+        certificate: Bound | None = None,
+        columns: Sequence[Any] | None = None,
         comparison: Any = None,
         proof: Any = None,
         feature_names: Sequence[str] | None = None,
         about: str = "",
+        command: str = "",
     ) -> None:
         if model is None and comparison is not None and comparison.models:
             model = comparison.best
         self.title = title
         self.model = None if model is None else as_estimator(model)
         self.X, self.y = X, None if y is None else np.asarray(y)
+        self.estimate, self.held_out, self.certificate = estimate, held_out, certificate
+        self.columns = columns
         self.comparison = comparison
         self.proof = proof
         self.feature_names = feature_names
         self.about = about
+        self.command = command
 
     def to_html(self) -> str:
         """Return the page."""
         sections = [
-            ("Learners compared", self._compared()),
-            (f"What {self._name()} looks for", self._features()),
-            ("Where it errs", self._confusion()),
-            ("How it learned", self._pictures()),
-            ("Proof", self._proved()),
+            page.Section("How the columns were read", self._columns()),
+            page.Section("Which columns matter", self._features()),
+            page.Section("Where it errs", self._errors()),
+            page.Section("Can its probabilities be believed?", self._probabilities()),
+            page.Section("Learners compared", self._compared(), wide=True),
+            page.Section("Is it separable?", self._proved(), wide=True),
+            page.Section("How it learned", self._pictures(), wide=True),
         ]
-        return page.page(self.title, self._subtitle(), [(head, text) for head, text in sections if text])
+        return page.page(
+            self.title, self._subtitle(), self._summary(), [each for each in sections if each.html]
+        )
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page beside the path, flush it to disk, and move it into place."""
@@ -76,18 +120,68 @@ class Report:
         with replacing(path) as file:
             file.write(content)
 
-    def _name(self) -> str:
-        return type(self.model).__name__ if self.model is not None else "the model"
-
     def _subtitle(self) -> str:
-        told = [self.about] if self.about else []
-        if self.X is not None:
-            told.append(f"{self.X.shape[0]:,} rows, {self.X.shape[1]:,} features")
-        elif self.comparison is not None:
-            told.append(f"{self.comparison.n_rows:,} rows, {self.comparison.n_features:,} features")
+        parts = [self.about] if self.about else []
         if self.model is not None:
-            told.append(f"{len(self.model.classes_)} classes")
-        return " · ".join(told)
+            parts.append(type(self.model).__name__)
+        if self.command:
+            parts.append(self.command)
+        return " · ".join(parts)
+
+    def _summary(self) -> str:
+        """Return the top of the page: what was learned from what, and how well it does, in sentences and figures."""
+        cards, sentences = [], []
+        size = _size(self.X, self.comparison)
+        if size is not None:
+            n, p = size
+            classes = [] if self.model is None else [str(label) for label in self.model.classes_]
+            shown = ", ".join(classes[:6]) + (" …" if len(classes) > 6 else "")
+            telling = f" to tell {len(classes)} classes apart: {escape(shown)}" if classes else ""
+            sentences.append(f"Learned from {_counted(n, 'row')} with {_counted(p, 'feature')}{telling}.")
+            cards.append(page.Card(f"{n:,}", "rows learned from"))
+        figures = self.estimate
+        if figures is not None:
+            span = f"{figures.low:.1%} to {figures.high:.1%}"
+            doubt = "" if figures.better_than_majority else " It is not shown to be better than that."
+            sentences.append(
+                f"It is right on <strong>{figures.accuracy:.1%}</strong> of rows that were not learned from "
+                f"({escape(figures.how)}; {figures.confidence:.0%} interval {span}). Always answering "
+                f"“{escape(str(figures.majority))}” would be right on {figures.majority_accuracy:.1%}.{doubt}"
+            )
+            cards.insert(0, page.Card(f"{figures.accuracy:.1%}", "right on new rows", span))
+            cards.insert(
+                1,
+                page.Card(
+                    f"{figures.majority_accuracy:.1%}",
+                    "right by the majority class",
+                    f"always “{figures.majority}”",
+                ),
+            )
+        elif self.model is not None and self.X is not None and self.y is not None:
+            right = float(np.mean(self.model.predict(self.X) == self.y))
+            sentences.append(
+                f"It is right on {right:.1%} of the {_counted(self.y.size, 'row')} shown here, which it may have "
+                "learned from: this is no estimate for new rows."
+            )
+        if self.certificate is not None:
+            bound = self.certificate
+            sentences.append(f"{escape(str(bound)[:1].upper() + str(bound)[1:])}.")
+            cards.insert(
+                1,
+                page.Card(f"≤ {bound.error:.1%}", "wrong on new rows", f"{bound.confidence:.0%} confidence"),
+            )
+        if self.proof is not None:
+            verdict = type(self.proof).__name__
+            words = {
+                "Separable": "yes",
+                "Inseparable": "no",
+                "QuasiSeparable": "only with rows on the boundary",
+            }
+            cards.append(page.Card(words.get(verdict, "undecided"), "separable by a hyperplane"))
+        return page.summary(sentences, cards)
+
+    def _columns(self) -> str:
+        return "" if not self.columns else page.columns_table(self.columns)
 
     def _compared(self) -> str:
         if self.comparison is None:
@@ -99,52 +193,118 @@ class Report:
         table = page.comparison_table(self.comparison, HEADS)
         if not self.comparison.models:
             return words + table
-        told = "held-out accuracy of every learner"
-        drawn = self._figure(lambda theme: draw_comparison(self.comparison, theme=theme), told)
-        return words + table + drawn
+        picture_of = "held-out accuracy of every learner"
+        drawn = self._figure(lambda theme: draw_comparison(self.comparison, theme=theme), picture_of)
+        return f'<div class="pair"><div>{words}{table}</div>{drawn}</div>'
 
     def _features(self) -> str:
         if self.model is None or not hasattr(self.model, "coef_"):
             return ""
-        from rosenblatt.learner.explain import explain_model
+        from rosenblatt.learner.explain import names_or_numbers
 
-        weights = np.column_stack([self.model.intercept_, self.model.coef_])
+        weights = np.asarray(self.model.coef_, dtype=np.float64)
         names = self.feature_names
         if names is None:
             names = getattr(self.model, "feature_names_in_", None)
-        return page.feature_tables(explain_model(weights, self.model.classes_, names, TOP))
+        names = names_or_numbers(names, weights.shape[1])
+        deviations = None if self.X is None else column_deviations(self.X)
+        words = "Weights of the features as they are"
+        if deviations is not None and deviations.size == weights.shape[1]:
+            weights = weights * deviations
+            words = "Each bar is a weight times the standard deviation of its feature"
+        top = np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:TOP]
+        top = top[np.abs(weights[:, top]).max(axis=0) > 0.0]
+        classes = [str(label) for label in self.model.classes_]
+        more = f" The {top.size} largest of {weights.shape[1]:,}." if weights.shape[1] > top.size else ""
+        return page.weight_chart(
+            [names[j] for j in top], weights[:, top], classes, MOST_COLUMNS, f"{words}.{more}"
+        )
 
-    def _confusion(self) -> str:
-        if self.model is None or self.X is None or self.y is None:
+    def _errors(self) -> str:
+        held = self.held_out
+        if held is not None:
+            labels, predicted = held.labels, held.predicted
+            words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows not learned from are right."
+        elif self.model is not None and self.X is not None and self.y is not None:
+            labels, predicted = self.y, self.model.predict(self.X)
+            words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows are right."
+        else:
             return ""
-        predicted = self.model.predict(self.X)
-        labels = np.union1d(np.asarray(self.model.classes_), self.y)
-        right = f"<p>{(predicted == self.y).mean():.2%} of {self.y.size:,} rows are right.</p>"
-        if labels.size > MOST_CLASSES:
-            return right
-        counts = np.zeros((labels.size, labels.size), np.int64)
-        np.add.at(counts, (np.searchsorted(labels, self.y), np.searchsorted(labels, predicted)), 1)
-        return right + page.confusion_table(labels.tolist(), counts)
+        distinct = np.unique(np.concatenate([np.asarray(labels), np.asarray(predicted)]))
+        if self.model is not None and held is None:
+            distinct = np.union1d(np.asarray(self.model.classes_), labels)
+        html = f"<p>{escape(words)}</p>"
+        if distinct.size <= MOST_CLASSES:
+            counts = np.zeros((distinct.size, distinct.size), np.int64)
+            np.add.at(counts, (np.searchsorted(distinct, labels), np.searchsorted(distinct, predicted)), 1)
+            html += page.confusion_table(distinct.tolist(), counts)
+        return html + self._confident_errors()
+
+    def _confident_errors(self) -> str:
+        """Return the wrong rows that the model was surest of."""
+        held = self.held_out
+        if held is None or held.probabilities is None:
+            return ""
+        wrong = np.flatnonzero(held.predicted != held.labels)
+        if not wrong.size:
+            return "<p>No new row was predicted wrongly.</p>"
+        sure = held.probabilities[wrong].max(axis=1)
+        first = wrong[np.argsort(-sure, kind="stable")[:MOST_WRONG]]
+        rows = np.arange(1, held.labels.size + 1) if held.numbers is None else held.numbers
+        return page.wrong_rows_table(
+            [
+                (
+                    str(rows[at]),
+                    str(held.labels[at]),
+                    str(held.predicted[at]),
+                    float(held.probabilities[at].max()),
+                )
+                for at in first
+            ]
+        )
+
+    def _probabilities(self) -> str:
+        held = self.held_out
+        if held is None or held.probabilities is None or self.model is None:
+            return ""
+        probabilities, classes = held.probabilities, np.asarray(self.model.classes_)
+        if classes.size == 2:
+            happened, probability = held.labels == classes[1], probabilities[:, 1]
+            event = f"the class is “{classes[1]}”"
+            drawings = [
+                (lambda theme: calibration(happened, probability, theme=theme), "calibration"),
+                (lambda theme: roc(happened, probability, theme=theme), "ROC curve"),
+            ]
+        else:
+            happened = classes[np.argmax(probabilities, axis=1)] == held.labels
+            probability = probabilities.max(axis=1)
+            event = "the most probable class is the true one"
+            drawings = [(lambda theme: calibration(happened, probability, theme=theme), "calibration")]
+        words = f"The event is that {event}. On the dotted line, 80% probable means right in 80% of the rows."
+        if self.estimate is not None and self.estimate.log_loss == self.estimate.log_loss:
+            words += f" Log loss {self.estimate.log_loss:.3f}, Brier score {self.estimate.brier:.3f}."
+        figures = "".join(self._figure(draw, name) for draw, name in drawings)
+        return f'<p>{escape(words)}</p><div class="pictures">{figures}</div>'
 
     def _pictures(self) -> str:
         if self.model is None:
             return ""
-        model, found = self.model, []
+        model, figures = self.model, []
         if self.X is not None and self.y is not None and self.X.shape[1] == 2:
-            found.append(
+            figures.append(
                 self._figure(lambda theme: boundary(model, self.X, self.y, theme=theme), "the boundary")
             )
         learner = getattr(model, "learner_", None)
         if hasattr(model, "mistakes_") and len(model.mistakes_):
-            found.append(self._figure(lambda theme: convergence(model, theme=theme), "mistakes over time"))
-        kept = getattr(learner, "ledger", None)
-        if kept is not None and len(kept):
+            figures.append(self._figure(lambda theme: convergence(model, theme=theme), "mistakes over time"))
+        updates = getattr(learner, "ledger", None)
+        if updates is not None and len(updates):
             if self._has_lemmas():
                 trace = model.trace((model.coef_, model.intercept_))
                 words = "the two lemmas of the mistake bound"
-                found.append(self._figure(lambda theme: lemmas(trace, theme=theme), words))
-            found.append(self._figure(lambda theme: ledger(model, theme=theme), "the ledger"))
-        return f'<div class="pictures">{"".join(found)}</div>' if found else ""
+                figures.append(self._figure(lambda theme: lemmas(trace, theme=theme), words))
+            figures.append(self._figure(lambda theme: ledger(model, theme=theme), "the ledger"))
+        return f'<div class="pictures">{"".join(figures)}</div>' if figures else ""
 
     def _has_lemmas(self) -> bool:
         model: Any = self.model
@@ -159,14 +319,35 @@ class Report:
     def _proved(self) -> str:
         if self.proof is None:
             return ""
-        from html import escape
-
         return (
             f"<p><strong>{escape(type(self.proof).__name__)}</strong></p><pre>{escape(str(self.proof))}</pre>"
         )
 
     def _figure(self, draw: Callable[[str], Any], words: str) -> str:
         return page.figure({theme: picture(draw, theme) for theme in THEMES}, words)
+
+
+def column_deviations(X: Any) -> NDArray[np.float64]:
+    """Return the standard deviation of every column of a dense or sparse matrix.
+
+    >>> column_deviations(np.array([[1.0, 0.0], [3.0, 0.0]]))
+    array([1., 0.])
+    """
+    if hasattr(X, "tocsc"):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+        return np.sqrt(np.maximum(square - mean * mean, 0.0))
+    return np.asarray(np.std(np.asarray(X, dtype=np.float64), axis=0))
+
+
+def _size(X: Any, comparison: Any) -> tuple[int, int] | None:
+    if X is not None:
+        return int(X.shape[0]), int(X.shape[1])
+    return None if comparison is None else (comparison.n_rows, comparison.n_features)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def write_report(path: str | os.PathLike[str], title: str = "rosenblatt report", **what: Any) -> None:

@@ -16,7 +16,7 @@ _HOME = {
     "Separable": "rosenblatt.proofs.claims",
     "SoftMargin": "rosenblatt.proofs.claims",
     "Undecided": "rosenblatt.proofs.claims",
-    "add_slack": "rosenblatt.proofs.slack",
+    "add_slack": "rosenblatt.proofs.bounds",
     "bound_of": "rosenblatt.proofs.bounds",
     "first_failure": "rosenblatt.proofs.fast_check",
     "from_json": "rosenblatt.proofs.claims",
@@ -28,7 +28,7 @@ _HOME = {
     "mistake_bound": "rosenblatt.proofs.bounds",
     "radius": "rosenblatt.proofs.bounds",
     "separability": "rosenblatt.proofs.decision",
-    "slack_bound": "rosenblatt.proofs.slack",
+    "slack_bound": "rosenblatt.proofs.bounds",
     "soft_margin": "rosenblatt.proofs.hinge",
     "solve_cone": "rosenblatt.proofs.cone_program",
 }

@@ -129,8 +129,8 @@ def scaled_bound(
     m = np.asarray(margins, dtype=np.float64)
     smallest = float(m.min()) if m.size else 1.0
     if smallest > 0:
-        reach = radius * math.sqrt(w_sqnorm) / smallest
-        return reach * reach, 1.0 / smallest
+        ratio = radius * math.sqrt(w_sqnorm) / smallest
+        return ratio * ratio, 1.0 / smallest
     curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
     with np.errstate(over="ignore"):
         pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
@@ -166,6 +166,58 @@ def _turning_point(helpful: npt.NDArray[np.float64], pull: float, curvature: flo
     return float(min(max(pulls[piece] / curvature, ends[piece - 1] if piece else low), ends[piece]))
 
 
+def add_slack(X: Any, delta: float = 1.0) -> Any:
+    """Return ``[X | Δ·I]`` as a CSR matrix: a coordinate of its own for every example.
+
+    **Problem.** Rows ``xᵢ' = (xᵢ, Δ eᵢ)``; in kernels ``K + Δ²I``. Any labels are then separated, for example by
+    ``w = (0, y)``, and a perceptron on the new rows has a mistake bound even where the old rows contradict.
+
+    Parameters
+    ----------
+    X : (n, d) dense or sparse
+    delta : the size of the new coordinates, positive
+
+    Notes
+    -----
+    **Guarantee.** :func:`slack_bound` bounds the mistakes for the best ``Δ``.
+
+    Examples
+    --------
+    >>> add_slack([[1.0, 2.0], [3.0, 4.0]], delta=0.5).toarray()
+    array([[1. , 2. , 0.5, 0. ],
+           [3. , 4. , 0. , 0.5]])
+
+    References
+    ----------
+    Freund and Schapire (1999), Theorem 2. Klasner and Simon (1995).
+    """
+    import scipy.sparse as sp
+
+    if not (delta > 0 and math.isfinite(delta)):
+        raise ValueError(f"delta must be a positive number, got {delta!r}")
+    X = as_matrix(X)
+    return sp.csr_array(sp.hstack([sp.csr_array(X), sp.eye_array(X.shape[0]) * delta], format="csr"))
+
+
+def slack_bound(X: Any, y: Any, w: Any, b: Any = 0.0, *, gamma: float, fit_intercept: bool = True) -> float:
+    """Return ``((R + D)/γ)²``, with ``D² = Σ max(0, γ − yᵢ f(xᵢ)/‖w̃‖)²``: mistakes on imperfect data.
+
+    It holds for every hyperplane and every ``gamma > 0`` one cares to compare with, for one pass over the data.
+
+    >>> slack_bound([[2.0], [-2.0]], [1, -1], [1.0], gamma=2.0, fit_intercept=False)
+    1.0
+    """
+    if not gamma > 0:
+        raise ValueError(f"gamma must be positive, got {gamma!r}")
+    norm = math.sqrt(float(np.sum(np.square(w))) + (float(np.sum(np.square(b))) if fit_intercept else 0.0))
+    if norm == 0.0:
+        raise ValueError("w is all zero; give a hyperplane")
+    short = np.maximum(0.0, gamma - margins(X, y, w, b, fit_intercept) / norm)
+    D = float(np.sqrt(np.sum(np.square(short))))
+    n_classes = len(np.unique(np.asarray(y)))
+    return ((radius(X, fit_intercept, n_classes) + D) / gamma) ** 2
+
+
 def margins_of(examples: Examples, w: npt.NDArray[np.float64], b: Any) -> npt.NDArray[np.float64]:
     """Return ``y f(x)`` of checked examples."""
     scores = product(examples.X, np.atleast_2d(w).T) + b  # (n, 1) or (n, k)
@@ -179,7 +231,7 @@ def signed_margins(
 ) -> npt.NDArray[np.float64]:
     """Return ``y·score``, a column for each hypothesis: how far each example is on its right side.
 
-    One column of scores speaks for class 1; several are one contest (the true class against its best rival), or each
+    One column of scores speaks for class 1; several are one decision (the true class against its best rival), or each
     speaks for its own class.
 
     >>> signed_margins(np.array([[3.0, 1.0, 2.0]]), np.array([0]), joint=True)

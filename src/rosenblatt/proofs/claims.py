@@ -41,7 +41,7 @@ EXPECTATIONS = (
 )
 _RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 
-Planes: TypeAlias = tuple[tuple[Fraction, ...], ...]
+Hyperplanes: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
 
 # The type of every field, stated once: JSON is read by it, and a proof made in Python is checked against it.
@@ -108,8 +108,8 @@ def _unpack_rationals(values: Any) -> tuple[Fraction, ...]:
     return rationals
 
 
-def _unpack_planes(planes: Any) -> Planes:
-    values = tuple(tuple(_unpack_rational(value) for value in _items(plane)) for plane in _items(planes))
+def _unpack_hyperplanes(hyperplanes: Any) -> Hyperplanes:
+    values = tuple(tuple(_unpack_rational(value) for value in _items(plane)) for plane in _items(hyperplanes))
     over_common_denominator(value for plane in values for value in plane)
     return values
 
@@ -190,9 +190,9 @@ FIELDS: dict[str, FieldType] = {
     "overlap": FieldType("true, false or null", lambda value: value is None or type(value) is bool),
     "hyperplanes": FieldType(
         "a list of lists of rationals p/q",
-        lambda planes: type(planes) is tuple and all(map(_are_rationals, planes)),
-        lambda planes: [[_pack_rational(value) for value in plane] for plane in planes],
-        _unpack_planes,
+        lambda hyperplanes: type(hyperplanes) is tuple and all(map(_are_rationals, hyperplanes)),
+        lambda hyperplanes: [[_pack_rational(value) for value in plane] for plane in hyperplanes],
+        _unpack_hyperplanes,
     ),
     "least": _RATIONAL_FIELD,
     "margin": _float("a finite float from 0", 0.0, infinite=False),
@@ -277,7 +277,7 @@ class Proof:
 class WithHyperplane(Proof):
     """A proof that carries a hyperplane (up to two classes) or one score per class (three or more)."""
 
-    hyperplanes: Planes  # each (w, b), or w alone without an intercept
+    hyperplanes: Hyperplanes  # each (w, b), or w alone without an intercept
 
     @property
     def w(self) -> npt.NDArray[np.float64]:
@@ -384,7 +384,7 @@ class Inseparable(Proof):
     culprits : the few rows that no hyperplane separates, at most ``d + 2`` for two classes
     weights : positive rationals that sum to one, with ``Σ λᵢ yᵢ (xᵢ, 1) = 0`` exactly over the culprits: with an
         intercept, the average of the culprits of one class so weighted is that of the other
-    rivals : for three or more classes, the class (its index) that each culprit is told from; else empty
+    rivals : for three or more classes, the rival class (its index) of each culprit; else empty
     overlap : True when it is also proved that no hyperplane separates even weakly (``A w ≥ 0`` only where
         ``A w = 0``); None when that was not asked, time ran out, or the data are
         too large for exact subspaces
@@ -459,7 +459,7 @@ class QuasiSeparable(Inseparable, WithHyperplane):
     Attributes
     ----------
     touched : rows that every weak separator touches; for three or more classes, rows with such a demand
-    touched_rivals : for three or more classes, the class each of them is told from; else empty
+    touched_rivals : for three or more classes, the rival class of each; else empty
     """
 
     touched: tuple[int, ...]
@@ -782,8 +782,8 @@ def _unpacked(body: dict[str, Any], name: str) -> Proof:
     return cls(**values)
 
 
-def _check_keys(body: dict[str, Any], wanted: set[str], name: str) -> None:
-    missing, unknown = sorted(wanted - body.keys()), sorted(body.keys() - wanted)
+def _check_keys(body: dict[str, Any], expected: set[str], name: str) -> None:
+    missing, unknown = sorted(expected - body.keys()), sorted(body.keys() - expected)
     if missing:
         raise ValueError(f"{name} lacks {missing[0]!r}; it is incomplete: write the proof again with to_json")
     if unknown:

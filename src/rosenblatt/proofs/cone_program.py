@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.claims import Feasible, Infeasible, Undecided
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.examples import Examples, as_matrix
-from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.signs import ExactVector, scores
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone
+from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.statements import two_sided_statement
 
 
@@ -46,18 +46,18 @@ def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible
     matrix = as_matrix(A, "A")
     n, d = matrix.shape
     cone = Cone(Examples(matrix, np.zeros(n, dtype=np.intp), np.ones(1, dtype=np.int64), False))
-    found = search(cone, clock)
+    answer = search(cone, clock)
     about: dict[str, Any] = {"classes": (), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
-    if isinstance(found, Strict):
-        return Feasible(**about, hyperplanes=(_scaled(cone, found.w),))
-    if isinstance(found, OutOfTime):
-        planes = (tuple(Fraction(value) for value in found.w.tolist()),)
-        ids, weights = heaviest(cone, found.ids, found.weights)
-        bounds = two_sided_statement(cone, planes, ids, weights)
+    if isinstance(answer, Strict):
+        return Feasible(**about, hyperplanes=(_scaled(cone, answer.w),))
+    if isinstance(answer, OutOfTime):
+        hyperplanes = (tuple(Fraction(value) for value in answer.w.tolist()),)
+        ids, weights = heaviest(cone, answer.ids, answer.weights)
+        bounds = two_sided_statement(cone, hyperplanes, ids, weights)
         return Undecided(**about, rows=tuple(ids.tolist()), rivals=(), **bounds)
-    order = np.argsort(found.ids)
-    exact = tuple(found.weights[i] for i in order)
-    return Infeasible(**about, rows=tuple(found.ids[order].tolist()), weights=exact)
+    order = np.argsort(answer.ids)
+    exact = tuple(answer.weights[i] for i in order)
+    return Infeasible(**about, rows=tuple(answer.ids[order].tolist()), weights=exact)
 
 
 def _scaled(cone: Cone, w: Any) -> tuple[Fraction, ...]:

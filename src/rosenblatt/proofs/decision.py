@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.proofs.claims import Inseparable, QuasiSeparable, Separable, Undecided
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.combination import Combination
-from rosenblatt.proofs.cone import Cone, Ids
 from rosenblatt.proofs.examples import as_examples
-from rosenblatt.proofs.faces import Face, face
-from rosenblatt.proofs.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.signs import as_fractions
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.combination import Combination
+from rosenblatt.proofs.solvers.cone import Cone, Ids
+from rosenblatt.proofs.solvers.facial_reduction import Face, face
+from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
+from rosenblatt.proofs.solvers.wolfe import wolfe_search
 from rosenblatt.proofs.statements import margin_statement, two_sided_statement
-from rosenblatt.proofs.wolfe_search import wolfe_search
 
 SMALL = 200_000  # demands × weights up to which a separator is improved to the largest margin
 
@@ -62,28 +62,28 @@ def separability(
     clock = Clock(time_limit)
     examples = as_examples(X, y, fit_intercept)
     cone = Cone(examples)
-    found = search(cone, clock)
+    answer = search(cone, clock)
     about: dict[str, Any] = {
         "classes": examples.classes,
         "fit_intercept": examples.fit_intercept,
         "n_rows": len(examples.codes),
         "n_features": int(examples.X.shape[1]),
     }
-    if isinstance(found, Strict):
-        statement = _widest(cone, clock) or margin_statement(examples, _planes(cone, found.w))
-        assert statement is not None  # every sign of found.w was decided exactly
+    if isinstance(answer, Strict):
+        statement = _widest(cone, clock) or margin_statement(examples, _hyperplanes(cone, answer.w))
+        assert statement is not None  # every sign of answer.w was decided exactly
         return Separable(**about, **statement)
-    if isinstance(found, OutOfTime):
-        planes = _planes(cone, found.w)
-        ids, weights = heaviest(cone, found.ids, found.weights)
-        rows, rivals = _named(cone, ids)
-        bounds = two_sided_statement(cone, planes, ids, weights)
+    if isinstance(answer, OutOfTime):
+        hyperplanes = _hyperplanes(cone, answer.w)
+        ids, weights = heaviest(cone, answer.ids, answer.weights)
+        rows, rivals = _rows_and_rivals(cone, ids)
+        bounds = two_sided_statement(cone, hyperplanes, ids, weights)
         return Undecided(**about, rows=rows, rivals=rivals, **bounds)
-    order = np.argsort(found.ids)
-    blame = Combination(found.ids[order], [found.weights[i] for i in order])
-    culprits, rivals = _named(cone, blame.ids)
-    about |= {"culprits": culprits, "rivals": rivals, "weights": tuple(blame.weights)}
-    known = face(cone, blame, clock) if touching else None
+    order = np.argsort(answer.ids)
+    contradiction = Combination(answer.ids[order], [answer.weights[i] for i in order])
+    culprits, rivals = _rows_and_rivals(cone, contradiction.ids)
+    about |= {"culprits": culprits, "rivals": rivals, "weights": tuple(contradiction.weights)}
+    known = face(cone, contradiction, clock) if touching else None
     return _with_face(cone, known, about)
 
 
@@ -91,24 +91,24 @@ def _with_face(cone: Cone, known: Face | None, about: dict[str, Any]) -> Insepar
     """State what is known beyond the contradiction itself."""
     if known is None:
         return Inseparable(**about, overlap=None, core_rows=(), core_rivals=(), core_weights=())
-    rows, rivals = _named(cone, known.core.ids)
+    rows, rivals = _rows_and_rivals(cone, known.core.ids)
     about |= {"core_rows": rows, "core_rivals": rivals, "core_weights": tuple(known.core.weights)}
     if not any(known.w):
         return Inseparable(**about, overlap=True)
-    touched, touched_rivals = _named(cone, np.flatnonzero(known.touched))
-    planes = _planes(cone, known.w)
+    touched, touched_rivals = _rows_and_rivals(cone, np.flatnonzero(known.touched))
+    hyperplanes = _hyperplanes(cone, known.w)
     return QuasiSeparable(
-        **about, overlap=False, hyperplanes=planes, touched=touched, touched_rivals=touched_rivals
+        **about, overlap=False, hyperplanes=hyperplanes, touched=touched, touched_rivals=touched_rivals
     )
 
 
-def _named(cone: Cone, ids: Ids) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the rows of demands, and the classes they are told from where there are three or more."""
+def _rows_and_rivals(cone: Cone, ids: Ids) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the rows of demands, and their rival classes where there are three or more."""
     rows, rivals = cone.example_and_rival(np.asarray(ids, dtype=np.intp))
     return tuple(rows.tolist()), tuple(rivals.tolist()) if cone.joint else ()
 
 
-def _planes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
+def _hyperplanes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
     """Cut weights into one hyperplane, or one per class; the last class then has zero weights or its own."""
     values = as_fractions(w)
     blocks = [values[i : i + cone.width] for i in range(0, len(values), cone.width)] or [()]
@@ -121,6 +121,10 @@ def _widest(cone: Cone, clock: Clock) -> dict[str, Any] | None:
     """State the separator of largest margin, whose ``rows`` are its support; None for many rows or a thin margin."""
     if cone.n_rows * cone.dim > SMALL or clock.out_of_time():
         return None
-    kept = Cone(cone.examples, kept=True)
-    point = wolfe_search(kept, np.zeros(kept.dim), clock, first=False)
-    return margin_statement(cone.examples, _planes(kept, kept.unscaled(point.w))) if point.separates else None
+    margin_cone = Cone(cone.examples, keep_lengths=True)
+    point = wolfe_search(margin_cone, np.zeros(margin_cone.dim), clock, first=False)
+    return (
+        margin_statement(cone.examples, _hyperplanes(margin_cone, margin_cone.unscaled(point.w)))
+        if point.separates
+        else None
+    )

@@ -97,7 +97,7 @@ def _numeric_classes(labels: npt.NDArray[Any]) -> tuple[tuple[Any, ...], npt.NDA
 
 
 def _check_labels(labels: Sequence[Any], name: str) -> None:
-    """Refuse labels that cannot be told apart exactly, or that are of different kinds."""
+    """Refuse labels that cannot be distinguished exactly, or that are of different kinds."""
     for row, label in enumerate(labels):
         if not is_label(label):
             shown = f"{label!r:.60} (it holds a NUL)" if isinstance(label, str) else f"{label!s:.60}"
@@ -159,14 +159,14 @@ def _without_duplicates(X: Any, name: str) -> Matrix:
     csr.sum_duplicates()
     parts = X.tocoo()
     if len(parts.data) > csr.nnz:
-        places = parts.row.astype(np.int64) * X.shape[1] + parts.col
-        order = np.argsort(places, kind="stable")
-        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+        positions = parts.row.astype(np.int64) * X.shape[1] + parts.col
+        order = np.argsort(positions, kind="stable")
+        starts = np.flatnonzero(np.diff(positions[order], prepend=-1))
         counts = np.diff(starts, append=len(order))
         for at in np.flatnonzero(counts > 1).tolist():
-            mine = order[starts[at] : starts[at] + counts[at]]
-            row, column = int(parts.row[mine[0]]), int(parts.col[mine[0]])
-            exact = sum((_rational(value, name) for value in parts.data[mine].tolist()), Fraction(0))
+            group = order[starts[at] : starts[at] + counts[at]]
+            row, column = int(parts.row[group[0]]), int(parts.col[group[0]])
+            exact = sum((_rational(value, name) for value in parts.data[group].tolist()), Fraction(0))
             if _rational(csr[row, column].item(), name) != exact:
                 raise ValueError(
                     f"{name}[{row}, {column}] is given {counts[at]} times, and their sum cannot be held exactly; "

@@ -39,9 +39,7 @@ FEW_PASSES = (
     64  # null vectors that are tried on all rows; where there are more, rows are eliminated one by one
 )
 INFINITY = float("inf")
-Demand: TypeAlias = tuple[
-    int, int | None
-]  # an example, and the class it is told from where there are three or more
+Demand: TypeAlias = tuple[int, int | None]  # an example, and its rival class where there are three or more
 
 
 class _Failure(Exception):
@@ -222,26 +220,27 @@ def _check(proof: Proof, data: _Data) -> None:
 
 def _parts(proof: WithHyperplane, data: _Data) -> Iterator[tuple[Any, int | None, Any, Scores]]:
     """Yield (rows, rival class or None, ±1 per row, scores of the rows), all demands once."""
-    planes = proof.hyperplanes
+    hyperplanes = proof.hyperplanes
     _demand(
-        len(planes) == (data.k if data.k > 2 else 1), "the number of hyperplanes does not fit the classes"
+        len(hyperplanes) == (data.k if data.k > 2 else 1),
+        "the number of hyperplanes does not fit the classes",
     )
-    _demand(all(len(plane) == data.width for plane in planes), "the hyperplanes do not fit the columns")
+    _demand(all(len(plane) == data.width for plane in hyperplanes), "the hyperplanes do not fit the columns")
     if data.k <= 2:
         sides = np.where(data.codes == data.k - 1, 1.0, -1.0)
-        yield np.arange(proof.n_rows), None, sides, scores(data.X, ExactVector(planes[0], data.bias))
+        yield np.arange(proof.n_rows), None, sides, scores(data.X, ExactVector(hyperplanes[0], data.bias))
         return
-    for mine in range(data.k):
-        rows = np.flatnonzero(data.codes == mine)
+    for own_class in range(data.k):
+        rows = np.flatnonzero(data.codes == own_class)
         X = data.X[rows]
         for rival in range(data.k):
-            if rival != mine and len(rows):
-                gap = tuple(a - b for a, b in zip(planes[mine], planes[rival], strict=True))
+            if rival != own_class and len(rows):
+                gap = tuple(a - b for a, b in zip(hyperplanes[own_class], hyperplanes[rival], strict=True))
                 yield rows, rival, 1.0, scores(X, ExactVector(gap, data.bias))
 
 
-def _sqnorm(planes: Sequence[Sequence[Fraction]]) -> Fraction:
-    numerators, denominator = over_common_denominator(value for plane in planes for value in plane)
+def _sqnorm(hyperplanes: Sequence[Sequence[Fraction]]) -> Fraction:
+    numerators, denominator = over_common_denominator(value for plane in hyperplanes for value in plane)
     return Fraction(sum(n * n for n in numerators), denominator**2)
 
 
@@ -278,8 +277,8 @@ def _check_separable(proof: Separable, data: _Data) -> None:
         "the margin is smaller than the proof states",
     )
     if proof.bound != INFINITY:
-        reach = Fraction(proof.radius) ** 2 <= Fraction(proof.bound) * Fraction(proof.margin) ** 2
-        _demand(proof.margin > 0 and reach, "the bound on mistakes is below (R/γ)²")
+        implied = Fraction(proof.radius) ** 2 <= Fraction(proof.bound) * Fraction(proof.margin) ** 2
+        _demand(proof.margin > 0 and implied, "the bound on mistakes is below (R/γ)²")
 
 
 def _check_radius(data: _Data, rows: Any, part: Scores, limit: Fraction) -> None:
@@ -419,7 +418,7 @@ def _demands(rows: Any, rivals: Any, weights: Any, data: _Data, some: bool = Tru
     for i, rival in pairs:
         _demand(i < len(data.codes), f"row {i} is not in the data")
         fits = rival is None or (rival < data.k and rival != data.codes[i])
-        _demand(fits, f"row {i} cannot be told from class number {rival}")
+        _demand(fits, f"row {i} has no rival class number {rival}")
     _demand(len(set(pairs)) == len(pairs), "a row is named twice")
     return pairs
 
@@ -495,11 +494,11 @@ def _check_spanned(core: list[Demand], groups: list[tuple[Any, int | None]], dat
     lookup = {place: at for at, place in enumerate(used)}
     for vector in null_space(matrix, len(used)):
         for ids, rival in groups:
-            for mine in range(data.k) if rival is not None else [0]:
-                chosen = ids if rival is None else ids[data.codes[ids] == mine]
+            for own_class in range(data.k) if rival is not None else [0]:
+                chosen = ids if rival is None else ids[data.codes[ids] == own_class]
                 gap = [Fraction(0)] * data.width
                 for (block, column), at in lookup.items():
-                    if block == mine:
+                    if block == own_class:
                         gap[column] += vector[at]
                     elif block == rival:
                         gap[column] -= vector[at]
@@ -515,11 +514,11 @@ def _within(used: list[tuple[int, int]], groups: list[tuple[Any, int | None]], d
     """Say whether all demands are zero outside the columns used."""
     d = data.X.shape[1]
     for ids, rival in groups:
-        for mine in range(data.k) if rival is not None else [0]:
-            chosen = ids if rival is None else ids[data.codes[ids] == mine]
+        for own_class in range(data.k) if rival is not None else [0]:
+            chosen = ids if rival is None else ids[data.codes[ids] == own_class]
             if not len(chosen):
                 continue
-            for block in {mine, mine if rival is None else rival}:
+            for block in {own_class, own_class if rival is None else rival}:
                 known = np.zeros(data.width, dtype=bool)
                 known[[column for b, column in used if b == block]] = True
                 if data.bias and not known[d]:
@@ -555,10 +554,10 @@ def _eliminated(
             continue
         by = echelon[pivot]
         divisor = math.gcd(value, by[pivot])
-        ours, theirs = by[pivot] // divisor, value // divisor
-        left = {place: n * ours for place, n in left.items()}
+        row_factor, pivot_factor = by[pivot] // divisor, value // divisor
+        left = {place: n * row_factor for place, n in left.items()}
         for place, n in by.items():
-            rest = left.get(place, 0) - theirs * n
+            rest = left.get(place, 0) - pivot_factor * n
             if rest:
                 left[place] = rest
             else:

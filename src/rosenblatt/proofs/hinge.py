@@ -10,9 +10,9 @@ import numpy.typing as npt
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.proofs.bounds import MistakeBound, margins_of, radius, scaled_bound
 from rosenblatt.proofs.claims import SoftMargin
-from rosenblatt.proofs.clock import Clock
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, row_sqnorms
 from rosenblatt.proofs.loops.coordinate_descent import epoch
+from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.statements import soft_margin_statement
 
 
@@ -71,7 +71,7 @@ def soft_margin(
     weights = np.atleast_2d(solution.w)
     if fit_intercept:
         weights = np.column_stack([weights, np.atleast_1d(solution.b)])
-    planes = tuple(tuple(map(Fraction, plane)) for plane in weights.tolist())
+    hyperplanes = tuple(tuple(map(Fraction, plane)) for plane in weights.tolist())
     n, d = examples.X.shape
     return SoftMargin(
         examples.classes,
@@ -79,7 +79,7 @@ def soft_margin(
         int(n),
         int(d),
         n_iter=solution.n_iter,
-        **soft_margin_statement(examples, planes, solution.alpha, C),
+        **soft_margin_statement(examples, hyperplanes, solution.alpha, C),
     )
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rosenblatt.proofs.claims import HardMargin
-from rosenblatt.proofs.clock import Clock
-from rosenblatt.proofs.cone import Cone
 from rosenblatt.proofs.decision import separability
 from rosenblatt.proofs.examples import Examples, as_examples, check_squares, product, row_sqnorms
+from rosenblatt.proofs.solvers.clock import Clock
+from rosenblatt.proofs.solvers.cone import Cone
+from rosenblatt.proofs.solvers.wolfe import MinNormPoint, wolfe_search
 from rosenblatt.proofs.statements import hard_margin_statement
-from rosenblatt.proofs.wolfe_search import MinNormPoint, wolfe_search
 
 Float64s = npt.NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def hard_margin(
     examples = as_examples(X, y, fit_intercept)
     check_squares(examples)
     penalise_intercept = penalise_intercept or not fit_intercept
-    cone = Cone(examples, kept=True)
+    cone = Cone(examples, keep_lengths=True)
     if penalise_intercept:
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
         solution = _homogeneous(cone, point)
@@ -103,12 +103,12 @@ def hard_margin(
 
 def _stated(cone: Cone, solution: Candidate, penalise_intercept: bool) -> dict[str, Any] | None:
     """Return the statement of a candidate, its hyperplane taken as the rationals that its floats are."""
-    planes = np.atleast_2d(solution.w)
+    hyperplanes = np.atleast_2d(solution.w)
     if cone.examples.fit_intercept:
-        planes = np.column_stack([planes, np.atleast_1d(solution.b)])
-    if not np.isfinite(planes).all():
+        hyperplanes = np.column_stack([hyperplanes, np.atleast_1d(solution.b)])
+    if not np.isfinite(hyperplanes).all():
         return None
-    exact = tuple(tuple(map(Fraction, plane)) for plane in planes.tolist())
+    exact = tuple(tuple(map(Fraction, plane)) for plane in hyperplanes.tolist())
     return hard_margin_statement(cone, exact, solution.ids, solution.weights, penalise_intercept)
 
 
@@ -128,16 +128,16 @@ def _homogeneous(cone: Cone, point: MinNormPoint) -> Candidate | None:
         return None
     least = float((cone.prices(point.w) * cone.norms[0]).min())  # all norms are equal where lengths are kept
     w = w / least
-    planes = w.reshape(-1, cone.width)
+    hyperplanes = w.reshape(-1, cone.width)
     joint, bias = cone.joint, cone.examples.fit_intercept
     d = cone.width - bias
     weights = point.weights / point.weights.sum()
     upper = float(np.linalg.norm(weights @ cone.rows(point.ids)))
     return Candidate(
-        planes[:, :d] if joint else planes[0, :d],
-        (planes[:, d] if joint else float(planes[0, d]))
+        hyperplanes[:, :d] if joint else hyperplanes[0, :d],
+        (hyperplanes[:, d] if joint else float(hyperplanes[0, d]))
         if bias
-        else (np.zeros(len(planes)) if joint else 0.0),
+        else (np.zeros(len(hyperplanes)) if joint else 0.0),
         1.0 / float(np.linalg.norm(w)),
         upper,
         point.ids,
@@ -150,15 +150,15 @@ def _between_hulls(examples: Examples, tolerance: float, clock: Clock) -> Candid
     size = math.sqrt(float(row_sqnorms(examples.X).max()) + 1.0)
     best: Candidate | None = None
     for growth in (0, 4, 7, 10, 13):  # thin margins are lost in the rounding of a large one
-        cone = Cone(examples, kept=True, bias_exponent=math.frexp(size)[1] + growth)
+        cone = Cone(examples, keep_lengths=True, bias_exponent=math.frexp(size)[1] + growth)
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
         if not point.separates:
             return best
         w = np.asarray(cone.unscaled(point.w), dtype=np.float64)[:-1]
         for candidate, ids, weights in ((w, point.ids, point.weights), _equalised(examples, point)):
-            found = _measured(examples, candidate, ids, weights)
-            if found is not None and (best is None or found.gap < best.gap):
-                best = found
+            measured = _measured(examples, candidate, ids, weights)
+            if measured is not None and (best is None or measured.gap < best.gap):
+                best = measured
         if clock.out_of_time() or (best is not None and best.gap <= 1e-9 * best.margin):
             break
     return best

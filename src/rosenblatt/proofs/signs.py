@@ -295,10 +295,10 @@ def _signs_of_few(X: Matrix, w: ExactVector) -> npt.NDArray[np.int8]:
         loops.sparse_compensated((*loops.csr_rows(X), w.bias), w.high, w.low, values, sizes)
     terms = _terms(X)
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0
+        row_sums = np.asarray(np.abs(X).sum(axis=1), dtype=np.float64).ravel() + 1.0
         errors = 2.02 * U * np.abs(values) + 4.04 * ((terms + 8) * U) ** 2 * sizes
         errors += (
-            20 * terms * TINY + 8 * TINY * reach
+            20 * terms * TINY + 8 * TINY * row_sums
         )  # products, and weights, below the smallest normal float
         decided = np.abs(values) > errors
     out = np.where(decided, np.sign(np.where(decided, values, 0.0)), 0).astype(np.int8)

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.proofs.claims import MOST_ROWS, Planes
-from rosenblatt.proofs.cone import Cone, Float64s, Ids
+from rosenblatt.proofs.claims import MOST_ROWS, Hyperplanes
 from rosenblatt.proofs.exact import ceil_sqrt, exact_sqnorm, floor_sqrt, over_common_denominator
 from rosenblatt.proofs.examples import Examples, product
 from rosenblatt.proofs.signs import ExactVector, Scores, U, weighted_sum
+from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
 
 ON_MARGIN = 1 + Fraction(1, 2**20)
 FEW = 2000  # rows looked at exactly in one go
 
 
-def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any] | None:
+def margin_statement(examples: Examples, hyperplanes: Hyperplanes) -> dict[str, Any] | None:
     """Return what :class:`Separable` states of a hyperplane, or None where it does not separate the examples."""
-    parts = scored(examples, planes)
+    parts = scored(examples, hyperplanes)
     least = min(_least(part, sides) for _, sides, part in parts)
     if least <= 0:
         return None
@@ -27,11 +27,15 @@ def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any] | Non
         close = part.near(sides, least * ON_MARGIN)
         sided = sides if isinstance(sides, float) else sides[close]
         rows.update(ids[close[part.subset(close).compared(sided, least * ON_MARGIN) <= 0]].tolist())
-    whole = parts[0][2].w if len(planes) == 1 else ExactVector([v for plane in planes for v in plane], False)
+    whole = (
+        parts[0][2].w
+        if len(hyperplanes) == 1
+        else ExactVector([v for plane in hyperplanes for v in plane], False)
+    )
     margin = floor_sqrt(least**2 / whole.sqnorm)
     radius = _radius(examples, [(ids, part) for ids, _, part in parts])
     return {
-        "hyperplanes": planes,
+        "hyperplanes": hyperplanes,
         "least": least,
         "margin": margin,
         "radius": radius,
@@ -40,10 +44,10 @@ def margin_statement(examples: Examples, planes: Planes) -> dict[str, Any] | Non
     }
 
 
-def scored(examples: Examples, planes: Planes) -> list[tuple[Ids, Any, Scores]]:
+def scored(examples: Examples, hyperplanes: Hyperplanes) -> list[tuple[Ids, Any, Scores]]:
     """Return (rows, ±1 per row, scores) for every demand; planes are one for two classes, else one per class."""
-    cone = Cone(examples, kept=True)
-    flat = [value for plane in planes for value in plane]
+    cone = Cone(examples, keep_lengths=True)
+    flat = [value for plane in hyperplanes for value in plane]
     parts = cone.exact_scores(flat)
     return [(cone.example_and_rival(ids)[0], side or examples.signs, part) for ids, side, part in parts]
 
@@ -96,17 +100,17 @@ def ratio_up(radius: float, margin: float) -> float:
     return guess if Fraction(guess) >= exact else float(np.nextafter(guess, np.inf))
 
 
-def two_sided_statement(cone: Cone, planes: Planes, ids: Ids, weights: Float64s) -> dict[str, Any]:
+def two_sided_statement(cone: Cone, hyperplanes: Hyperplanes, ids: Ids, weights: Float64s) -> dict[str, Any]:
     """Return lower and upper bounds on the largest margin, with what proves them."""
-    if not any(value for plane in planes for value in plane):
-        planes = ((Fraction(1),) * len(planes[0]), *planes[1:])
-    least = min(_lower_score(part, sides) for _, sides, part in scored(cone.examples, planes))
-    sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
+    if not any(value for plane in hyperplanes for value in plane):
+        hyperplanes = ((Fraction(1),) * len(hyperplanes[0]), *hyperplanes[1:])
+    least = min(_lower_score(part, sides) for _, sides, part in scored(cone.examples, hyperplanes))
+    sqnorm = ExactVector(tuple(value for plane in hyperplanes for value in plane), False).sqnorm
     lower = floor_sqrt(least**2 / sqnorm) if least >= 0 else -ceil_sqrt(least**2 / sqnorm)
     lambdas = [Fraction(weight) for weight in weights.tolist()]
     total = sum(lambdas, Fraction(0))
     return {
-        "hyperplanes": planes,
+        "hyperplanes": hyperplanes,
         "least": least,
         "lower": lower,
         "upper": ceil_sqrt(_sqnorm_of_sum(cone, ids, lambdas) / total**2),
@@ -132,20 +136,20 @@ def _sqnorm_of_sum(cone: Cone, ids: Ids, weights: Sequence[Fraction]) -> Fractio
 
 
 def hard_margin_statement(
-    cone: Cone, planes: Planes, ids: Ids, weights: Float64s, penalise_intercept: bool
+    cone: Cone, hyperplanes: Hyperplanes, ids: Ids, weights: Float64s, penalise_intercept: bool
 ) -> dict[str, Any] | None:
     """Return what :class:`HardMargin` states of a hyperplane and dual weights, or None where it separates nothing."""
     examples = cone.examples
-    least = min(_least(part, sides) for _, sides, part in scored(examples, planes))
+    least = min(_least(part, sides) for _, sides, part in scored(examples, hyperplanes))
     if least <= 0:
         return None
     used = weights > 0
     ids, weights = np.asarray(ids, dtype=np.intp)[used], weights[used]
     lambdas = [Fraction(weight) for weight in weights.tolist()]
-    counted = planes if penalise_intercept else tuple(plane[:-1] for plane in planes)
+    counted = hyperplanes if penalise_intercept else tuple(plane[:-1] for plane in hyperplanes)
     sqnorm = ExactVector(tuple(value for plane in counted for value in plane), False).sqnorm
     if penalise_intercept:
-        reach = _sqnorm_of_sum(cone, ids, lambdas) / sum(lambdas, Fraction(0)) ** 2
+        sqnorm_of_mean = _sqnorm_of_sum(cone, ids, lambdas) / sum(lambdas, Fraction(0)) ** 2
     else:
         codes = examples.codes[ids].tolist()
         totals = [
@@ -154,33 +158,35 @@ def hard_margin_statement(
         if not min(totals):
             return None
         averaged = [value / totals[c] for value, c in zip(lambdas, codes, strict=True)]
-        reach = _sqnorm_of_sum(cone, ids, averaged) / 4  # the bias cancels: both classes weigh one
+        sqnorm_of_mean = _sqnorm_of_sum(cone, ids, averaged) / 4  # the bias cancels: both classes weigh one
     rows, rivals = cone.example_and_rival(ids)
     return {
-        "hyperplanes": planes,
+        "hyperplanes": hyperplanes,
         "penalise_intercept": penalise_intercept,
         "least": least,
         "margin": floor_sqrt(least**2 / sqnorm),
-        "upper": ceil_sqrt(reach),
+        "upper": ceil_sqrt(sqnorm_of_mean),
         "dual_rows": tuple(rows.tolist()),
         "dual_rivals": tuple(rivals.tolist()) if cone.joint else (),
         "dual_weights": tuple(lambdas),
     }
 
 
-def soft_margin_statement(examples: Examples, planes: Planes, alpha: Float64s, C: float) -> dict[str, Any]:
+def soft_margin_statement(
+    examples: Examples, hyperplanes: Hyperplanes, alpha: Float64s, C: float
+) -> dict[str, Any]:
     """Return what :class:`SoftMargin` states: floating point with proved error bounds, rounded to the safe side."""
     worst = np.full(len(examples.codes), -np.inf)  # the largest 1 − a·w of every row, rounded up
     with np.errstate(over="ignore", invalid="ignore"):
-        for ids, sides, part in scored(examples, planes):
+        for ids, sides, part in scored(examples, hyperplanes):
             low = np.ldexp(part.values * sides - part.errors * (1 + 1e-9), part.w.exponent)
             worst[ids] = np.maximum(worst[ids], 1.0 - low + 8 * U * np.abs(low) + 4 * U)
     hinge = float(np.maximum(worst, 0.0).sum()) * (1 + len(worst) * 4 * U)
-    sqnorm = ExactVector(tuple(value for plane in planes for value in plane), False).sqnorm
+    sqnorm = ExactVector(tuple(value for plane in hyperplanes for value in plane), False).sqnorm
     alpha = _within_box(alpha, C)
     rows = np.nonzero(alpha)
     return {
-        "hyperplanes": planes,
+        "hyperplanes": hyperplanes,
         "C": float(C),
         "objective": _float_up(sqnorm / 2 + Fraction(C) * Fraction(hinge)) if np.isfinite(hinge) else np.inf,
         "lower": _dual_at_least(examples, alpha),

@@ -11,6 +11,8 @@ from rosenblatt.rules.alma import ALMA
 from rosenblatt.rules.arow import AROW
 from rosenblatt.rules.base import (
     NO_SHRINK,
+    CoordinateRates,
+    CoordinateSums,
     Euclidean,
     PNorm,
     SecondOrder,
@@ -23,18 +25,24 @@ from rosenblatt.rules.base import (
 )
 from rosenblatt.rules.logistic import Logistic
 from rosenblatt.rules.margin import Margin
+from rosenblatt.rules.nag import NAG
+from rosenblatt.rules.nag_logistic import NAGLogistic
+from rosenblatt.rules.norma import NORMA
 from rosenblatt.rules.passive_aggressive import PassiveAggressive
 from rosenblatt.rules.passive_aggressive_squared import PassiveAggressiveSquared
 from rosenblatt.rules.paum import PAUM
 from rosenblatt.rules.pegasos import Pegasos
 from rosenblatt.rules.romma import ROMMA
 from rosenblatt.rules.rosenblatt import Rosenblatt
+from rosenblatt.rules.scinol import ScInOL
+from rosenblatt.rules.scinol_hinge import ScInOLHinge
 from rosenblatt.rules.widrow_hoff import WidrowHoff
 
 # The name of a rule on the command line and in `Perceptron(rule="...")`, and its class.
 BY_NAME: dict[str, Any] = {
     "rosenblatt": Rosenblatt,
     "margin": Margin,
+    "norma": NORMA,
     "passive-aggressive": PassiveAggressive,
     "passive-aggressive-squared": PassiveAggressiveSquared,
     "paum": PAUM,
@@ -43,6 +51,10 @@ BY_NAME: dict[str, Any] = {
     "arow": AROW,
     "pegasos": Pegasos,
     "logistic": Logistic,
+    "nag": NAG,
+    "nag-logistic": NAGLogistic,
+    "scinol": ScInOL,
+    "scinol-hinge": ScInOLHinge,
     "widrow-hoff": WidrowHoff,
 }
 
@@ -50,17 +62,24 @@ __all__ = [
     "ALMA",
     "AROW",
     "BY_NAME",
+    "NAG",
+    "NORMA",
     "NO_SHRINK",
     "PAUM",
     "ROMMA",
+    "CoordinateRates",
+    "CoordinateSums",
     "Euclidean",
     "Logistic",
     "Margin",
+    "NAGLogistic",
     "PNorm",
     "PassiveAggressive",
     "PassiveAggressiveSquared",
     "Pegasos",
     "Rosenblatt",
+    "ScInOL",
+    "ScInOLHinge",
     "SecondOrder",
     "Seen",
     "WidrowHoff",

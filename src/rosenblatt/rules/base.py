@@ -1,7 +1,8 @@
 """Registration of rules: one Python function, registered for one NamedTuple class, becomes part of the loop.
 
 A rule that needs more than ``w ← shrink·w + τ y x`` names its geometry: it has a method ``geometry()`` that returns
-:class:`SecondOrder` or :class:`PNorm`. Any number of rules may share a geometry.
+:class:`SecondOrder`, :class:`PNorm`, :class:`CoordinateSums` or :class:`CoordinateRates`. Any number of rules may share
+a geometry.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ class Seen(NamedTuple):
 
     score: float  # w·x before the step
     y: float  # the label, +1 or -1
-    x_sqnorm: float  # ‖x‖², bias input included; SecondOrder and PNorm say what it is there
+    x_sqnorm: float  # ‖x‖², bias input included; the other geometries say what it is there
     w_sqnorm: float  # ‖w‖² before the step
     updates: float  # number of updates before this example
     clock: float  # number of examples before this one
@@ -55,6 +56,51 @@ class PNorm(NamedTuple):
     p: float
     max_norm: float = float("inf")
 
+
+class CoordinateSums(NamedTuple):
+    """Weights that follow from sums over gradients, one set of numbers for every weight.
+
+    The first number is the largest ``|xᵢ|`` so far, which the loop updates before it scores an example. The rule has
+    two methods, compiled unchanged: ``add_gradient(numbers, weight, gradient)`` returns the numbers after an example
+    with this derivative of the loss by the weight, and ``weight_of(numbers)`` the weight that follows from them; the
+    latter is also called with an array for each number. With ``τ`` the rule says the derivative of the loss by the
+    score, ``−τ y``. It reads zero as ``x_sqnorm`` and ``Σ (wᵢ maxᵢ)²`` as ``w_sqnorm``.
+
+    Outside the loop, with an array for each number, ``negated(numbers)`` returns the numbers of the opposite weight,
+    ``halved(numbers)`` those of half the weight, and ``possible(numbers)`` which weights can have such numbers. A rule
+    of this geometry does not shrink the weights.
+    """
+
+    initial: tuple[float, ...]  # the numbers of a weight before any example
+
+
+class CoordinateRates(NamedTuple):
+    """A learning rate for every weight, relative to the largest ``|xᵢ|``: ``w ← w + τ y Dx``.
+
+    Every weight has numbers of its own, of which the first is the largest ``|xᵢ|`` in an update so far. The rule has
+    two methods, compiled unchanged: ``add_gradient(numbers, weight, gradient)`` returns the numbers after an example
+    with this derivative of the loss by the weight, and ``rate(numbers)`` the learning rate that follows from them.
+    ``D`` is diagonal, ``Dᵢᵢ = rateᵢ / ‖x / max‖``. Where a value exceeds the largest so far, the weight is divided by
+    as much, so that multiplying a column by a constant changes no prediction.
+
+    The loop calls the rule twice. First it reads zero as ``x_sqnorm`` and returns as ``τ`` the size of the derivative
+    of the loss by the score; then, if that is not zero, it reads ``x·Dx`` (times the weight of the visit) and returns
+    its step. It reads ``Σ (wᵢ maxᵢ)²`` as ``w_sqnorm``, and does not shrink the weights. Outside the loop
+    ``possible(numbers)`` returns which weights can have such numbers, an array for each.
+    """
+
+    initial: tuple[float, ...]  # the numbers of a weight before any example
+
+
+Geometry = Euclidean | SecondOrder | PNorm | CoordinateSums | CoordinateRates
+PER_COORDINATE = (CoordinateSums, CoordinateRates)  # geometries with several numbers for every weight
+HOOKS: dict[type, tuple[str, ...]] = {  # the methods that a geometry needs of its rules
+    SecondOrder: ("narrow",),
+    CoordinateSums: ("add_gradient", "weight_of", "negated", "halved", "possible"),
+    CoordinateRates: ("add_gradient", "rate", "possible"),
+}
+
+MOST_NUMBERS = 4  # of a weight
 
 STEPS: dict[type, Step] = {}
 
@@ -107,43 +153,68 @@ def step_of(cls: type) -> Step:
         ) from None
 
 
-def geometry_of(rule: Any) -> Euclidean | SecondOrder | PNorm:
+def geometry_of(rule: Any) -> Geometry:
     """Return the geometry that a rule names, the Euclidean one where it names none.
 
-    >>> from rosenblatt.rules import ALMA, AROW, Rosenblatt
+    >>> from rosenblatt.rules import ALMA, AROW, NAG, Rosenblatt
     >>> geometry_of(AROW()), geometry_of(ALMA(p=4.0)), geometry_of(ALMA()), geometry_of(Rosenblatt())
     (SecondOrder(initial_variance=1.0), PNorm(p=4.0, max_norm=1.0), Euclidean(), Euclidean())
+    >>> geometry_of(NAG())
+    CoordinateRates(initial=(0.0, 0.0))
     """
     if not hasattr(rule, "geometry"):
         return Euclidean()
     geometry = rule.geometry()
-    if not isinstance(geometry, Euclidean | SecondOrder | PNorm):
+    if not isinstance(geometry, Geometry):
         raise TypeError(
-            f"{type(rule).__name__}.geometry() must return Euclidean, SecondOrder or PNorm, got {geometry!r}"
+            f"{type(rule).__name__}.geometry() must return Euclidean, SecondOrder, PNorm, CoordinateSums or "
+            f"CoordinateRates, got {geometry!r}"
         )
+    for name in HOOKS.get(type(geometry), ()):
+        hook_of(type(rule), name)
     if isinstance(geometry, SecondOrder):
-        narrow_of(type(rule))
         if not 0.0 < geometry.initial_variance < float("inf"):
             raise ValueError(
                 f"initial_variance must be above 0 and finite, got {geometry.initial_variance!r}"
             )
-    if isinstance(geometry, PNorm) and not (2.0 <= geometry.p < float("inf") and geometry.max_norm > 0.0):
-        raise ValueError(f"the p-norm geometry needs 2 ≤ p < ∞ and max_norm above 0, got {geometry!r}")
-    if isinstance(geometry, SecondOrder):
         return SecondOrder(float(geometry.initial_variance))
-    return PNorm(float(geometry.p), float(geometry.max_norm)) if isinstance(geometry, PNorm) else geometry
+    if isinstance(geometry, PNorm):
+        if not (2.0 <= geometry.p < float("inf") and geometry.max_norm > 0.0):
+            raise ValueError(f"the p-norm geometry needs 2 ≤ p < ∞ and max_norm above 0, got {geometry!r}")
+        return PNorm(float(geometry.p), float(geometry.max_norm))
+    if isinstance(geometry, PER_COORDINATE):
+        if not 1 <= len(geometry.initial) <= MOST_NUMBERS or geometry.initial[0] != 0.0:
+            raise ValueError(
+                f"a weight has one to {MOST_NUMBERS} numbers, the first of them (the largest value) 0 at first, "
+                f"got {geometry!r}"
+            )
+        return geometry._replace(initial=tuple(map(float, geometry.initial)))
+    return geometry
+
+
+def hook_of(cls: type, name: str) -> Callable[..., Any]:
+    """Return the function of a rule's class that its geometry needs."""
+    function = getattr(cls, name, None)
+    if function is None:
+        raise TypeError(f"{cls.__name__} needs a method {name}, because of its geometry")
+    return function  # type: ignore[no-any-return]
 
 
 def narrow(rule: Any, variance: float, value: float) -> float:
     """Return the variance of a weight after an update by an example with this value in its feature."""
-    return float(narrow_of(type(rule))(rule, variance, value))
+    return float(rule.narrow(variance, value))
 
 
-def narrow_of(cls: type) -> Callable[[Any, float, float], float]:
-    """Return the function that narrows the variances of a second-order rule."""
-    function = getattr(cls, "narrow", None)
-    if function is None:
-        raise TypeError(
-            f"{cls.__name__} has a second-order geometry and needs a method narrow(self, variance, value)"
-        )
-    return function  # type: ignore[no-any-return]
+def add_gradient(rule: Any, numbers: Any, weight: float, gradient: float) -> Any:
+    """Return the numbers of a weight after an example with this derivative of the loss by the weight."""
+    return rule.add_gradient(numbers, weight, gradient)
+
+
+def weight_of(rule: Any, numbers: Any) -> float:
+    """Return the weight that follows from its numbers."""
+    return float(rule.weight_of(numbers))
+
+
+def rate(rule: Any, numbers: Any) -> float:
+    """Return the learning rate of a weight that follows from its numbers."""
+    return float(rule.rate(numbers))

@@ -1,5 +1,6 @@
 """Rosenblatt's rule: on a mistake, add the example to the weights."""
 
+import math
 from typing import NamedTuple
 
 from rosenblatt.rules.base import NO_SHRINK, Seen, rule
@@ -14,7 +15,7 @@ class Rosenblatt(NamedTuple):
     Parameters
     ----------
     eta : float
-        The learning rate, ``0 < η ≤ 1``. Starting from zero it only scales the weights.
+        The learning rate, ``η > 0``. Starting from zero it only scales the weights.
 
     Notes
     -----
@@ -36,7 +37,8 @@ class Rosenblatt(NamedTuple):
 
     def check(self) -> None:
         """Raise ValueError unless the parameters are in their range."""
-        check_eta(self.eta)
+        if not 0.0 < self.eta < math.inf:
+            raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
 
     def mistakes_at_most(self, radius: float, margin: float, start_norm: float = 0.0) -> float:
         """Bound the mistakes on separable examples, from weights of norm ``start_norm``."""

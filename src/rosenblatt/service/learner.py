@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import initial_beside
 from rosenblatt.core.state import RUNNING
-from rosenblatt.data.named import hashed
+from rosenblatt.data.named.vocabulary import hashed
 from rosenblatt.rules import PNorm, SecondOrder
 from rosenblatt.streams.online import OnlineLearner
 
@@ -103,9 +103,9 @@ def room_for(n_features: int) -> int:
     return n_features + n_features // 8 + 64
 
 
-def _digestible(array: NDArray[Any], width: int, beyond: float) -> bytes:
+def _digestible(array: NDArray[Any], width: int, beyond: Any) -> bytes:
     """Return the bytes of the first columns, zeros without a sign; columns that do not exist yet hold ``beyond``."""
-    columns = np.full((array.shape[0], width), beyond)
+    columns = np.full((array.shape[0], width, *array.shape[2:]), beyond)
     exists = min(width, array.shape[1])
     np.add(array[:, :exists], 0.0, out=columns[:, :exists])  # −0.0 + 0.0 is 0.0
     return columns.tobytes()
@@ -233,7 +233,7 @@ class ServedLearner(OnlineLearner):
         else:
             names = len(self._vocabulary) + new_names
             columns = 1 + (room_for(names) if self.compiled else names)
-        arrays = 2 if self.learner.S is None else 3
+        arrays = 2 + self.learner.numbers_per_weight
         return (1 if classes <= 2 else classes) * columns * 8 * arrays + names * NAME_BYTES + OWN_BYTES
 
     def frozen(self) -> "ServedLearner":
@@ -272,5 +272,7 @@ class ServedLearner(OnlineLearner):
         for record in (running, own.totals):
             digest.update(record.tobytes())
         if own.S is not None:
-            digest.update(_digestible(own.S, 1 + len(self._vocabulary), initial_beside(own.geometry) or 0.0))
+            digest.update(
+                _digestible(own.S, 1 + len(self._vocabulary), initial_beside(own.geometry) or (0.0,))
+            )
         return digest.hexdigest()

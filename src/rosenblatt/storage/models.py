@@ -8,6 +8,7 @@ additional fields in ``about``.
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
+from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
 from rosenblatt.data.schema import schema_from_dict
 from rosenblatt.storage import schema
@@ -28,6 +30,7 @@ from rosenblatt.storage.schema import (
     Arrays,
     Content,
     Field,
+    Item,
     Kind,
     Maybe,
     Object,
@@ -89,6 +92,46 @@ def standings(value: Any, place: str) -> None:
             refuse(f"{place}.{name}[1]", bound, "a bound of 0 or more")
 
 
+CALIBRATIONS: dict[str, dict[str, Any]] = {
+    "platt": {"slope": [Range(0.0, 1e150)], "offset": [Range(-1e150, 1e150)]},
+    "venn-abers": {"edges": [[Range()]], "values": [[Range(0.0, 1.0)]]},
+}
+MAX_GROUPS = 256  # of scores, see rosenblatt.learner.calibration
+
+
+def calibration(value: Any, place: str) -> None:
+    """Check the parameters of probabilities."""
+    schema.check(value, Object({"method": OneOf(tuple(CALIBRATIONS))}, others=True), place)
+    fields = CALIBRATIONS[value["method"]]
+    schema.check(value, Object({"method": str, **fields}), place)
+    one, other = (value[name] for name in fields)
+    if len(one) != len(other):
+        refuse(f"{place}.{[*fields][1]}", other, f"{len(one)} of them")
+    if value["method"] == "venn-abers":
+        for number, (edges, values) in enumerate(zip(one, other, strict=True)):
+            if len(edges) >= MAX_GROUPS or any(a >= b for a, b in pairwise(edges)):
+                refuse(f"{place}.edges[{number}]", edges, f"fewer than {MAX_GROUPS} ascending numbers")
+            if len(values) != len(edges) + 1 or any(a > b for a, b in pairwise(values)):
+                refuse(f"{place}.values[{number}]", values, f"{len(edges) + 1} numbers that do not fall")
+
+
+def held_out(value: Any, place: str) -> None:
+    """Check the results of a model on rows held out."""
+    counts = {"thresholds": [NON_NEGATIVE], "answered": [COUNT], "errors": [COUNT]}
+    fields = {"rows": Whole(1), "wrong": COUNT, "confidence": Range(0.0, 1.0 - 2**-53, above=0.0), **counts}
+    schema.check(value, Object(fields), place)
+    thresholds, answered, errors = (value[name] for name in counts)
+    if not 1 <= len(thresholds) == len(answered) == len(errors) <= MAX_GROUPS:
+        refuse(place, value, f"from 1 to {MAX_GROUPS} thresholds, and counts for each")
+    if thresholds[-1] != 0.0 or any(a < b for a, b in pairwise(thresholds)):
+        refuse(f"{place}.thresholds", thresholds, "numbers that descend to 0")
+    for name, total, of in (("answered", value["rows"], answered), ("errors", value["wrong"], errors)):
+        if of[-1] != total or any(a > b for a, b in pairwise(of)):
+            refuse(f"{place}.{name}", of, f"counts that ascend to {total}")
+    if any(wrong > of for wrong, of in zip(errors, answered, strict=True)):
+        refuse(f"{place}.errors", errors, "at most as many as were answered")
+
+
 def _maybe_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -128,9 +171,26 @@ KERNEL_FIELDS = {name: field for name, field in LEARNER_FIELDS.items() if name !
 REAL_FIELDS = {name: LEARNER_FIELDS[name] for name in ("rule", "fit_intercept", "seed", "rows_seen")} | {
     "passes": Field(COUNT)
 }
+
+
+def priors(value: Any, place: str) -> None:
+    """Check that a value is "uniform", "empirical" or a list of numbers."""
+    schema.check(value, OneOf(("uniform", "empirical")) if type(value) is str else [NON_NEGATIVE], place)
+
+
+PRIOR_FIELDS = {
+    "fit_prior": Field(bool, setting=True, default=True),
+    "class_prior": Field(Maybe([POSITIVE]), setting=True, default=None),
+}
 BAYES_FIELDS = {
     "smoothing": Field(NON_NEGATIVE, setting=True),
     "binarize": Field(Maybe(Range()), setting=True),
+    **PRIOR_FIELDS,
+}
+COUNT_BAYES_FIELDS = {"smoothing": Field(NON_NEGATIVE, setting=True), **PRIOR_FIELDS}
+CENTROID_FIELDS = {
+    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, default=None),
+    "priors": Field(priors, setting=True, default="uniform"),
 }
 
 # The metadata of a model. Other keys belong to the caller who saved it.
@@ -149,6 +209,8 @@ ABOUT = Object(
         "normalise": bool,
         "feature_names": Maybe([str]),
         "schema": Maybe(ANY_OBJECT),
+        "calibration": Maybe(calibration),
+        "held_out": Maybe(held_out),
         "hashed_names": ANY_OBJECT,
         "parameters": Object(
             {},
@@ -157,7 +219,12 @@ ABOUT = Object(
         ),
         "stream": Object(
             {"rows": COUNT, "forget": Maybe(Range(1.0)), "since": COUNT},
-            {"online": bool, "right": COUNT, "service": SERVICE},
+            {
+                "online": bool,
+                "right": COUNT,
+                "service": SERVICE,
+                "auto": Object({"candidates": [rule], "leader": COUNT, "losses": [NON_NEGATIVE]}),
+            },
         ),
         "mixing_run": ANY_OBJECT,
         "mixed_epochs": [MIXED_EPOCH],
@@ -213,8 +280,47 @@ WEIGHTS = (
     array("A", Tensor(FLOAT, ("rows", "width")), "average_offset"),
     *RUN,
 )
+STATISTICS_ITEM = records(  # of the bias and of every feature: see rosenblatt.core.scaling
+    "statistics",
+    STATISTICS,
+    "width",
+    {"count": COUNTS, "mean": Range(-LARGEST_VALUE, LARGEST_VALUE), "m2": NON_NEGATIVE},
+    renamed={},
+    part="statistics",
+)
+
+
+def stacked(item: Item, shapes: Mapping[str, tuple[str | int, ...]]) -> Item:
+    """Declare the tensors of an item for several candidates at once; the stream that continues reads them itself."""
+    tensors = {
+        f"candidates.{name}": Tensor(
+            tensor.dtypes, shapes[name], tensor.range._replace(binds=""), "candidates"
+        )
+        for name, tensor in item.tensors.items()
+    }
+
+    def pack(value: Any) -> dict[str, NDArray[Any]]:
+        return {f"candidates.{name}": each for name, each in item.pack(value).items()}
+
+    return Item(f"candidates.{item.name}", f"candidates.{item.attribute}", tensors, pack, lambda *_: None)
+
+
+# Every learner that a stream trains beside the one that predicts: see rosenblatt.streams.model_file.
+OF_CANDIDATES = ("candidates", "rows", "width")
+CANDIDATE_ITEMS = tuple(
+    stacked(item, dict.fromkeys(item.tensors, shape))
+    for item, shape in (
+        (array("W", Tensor(FLOAT, ())), OF_CANDIDATES),
+        (array("A", Tensor(FLOAT, ()), "average_offset"), OF_CANDIDATES),
+        (array("S", Tensor(FLOAT, ())), (*OF_CANDIDATES, "stacked_numbers")),
+        (RUN[0], ("candidates", "hypotheses")),
+        (RUN[1], ("candidates", 1)),
+    )
+)
 LEARNER_ITEMS = (
     *WEIGHTS,
+    STATISTICS_ITEM,
+    *CANDIDATE_ITEMS,
     array("S", Tensor(FLOAT, ("rows", "width"), part="S")),
     array("pocket", Tensor(FLOATS, ("rows", "width"), part="pocket")),
     array(
@@ -225,6 +331,9 @@ LEARNER_ITEMS = (
     LEDGER,
     rows("ledger.support", FLOATS, "support", "features"),
 )
+# Geometries with several numbers per weight: those of a weight are together.
+NUMBERS = array("S", Tensor(FLOAT, ("rows", "width", "numbers"), part="S"))
+NUMBERS_ITEMS = tuple(NUMBERS if item.name == "S" else item for item in LEARNER_ITEMS)
 KERNEL_ITEMS = (
     array("support_rows", Tensor(INT, ("support",), Range(0, "last_row"))),
     array("W", Tensor(FLOAT, ("rows", "support"))),
@@ -253,6 +362,7 @@ SUMS = (
     array("sums", Tensor(FLOAT, ("classes", "features"))),
     array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
 )
+SPREAD = array("squares", Tensor(FLOAT, ("features",), NON_NEGATIVE, "squares"))
 
 
 # --- Relations between tensors ----------------------------------------------------------------------------------------
@@ -346,7 +456,7 @@ def sqnorm_is_within_reach(content: Content) -> None:
 
 
 def beside_the_weights(content: Content) -> None:
-    """``S``: a variance in (0, 1] for every weight (second order), or the power of every weight (p-norm)."""
+    """``S``: a variance in (0, 1] for every weight (second order), its power (p-norm), or several numbers."""
     if "S" not in content.arrays:
         sqnorm_is_of_weights(content)
         return
@@ -354,6 +464,9 @@ def beside_the_weights(content: Content) -> None:
     if isinstance(geometry, rules.SecondOrder):
         refuse_first("S", S, ~((S > 0.0) & (S <= 1.0 + 1e-9)), "a variance above 0 and at most 1")
         sqnorm_is_of_weights(content)
+        return
+    if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
+        numbers_per_weight(content, geometry)
         return
     assert isinstance(geometry, rules.PNorm)
     with np.errstate(over="ignore", under="ignore"):
@@ -364,6 +477,83 @@ def beside_the_weights(content: Content) -> None:
         total = _per_hypothesis(np.einsum("ij,ij->i", W, S), content)
     sqnorm = content.arrays["running.sqnorm"]
     refuse_first("running.sqnorm", sqnorm, ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6), "Σ|w|^p")
+
+
+def statistics_are_of_values(content: Content) -> None:
+    """Entry 0 is the bias, 1 in every row; no feature has more values than there are rows, or spread without values."""
+    if "statistics.count" not in content.arrays:
+        return
+    count, mean, m2 = (content.arrays[f"statistics.{name}"] for name in ("count", "mean", "m2"))
+    if mean[0] != 1.0 or m2[0] != 0.0:
+        refuse("statistics.mean[0]", mean[0].item(), "1, with m2 of 0: the constant input of the bias")
+    refuse_first("statistics.count", count, count > count[0], f"at most the {count[0]} rows")
+    refuse_first("statistics.mean", mean, (mean != 0.0) & (count == 0), "0 for a feature without values")
+    refuse_first("statistics.m2", m2, (m2 != 0.0) & (count < 2), "0 for a feature with one value or none")
+
+
+def candidates_are_learners(content: Content) -> None:
+    """A stream that chooses among rules has the weights of each; one of them is the learner of the file."""
+    auto = content.about.get("stream", {}).get("auto")
+    if (auto is not None) != ("candidates.W" in content.arrays):
+        raise ValueError("about.stream.auto and the tensors candidates.* must both be there, or neither")
+    if auto is None:
+        return
+    W, leader = content.arrays["candidates.W"], auto["leader"]
+    if len(auto["candidates"]) != W.shape[0] or len(auto["losses"]) != 2 * W.shape[0]:
+        refuse(
+            "about.stream.auto.candidates", auto["candidates"], f"{W.shape[0]} rules, and two losses for each"
+        )
+    if leader >= 2 * W.shape[0]:
+        refuse("about.stream.auto.leader", leader, f"below {2 * W.shape[0]}")
+    if rules.from_dict(auto["candidates"][leader // 2]) != content["rule"]:
+        refuse(
+            "about.stream.auto.candidates",
+            auto["candidates"][leader // 2],
+            "the rule of the file for the leader",
+        )
+    for at, each in enumerate(auto["candidates"]):
+        S, own_rule = content.arrays["candidates.S"][at], rules.from_dict(each)
+        geometry = rules.geometry_of(own_rule)
+        if not isinstance(geometry, rules.Euclidean | rules.SecondOrder):
+            refuse(f"about.stream.auto.candidates[{at}]", each, "a Euclidean or second-order rule")
+        if isinstance(geometry, rules.SecondOrder):
+            variance, most = S[..., 0], geometry.initial_variance * (1.0 + 1e-9)
+            wrong = ~((variance > 0.0) & (variance <= most))
+            refuse_first(
+                f"candidates.S[{at}]", variance, wrong, "a variance above 0 and at most the first one"
+            )
+        if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
+            if S.shape[-1] < len(geometry.initial):
+                refuse("candidates.S", S.shape, f"{len(geometry.initial)} numbers for every weight")
+            numbers = tuple(np.moveaxis(S[..., : len(geometry.initial)], -1, 0))
+            wrong = ~(np.asarray(own_rule.possible(numbers)) & (numbers[0] >= 0.0))
+            refuse_first(f"candidates.S[{at}]", numbers[0], wrong, "numbers of this rule")
+
+
+def numbers_per_weight(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:
+    """``S``: the largest value of the weight's feature, then numbers that are possible for the rule.
+
+    The largest value is at most ‖x‖. Weights follow from their numbers, or are zero where no value was seen and
+    training started from zero weights. ``running.sqnorm`` is ``Σ (wᵢ maxᵢ)²``.
+    """
+    S, W, rule = content.arrays["S"], content.arrays["W"].astype(np.float64), content["rule"]
+    largest, numbers = S[..., 0], tuple(np.moveaxis(S, -1, 0))
+    most = math.sqrt(content.symbols["max_sqnorm"]) * (1.0 + 1e-6)
+    refuse_first(
+        "S[..., 0]", largest, ~((largest >= 0.0) & (largest <= most)), f"a value from 0 to {most:.6g}"
+    )
+    refuse_first("S", S, np.stack([~rule.possible(numbers)] * S.shape[-1], axis=-1), "numbers of this rule")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(geometry, rules.CoordinateSums):
+            expected = rule.weight_of(numbers)
+            wrong = ~(np.abs(W - expected) <= 1e-5 * np.abs(expected))
+            refuse_first("W", W, wrong, "the weight that follows from S")
+        elif not content.fields["start_norm"]:
+            refuse_first("W", W, (largest == 0.0) & (W != 0.0), "0 where S has no largest value")
+        total = _per_hypothesis(np.einsum("ij,ij->i", W * largest, W * largest), content)
+    sqnorm = content.arrays["running.sqnorm"]
+    wrong = ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6)
+    refuse_first("running.sqnorm", sqnorm, wrong, "Σ (w · largest value)²")
 
 
 def _check_support(name: str, content: Content, present: bool) -> None:
@@ -498,6 +688,11 @@ def sums_are_within_counts(content: Content) -> None:
     refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
 
 
+def sums_are_of_values_from_zero(content: Content) -> None:
+    """No sum of counts is negative."""
+    refuse_first("sums", content.arrays["sums"], content.arrays["sums"] < 0.0, "0 or more")
+
+
 def about_fits(content: Content) -> None:
     """Feature names, schema and hashed names in ``about`` match the features of the model."""
     about, features = content.about, int(content.symbols["features"])
@@ -513,6 +708,10 @@ def about_fits(content: Content) -> None:
             raise ValueError(f"about.schema has {read_as.n_features} features, the model {features}")
         if names is not None and read_as.feature_names is not None and list(read_as.feature_names) != names:
             raise ValueError("about.feature_names are not those of about.schema")
+    if about.get("calibration") is not None:
+        columns, classes = len([*about["calibration"].values()][1]), int(content.symbols.get("classes", 0))
+        if content.classes is None or columns != (1 if classes <= 2 else classes):
+            refuse("about.calibration", columns, f"columns of scores for {classes} classes")
     for place, name in about.get("hashed_names", {}).items():
         if re.fullmatch(r"0|[1-9][0-9]{0,9}", place) is None or int(place) >= features:
             refuse("about.hashed_names", place, f"features below {features}")
@@ -550,7 +749,12 @@ def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
     """
     rows = 1 if classes <= 2 else classes
     joint = fields.get("multi_class") == "joint" and rows > 1
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"])) if "rule" in fields else None
+    numbers = (
+        len(geometry.initial) if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates) else None
+    )
     symbols = {
+        "numbers": numbers,
         "classes": classes,
         "rows": rows,
         "hypotheses": 1 if joint else rows,
@@ -568,7 +772,26 @@ def _symbols(fields: dict[str, Any], classes: int) -> Symbols:
 def _learner_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
     euclidean = isinstance(rules.geometry_of(rules.from_dict(fields["rule"])), rules.Euclidean)
     ledger = None if euclidean else False
-    return {"S": not euclidean, "pocket": None, "ledger": ledger, "dense": ledger, "sparse": ledger}
+    return {
+        "S": not euclidean,
+        "pocket": None,
+        "ledger": ledger,
+        "dense": ledger,
+        "sparse": ledger,
+        "statistics": None,
+        "candidates": None,
+    }
+
+
+def _centroid_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
+    shrinks = fields.get("shrink_threshold") is not None
+    return {"squares": shrinks or fields.get("priors", "uniform") != "uniform"}
+
+
+def _learner_items(fields: dict[str, Any]) -> tuple[Any, ...]:
+    geometry = rules.geometry_of(rules.from_dict(fields["rule"]))
+    several = isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates)
+    return NUMBERS_ITEMS if several else LEARNER_ITEMS
 
 
 def _kernel_parts(fields: dict[str, Any]) -> dict[str, bool | None]:
@@ -586,7 +809,7 @@ KINDS: Mapping[str, Kind] = {
         "a learner",
         "learner",
         LEARNER_FIELDS,
-        lambda fields: LEARNER_ITEMS,
+        _learner_items,
         (
             classes_before_updates,
             bias_is_zero_without_intercept,
@@ -594,6 +817,8 @@ KINDS: Mapping[str, Kind] = {
             beside_the_weights,
             ledger_names_its_support,
             learner_support,
+            statistics_are_of_values,
+            candidates_are_learners,
         ),
         _learner_parts,
     ),
@@ -623,13 +848,27 @@ KINDS: Mapping[str, Kind] = {
         agree=rule_is_for_numbers,
         classes="",
     ),
-    "centroid": Kind("a model of kind centroid", "model", {}, lambda fields: SUMS, (sums_are_of_counts,)),
+    "centroid": Kind(
+        "a model of kind centroid",
+        "model",
+        CENTROID_FIELDS,
+        lambda fields: (*SUMS, SPREAD),
+        (sums_are_of_counts,),
+        _centroid_parts,
+    ),
     "naive-bayes": Kind(
         "a model of kind naive-bayes",
         "model",
         BAYES_FIELDS,
         lambda fields: SUMS,
         (sums_are_of_counts, sums_are_within_counts),
+    ),
+    "multinomial-bayes": Kind(
+        "a model of kind multinomial-bayes",
+        "model",
+        COUNT_BAYES_FIELDS,
+        lambda fields: SUMS,
+        (sums_are_of_counts, sums_are_of_values_from_zero),
     ),
     "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
 }

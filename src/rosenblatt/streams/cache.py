@@ -19,11 +19,10 @@ from typing import Any, BinaryIO, NamedTuple
 from rosenblatt import __version__
 from rosenblatt.data import Batch, Examples
 from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
-from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.gathering import BYTES, ROWS, gathered
+from rosenblatt.data.batch import GATHERED_BYTES, GATHERED_ROWS, gathered
+from rosenblatt.data.errors import BadInput
 from rosenblatt.data.scanners.fingerprint import fingerprint
-from rosenblatt.data.sources import Source, name_of, paths_of
-from rosenblatt.data.standard_input import size_in_bytes
+from rosenblatt.data.source import Source, name_of, paths_of, size_in_bytes
 from rosenblatt.storage import replacing
 
 LIMIT = "ROSENBLATT_CACHE"  # how large the cache may become, as in 20GB
@@ -226,7 +225,7 @@ def _key(paths: list[str], options: Mapping[str, Any]) -> str:
         for name, value in sorted(options.items())
     }
     content = [(str(Path(path).resolve()), fingerprint(path)) for path in paths]
-    text = json.dumps([__version__, VERSION, ROWS, BYTES, content, told], default=str)
+    text = json.dumps([__version__, VERSION, GATHERED_ROWS, GATHERED_BYTES, content, told], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

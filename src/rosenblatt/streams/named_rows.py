@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import Rows
-from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.labels import wrong_with_text
-from rosenblatt.data.named import Vocabulary
+from rosenblatt.data.named.json_lines import flattened
+from rosenblatt.data.named.vocabulary import Vocabulary
 
 Example = Mapping[Any, Any]
 NUMBERS = frozenset((int, float))

@@ -9,13 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import Rows
-from rosenblatt.core.single import NOT_FINITE, OVERFLOW, RowBuffer, link_power, row_functions
+from rosenblatt.core.scaling import TOO_LARGE_TO_SCALE, buffer_scaler, folded, scaled_rows
+from rosenblatt.core.single import (
+    GUESS_BITS,
+    INDICES,
+    LABELS,
+    NOT_FINITE,
+    OVERFLOW,
+    STARTS,
+    VALUES,
+    RowBuffer,
+    link_power,
+    row_functions,
+)
 from rosenblatt.data.batch import sparse_rows
-from rosenblatt.data.json_lines import flattened
 from rosenblatt.data.labels import checked_label, exact_labels
-from rosenblatt.data.named import Vocabulary
-from rosenblatt.data.named_schema import NamedSchema
+from rosenblatt.data.named.json_lines import flattened
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
+from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
+from rosenblatt.learner.selection import norm_of
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (
     NOT_NUMBERS,
@@ -34,22 +47,21 @@ from rosenblatt.streams.named_rows import (
     valid_names,
 )
 from rosenblatt.streams.names import NameSketch
-from rosenblatt.streams.rows_learner import TOO_LARGE, RowsLearner
+from rosenblatt.streams.rows_learner import LEAD_DECAY, TOO_LARGE, RowsLearner
 
-# What belongs to the row buffer of one object and is set anew in a copy of it.
+# Attributes that belong to the row buffer of one object; a copy sets them anew.
 ROW_STATE = frozenset(
-    {
+    (
         "_address",
         "_answers",
         "_append",
         "_arrange",
         "_buffer",
+        "_candidate_calls",
         "_codes_view",
         "_column_names",
         "_columns",
         "_geometry",
-    }
-    | {
         "_known_row",
         "_label_codes",
         "_label_view",
@@ -59,8 +71,15 @@ ROW_STATE = frozenset(
         "_p",
         "_predict",
         "_row",
-    }
-    | {"_rule", "_size", "_values_view"}
+        "_rule",
+        "_scale",
+        "_scaled_values",
+        "_scaling",
+        "_size",
+        "_tables",
+        "_values_view",
+        "_weighed_address",
+    )
 )
 
 
@@ -68,20 +87,44 @@ class OnlineLearner(RowsLearner):
     """Learns from one example at a time; an example is a dict of named features.
 
     A number counts as it is; text becomes ``name=value``; true is 1, false and None are nothing. Features and classes
-    are taken in as they appear.
+    are added as they appear.
 
     Parameters
     ----------
-    hypothesis : what predicts: ``"averaged"``, ``"last"``, or, from a ledger that grows with every update,
-        ``"voted"``, ``"survivor"``, ``"random"``
-    rule, multi_class, fit_intercept, seed : as of :class:`~rosenblatt.learner.Learner`
-    hash_bits : hash names into ``2**hash_bits`` features instead of keeping a vocabulary
-    forget : half-life of the average in examples, for streams that drift; None weighs all alike
+    hypothesis : str
+        What predicts: ``"averaged"``, ``"last"``, or, from a ledger that grows with every update, ``"voted"``,
+        ``"survivor"``, ``"random"``; or ``"auto"``: several rules learn from every example, each with its last and its
+        averaged weights, and the one that erred least lately predicts.
+    rule, multi_class, fit_intercept, seed
+        As of :class:`~rosenblatt.learner.Learner`; the rule is ``rosenblatt`` by default.
+    hash_bits : int
+        Hash names into ``2**hash_bits`` features instead of keeping a vocabulary.
+    forget : float, optional
+        Half-life of the average in examples, for streams that drift; None weighs all alike.
+    scale : bool, optional
+        Standardise features by running statistics: those that most examples have are centred and divided by their
+        standard deviation, others (counts of words, indicators) are divided by their root mean square and never
+        centred. By default only ``"auto"`` does.
+    candidates : sequence of rules, optional
+        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW and logistic regression.
+
+    Attributes
+    ----------
+    rows : int
+        The number of examples learned from.
+    statistics : structured array or None
+        Count, mean and sum of squared deviations of the bias and of every feature, where they are scaled.
+    leader_changes : deque of LeaderChange
+        The latest changes of what predicts under ``"auto"``.
 
     Notes
     -----
-    **Guarantee.** ``learn_many`` leaves exactly the weights that ``learn_one`` on the same examples leaves, and both
-    those of the batch learner on the same rows in the same order.
+    **Guarantee.** ``learn_many`` leaves exactly the weights and statistics that ``learn_one`` on the same examples
+    leaves, in any split. Without ``scale`` both are those of the batch learner on the same rows in the same order.
+
+    **Order.** With ``scale`` an example joins the statistics first, then it is predicted, then its label is used.
+    ``predict_one`` computes the same without storing anything. The mistake bounds of a rule hold for fixed scales, so a
+    scaled stream has none: they are infinite.
 
     Examples
     --------
@@ -90,6 +133,12 @@ class OnlineLearner(RowsLearner):
     >>> learner.learn_one({"lunch": 1, "at": "noon"}, "ham")
     >>> learner.predict_one({"free": 1}), learner.predict_one({"at": "noon"})
     ('spam', 'ham')
+
+    >>> learner = OnlineLearner("auto")
+    >>> for price in range(1000, 1040):
+    ...     learner.learn_one({"price": price, "hour": 12}, "up" if price % 7 > 3 else "down")
+    >>> learner.learner.rule, learner.predicting  # doctest: +SKIP
+    (PassiveAggressive(C=1.0), 'last')
     """
 
     _of_this_object = RowsLearner._of_this_object | ROW_STATE
@@ -102,17 +151,23 @@ class OnlineLearner(RowsLearner):
     _label_view: Any
     _codes_view: Any
     _numbers_view: Any
+    _scale: Any  # the compiled function that standardises the row
+    _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
+    _weighed_address: int  # of the row as the weights take it: standardised where that is done
+    _candidate_calls: list[tuple[Any, Any, Any, int]]  # the loop, rule, geometry and row of every candidate
 
     def __init__(
         self,
         hypothesis: str = "averaged",
         *,
-        rule: Any = "rosenblatt",
+        rule: Any = None,
         multi_class: str = "joint",
         fit_intercept: bool = True,
         hash_bits: int = 0,
         forget: float | None = None,
         seed: int = 0,
+        scale: bool | None = None,
+        candidates: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(
             hypothesis,
@@ -121,6 +176,8 @@ class OnlineLearner(RowsLearner):
             fit_intercept=fit_intercept,
             forget=forget,
             seed=seed,
+            scale=scale,
+            candidates=candidates,
         )
         self.hash_bits = hash_bits
         self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
@@ -141,7 +198,9 @@ class OnlineLearner(RowsLearner):
             if not self.compiled or not self.labels:
                 return self._scored(x)[0] if self.labels else None
             self._set_row(x, False)
-        code = self._predict(self._address, self._p)
+        if self._scaling and not self._scale(*self._scaling, False):
+            self._refuse([x], TOO_LARGE_TO_SCALE)
+        code = self._predict(self._weighed_address, self._p)
         return self._answers[code] if code != NOT_FINITE else self._refuse([x])
 
     def learn_one(self, x: Example, y: Any, weight: float = 1.0) -> None:
@@ -156,7 +215,12 @@ class OnlineLearner(RowsLearner):
         if x != self._known_row:
             self._set_row(x, True)
         self._label_view[0] = label
-        result = self._learn(self._rule, self._geometry, self._address)
+        if self._scaling and not self._scale(*self._scaling, True):
+            self._refuse([x], TOO_LARGE_TO_SCALE)
+        if self._candidate_calls:
+            self._learn_by_candidates(label)
+            return
+        result = self._learn(self._rule, self._geometry, self._weighed_address)
         if result < 0:
             if result == OVERFLOW:
                 raise ValueError(TOO_LARGE)
@@ -167,23 +231,60 @@ class OnlineLearner(RowsLearner):
             self._passed(1)
 
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
-        """Return a number for every class, one in all: the logistic of the scores.
+        """Return the probability of every class.
 
-        They are probabilities in earnest under the rule ``logistic`` only.
+        Before :meth:`calibrate` it is the logistic of the scores, which is a probability under the rule ``logistic``
+        only.
         """
         if len(self.labels) < 2:
             return dict.fromkeys(self.labels, 1.0)
         scores = self._scored(x)[1]
+        if self.calibration is not None:
+            norm = norm_of(self.learner, self.predicting)
+            rows = scores if scores.size == 1 else scores[None, :]
+            probabilities = self.calibration.probabilities(rows, norm)[0]
+            return dict(zip(self.labels, probabilities.tolist(), strict=True))
         if scores.size == 1:
             scores = np.array([0.0, scores[0]])
         odds = np.exp(scores - scores.max())
         return dict(zip(self.labels, (odds / odds.sum()).tolist(), strict=False))
 
+    def calibrate(self, X: Any, y: Iterable[Any], method: str = "platt") -> Self:
+        """Fit probabilities to the scores of labelled examples that were not learned from.
+
+        Examples of classes that are unknown are left out. A class that is added later discards the probabilities.
+
+        Parameters
+        ----------
+        X, y : examples and labels, as of :meth:`learn_many`
+        method : {"platt", "venn-abers"}
+
+        Examples
+        --------
+        >>> learner = OnlineLearner("last").learn_many({"x": [1.0, -1.0]}, ["yes", "no"])
+        >>> _ = learner.calibrate({"x": [2.0, 1.0, -0.5, 0.5, -1.0, -2.0]}, ["yes"] * 3 + ["no"] * 3)
+        >>> round(learner.predict_proba_one({"x": 2.0})["yes"], 2)
+        0.78
+        """
+        X = X if hasattr(X, "__len__") else list(X)
+        labels = exact_labels(y if hasattr(y, "__len__") else list(y))
+        known = np.isin(labels, self.learner.classes)
+        scores = self.learner.scores(self._weighed_matrix(self._rows(X, grow=False)), self.predicting)
+        codes = np.searchsorted(self.learner.classes, labels[known])
+        norm = norm_of(self.learner, self.predicting) or 1.0
+        self.calibration = fit_calibration(scores[known] / norm, codes, method)
+        return self
+
     def explain_one(self, x: Example, label: Any = None, against: Any = None) -> Explanation:
-        """Say what every feature of an example added to its score."""
+        """Return what every feature of an example added to its score.
+
+        With ``scale`` the weights are those for the values as they are, by the statistics of the examples before.
+        """
         n = max(len(self._vocabulary), 0)
         row = self._matrix(self._rows([x], grow=False), n)
-        weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
+        weights = self.learner.weights("averaged" if self.predicting == "averaged" else "last")[:, : n + 1]
+        if self.statistics is not None:
+            weights = folded(weights, self.statistics)
         names: Sequence[str] = self.names
         if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
             called = [f"#{place}" for place in range(n)]
@@ -191,16 +292,15 @@ class OnlineLearner(RowsLearner):
                 place = self._vocabulary.place(name)
                 called[place] = name if called[place].startswith("#") else f"{called[place]} + {name}"
             names = called
-        return explain_row(
-            weights[:, : n + 1], row, self.learner.classes, names, label=label, against=against
-        )
+        return explain_row(weights, row, self.learner.classes, names, label=label, against=against)
 
     def top_features(self, most: int = 20) -> dict[str, float | dict[Any, float]]:
         """Return the features with the largest weights by name, the largest first: their weight, or one for each class.
 
+        With ``scale`` they are the weights of the standardised features, which can be compared with each other.
         Hashed features are called by the name that was heard for them most of the time.
         """
-        weights = self.learner.weights("averaged" if self.hypothesis == "averaged" else "last")
+        weights = self.learner.weights("averaged" if self.predicting == "averaged" else "last")
         size = np.abs(weights[:, 1:]).max(axis=0)
         order = np.argsort(-size, kind="stable")[:most]
         names = self.names
@@ -223,7 +323,7 @@ class OnlineLearner(RowsLearner):
         labels = exact_labels(y if hasattr(y, "__len__") else list(y))
         self._label_codes = {}
         self._sketch.prune(self.learner.W)
-        if not self.compiled:
+        if not self.compiled or self.candidates:
             if not np.isfinite(rows.values).all():
                 self._refuse(X)
             self.learn_rows(self._matrix(rows, len(self._vocabulary)), labels, sample_weight)
@@ -239,7 +339,7 @@ class OnlineLearner(RowsLearner):
         rows = self._rows(X, grow=False)
         if not np.isfinite(rows.values).all():
             self._refuse(X)
-        return self.learner.predict(self._matrix(rows, self.learner.n_features), self.hypothesis)
+        return self.learner.predict(self._weighed_matrix(rows), self.predicting)
 
     # Files
 
@@ -261,11 +361,11 @@ class OnlineLearner(RowsLearner):
     # Inside
 
     def _scored(self, x: Example) -> tuple[Any, NDArray[np.float64]]:
-        row = self._matrix(self._rows([x], grow=False), self.learner.n_features)
+        row = self._weighed_matrix(self._rows([x], grow=False))
         if not self.learner.clock:
             return self.labels[0], np.zeros(len(self.labels))
-        scores = np.atleast_1d(self.learner.scores(row, self.hypothesis)[0])
-        return self.learner.predict(row, self.hypothesis).tolist()[0], scores
+        scores = np.atleast_1d(self.learner.scores(row, self.predicting)[0])
+        return self.learner.predict(row, self.predicting).tolist()[0], scores
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -381,6 +481,27 @@ class OnlineLearner(RowsLearner):
         self._row, self._new_names = dict(x), []
         self._known_row = self._row if all_known else None
 
+    def _learn_by_candidates(self, label: int) -> None:
+        """Let every candidate predict the row in the buffer and learn from it; move the lead."""
+        truth = label if len(self.labels) > 2 else (label + 1) // 2
+        losses: list[float] = []
+        before = iter(self.losses)
+        for learn, rule, geometry, address in self._candidate_calls:
+            guesses = learn(rule, geometry, address)
+            if guesses < 0:
+                raise ValueError(TOO_LARGE)
+            # As core.leader does: 0.0 or 1.0 is added after the decay.
+            losses.append(LEAD_DECAY * next(before) + (guesses >> GUESS_BITS != truth))
+            losses.append(LEAD_DECAY * next(before) + (guesses & _ONE_GUESS != truth))
+        self.losses = losses
+        if self.forget is None:
+            self.rows += 1
+        else:
+            self._passed(1)
+        least = min(losses)
+        if least < losses[self.leader]:
+            self._lead(losses.index(least), self.rows)
+
     def _resize(self, features: int) -> None:
         """Make the row buffer hold so many features, and look up its addresses where it is a new one."""
         buffer: RowBuffer = self.row_buffer(features)
@@ -396,6 +517,31 @@ class OnlineLearner(RowsLearner):
         )
         labels = self.labels if len(self.labels) > 1 else self.labels * 2
         self._answers = [*labels, *reversed(labels)]
+        self._look_up_addresses(buffer)
+
+    def _look_up_addresses(self, buffer: RowBuffer) -> None:
+        """Set the addresses of the row as the weights take it, and of the same row for every candidate."""
+        self._weighed_address, self._scaling = self._address, ()
+        self._tables: list[NDArray[np.int64]] = []  # keeps the memory of the addresses
+        values_at = buffer.addresses[VALUES]
+        if self.statistics is not None:
+            self._scale, self._scaled_values = buffer_scaler(), np.zeros(buffer.values.size)
+            values_at = self._scaled_values.ctypes.data
+            self._scaling = (self._address, self.statistics.ctypes.data, self.statistics.size, values_at)
+            table = buffer.addresses.copy()
+            table[VALUES] = values_at
+            self._tables.append(table)
+            self._weighed_address = table.ctypes.data
+        self._candidate_calls = []
+        for candidate in self.candidates:
+            candidate._clear()  # its weights may have moved
+            table = candidate.row_buffer().addresses.copy()
+            for entry in (INDICES, STARTS, LABELS):
+                table[entry] = buffer.addresses[entry]
+            table[VALUES] = values_at
+            self._tables.append(table)
+            own = candidate.learner
+            self._candidate_calls.append((candidate._learn, own.rule, own.geometry, table.ctypes.data))
 
     def _add_label(self, y: Any) -> int:
         if y is None or (isinstance(y, float) and not np.isfinite(y)):
@@ -408,14 +554,14 @@ class OnlineLearner(RowsLearner):
 
     # Many rows
 
-    def _refuse(self, X: Any) -> None:
+    def _refuse(self, X: Any, otherwise: str = "a number is not finite") -> None:
         """Raise the error of the first value that is not a finite number."""
         columns = columns_of(X, ColumnNames())
         if columns is not None:
             check_columns(*columns)
         for x in X:
             flattened({str(key): value for key, value in x.items()})
-        raise ValueError("a number is not finite")
+        raise ValueError(otherwise)
 
     def _rows(self, X: Any, grow: bool) -> Rows:
         """Return examples as rows over the vocabulary, with ascending indices."""
@@ -437,7 +583,16 @@ class OnlineLearner(RowsLearner):
             self._columns = columns if columns.permanent else None
         return columns.rows(block, memory)
 
+    def _weighed_matrix(self, rows: Rows) -> Any:
+        """Return rows as the weights take them, for prediction."""
+        if self.statistics is not None:
+            rows = scaled_rows(self.statistics, rows)
+        return self._matrix(rows, self.learner.n_features)
+
     def _matrix(self, rows: Rows, width: int) -> Any:
         """Return rows as a matrix; features beyond its width have no weights yet."""
         values, indices, starts = rows
         return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]
+
+
+_ONE_GUESS = (1 << GUESS_BITS) - 1

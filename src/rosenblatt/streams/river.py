@@ -24,12 +24,13 @@ def _river_learner() -> type:
         def __init__(
             self,
             hypothesis: str = "averaged",
-            rule: str = "rosenblatt",
+            rule: str | None = None,
             multi_class: str = "joint",
             fit_intercept: bool = True,
             hash_bits: int = 0,
             forget: float | None = None,
             seed: int = 0,
+            scale: bool | None = None,
         ) -> None:
             self.hypothesis = hypothesis
             self.rule = rule
@@ -38,6 +39,7 @@ def _river_learner() -> type:
             self.hash_bits = hash_bits
             self.forget = forget
             self.seed = seed
+            self.scale = scale
             self._learner = OnlineLearner(
                 hypothesis,
                 rule=rule,
@@ -46,6 +48,7 @@ def _river_learner() -> type:
                 hash_bits=hash_bits,
                 forget=forget,
                 seed=seed,
+                scale=scale,
             )
 
         @property

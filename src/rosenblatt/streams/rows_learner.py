@@ -1,15 +1,32 @@
-"""A learner that takes rows as they come, and its weights laid out to be reached at once."""
+"""The learner of a stream of numbered features: it predicts each row, then learns from it.
 
-from collections.abc import Iterator
+It can standardise rows by running statistics (:mod:`rosenblatt.core.scaling`), and it can train several rules at once
+and predict with the one that errs least (``"auto"``, :mod:`rosenblatt.core.leader`).
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from rosenblatt import rules
 from rosenblatt.core import hypotheses
+from rosenblatt.core.leader import follow_leader
+from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import in_given_order
-from rosenblatt.core.rows import Rows, rows_of
+from rosenblatt.core.rows import Rows, feature_by_feature, rows_of
+from rosenblatt.core.scaling import (
+    STATISTICS,
+    new_statistics,
+    scaled_matrix,
+    scaled_rows,
+    widened_statistics,
+)
 from rosenblatt.core.single import (
     NOT_FINITE,
     OVERFLOW,
@@ -17,74 +34,130 @@ from rosenblatt.core.single import (
     addresses_of,
     label_dtype,
     new_row_buffer,
+    predict_then_learn,
     rows_learner,
 )
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.streams.progress import as_wide, guesses_of
+from rosenblatt.learner.calibration import Calibration
 
 ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
 TOO_LARGE = "the weights grew beyond what a float can hold: scale the features, or clip them"
 
+AUTO = "auto"
+# The rules that "auto" trains, each with its last and its averaged weights. A further rule is a further item here.
+CANDIDATES: tuple[Any, ...] = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0), rules.Logistic(eta=0.1))
+BOTH = ("last", "averaged")
+LEAD_HALF_LIFE = 1000.0  # rows after which a mistake counts half in the choice of the leader
+LEAD_DECAY = 0.5 ** (1.0 / LEAD_HALF_LIFE)
+CHANGES_KEPT = 100
+
+
+class LeaderChange(NamedTuple):
+    """A change of the predictor under ``"auto"``."""
+
+    row: int  # the first row that the new leader answers, counted from 0
+    rule: Any
+    hypothesis: str
+
+    def __str__(self) -> str:
+        """Return the leader in words: ``passive-aggressive C=1.0, averaged``."""
+        return leader_name(self.rule, self.hypothesis)
+
+
+def leader_name(rule: Any, hypothesis: str) -> str:
+    """Return a rule with its parameters, and the weights that predict, as one line."""
+    fields = rules.to_dict(rule)
+    parameters = [f"{name}={value}" for name, value in fields.items() if name != "name"]
+    return " ".join([str(fields["name"]), *parameters]) + f", {hypothesis}"
+
 
 class RowsLearner:
-    """Rows of numbered features, in order: predict, be told the labels, learn.
+    """Learns from rows of numbered features, in order; classes and features are added as they appear.
 
-    Classes and features join as they appear. With ``forget``, a hypothesis counts half as much in the average after
-    so many examples, and half of that after as many again; how much it counts is set anew 32 times in a half-life.
+    Parameters
+    ----------
+    hypothesis : str
+        What predicts: ``"averaged"``, ``"last"``, a hypothesis of the ledger, or ``"auto"``: several rules learn from
+        every row, each with its last and its averaged weights, and the one with the fewest mistakes on the rows before
+        predicts. A mistake counts half after 1,000 rows, so that a stream that drifts changes its leader.
+    rule, multi_class, fit_intercept, seed
+        As of :class:`~rosenblatt.learner.Learner`. ``"auto"`` takes no rule but ``candidates``.
+    forget : float, optional
+        The half-life of the average in rows; the weights of the average are set 32 times in a half-life.
+    scale : bool, optional
+        Standardise features by their running statistics (:mod:`rosenblatt.core.scaling`). A row joins the statistics
+        before it is predicted; its label is not used. By default only ``"auto"`` does.
+    candidates : sequence of rules, optional
+        The rules among which ``"auto"`` chooses.
     """
 
     def __init__(
         self,
         hypothesis: str = "averaged",
         *,
-        rule: Any = "rosenblatt",
+        rule: Any = None,
         multi_class: str = "joint",
         fit_intercept: bool = True,
         forget: float | None = None,
         seed: int = 0,
+        scale: bool | None = None,
+        candidates: Sequence[Any] | None = None,
     ) -> None:
-        hypotheses.check_name(hypothesis)
-        if hypothesis == "pocket":
-            raise ValueError(
-                "the pocket is chosen on a whole training set; a stream has none: use 'survivor'"
-            )
-        if forget is not None and not forget >= 1.0:
-            raise ValueError(f"forget is a half-life in examples, 1 or more, got {forget}")
-        if forget is not None and hypothesis not in ("averaged", "last"):
-            raise ValueError(
-                f"forget weighs the average; {hypothesis!r} is read from the ledger, which forgets nothing"
-            )
+        _check_options(hypothesis, rule, forget, candidates)
+        auto = hypothesis == AUTO
         self.hypothesis = hypothesis
         self.forget = forget
+        self.rows = 0  # learned from
+        self._since = 0  # rows since the weights of the average were last set
+        self._row_buffer: RowBuffer | None = None
+        self.labels: list[Any] = []  # classes in order, as Python values
+        self._learn: Any = None  # the compiled loop of rows, once it is needed
+        self._guessing: tuple[str, ...] = (hypothesis,)  # the hypotheses that guess each row
+        scaled = auto if scale is None else scale
+        self.statistics: NDArray[Any] | None = new_statistics() if scaled else None
+        self.candidates: list[RowsLearner] = []  # one for each rule of "auto"
+        self.leader = 0  # under "auto": twice the number of a candidate, plus one for its averaged weights
+        self.losses: list[float] = []  # decayed mistakes of each of them
+        self.leader_changes: deque[LeaderChange] = deque(maxlen=CHANGES_KEPT)  # the latest
+        self.leader_changes_in_all = 0
+        self.calibration: Calibration | None = None  # of the scores, for probabilities
+        options: dict[str, Any] = {"multi_class": multi_class, "fit_intercept": fit_intercept, "seed": seed}
+        if auto:
+            for each in CANDIDATES if candidates is None else candidates:
+                candidate = RowsLearner("averaged", rule=each, forget=forget, scale=False, **options)
+                candidate._guessing = BOTH
+                self.candidates.append(candidate)
+            self.losses = [0.0] * (len(BOTH) * len(self.candidates))
+            self.compiled = True
+            return
         ledger = hypothesis in hypotheses.FROM_THE_LEDGER
-        self.learner = Learner(
-            rule, multi_class=multi_class, fit_intercept=fit_intercept, keep_ledger=ledger, seed=seed
-        )
+        self.learner = Learner("rosenblatt" if rule is None else rule, keep_ledger=ledger, **options)
         if ledger and self.learner.ledger is None:
             raise ValueError(
                 f"{hypothesis!r} is read from the ledger, which the rule {type(self.learner.rule).__name__} does not "
                 "keep: choose 'last' or 'averaged'"
             )
-        self.rows = 0  # learned from
-        self._since = 0  # rows since the average was last weighed down
-        self._row_buffer: RowBuffer | None = None
 
     @property
     def learner(self) -> Learner:
-        """The learner that learns."""
-        return self._learner
+        """The learner that predicts; under ``"auto"`` that of the leader."""
+        return self.candidates[self.leader // len(BOTH)]._learner if self.candidates else self._learner
 
     @learner.setter
     def learner(self, learner: Learner) -> None:
         self._learner = learner
         self.compiled = learner.ledger is None  # single rows are predicted and learned by compiled code
-        self.labels: list[Any] = learner.classes.tolist()  # classes in order, as Python values
-        self._learn: Any = None  # the compiled loop of rows, once it is needed
-        self._row_buffer = None
+        self.labels = learner.classes.tolist()
+        self._learn = self._row_buffer = None
+
+    @property
+    def predicting(self) -> str:
+        """The hypothesis that predicts; under ``"auto"`` that of the leader."""
+        return BOTH[self.leader % len(BOTH)] if self.candidates else self.hypothesis
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: not the row buffer, whose address is its own."""
@@ -99,24 +172,40 @@ class RowsLearner:
     # Growing
 
     def add_classes(self, labels: Any) -> None:
-        """Take in classes not met before."""
+        """Add the classes that are new."""
         self._add_new_classes(encoded(labels)[0])
 
     def _add_new_classes(self, classes: NDArray[Any]) -> None:
-        self.learner.add_classes(classes)
+        for candidate in self.candidates:
+            candidate._add_new_classes(classes)
+        if not self.candidates:
+            self.learner.add_classes(classes)
         self.labels = self.learner.classes.tolist()
+        self.calibration = None  # it was fitted to the scores of fewer classes
         self._clear()
 
     def add_features(self, n_features: int) -> None:
         """Make room for so many features, and as many again, so that growing stays cheap."""
         if n_features > self.learner.n_features:
-            room = max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features
-            self.learner.add_features(room)
-            self._clear()
+            self._make_room(max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features)
+
+    def _make_room(self, n_features: int) -> None:
+        """Add features to the weights, of every candidate, and to the statistics."""
+        for candidate in self.candidates:
+            candidate._make_room(n_features)
+        if not self.candidates:
+            self.learner.add_features(n_features)
+        self._widen_statistics(n_features)
+        self._clear()
 
     def insert_first_feature(self) -> None:
         """Add a feature before all others, whose weight has been zero so far."""
-        self.learner.insert_first_feature()
+        for candidate in self.candidates:
+            candidate.insert_first_feature()
+        if not self.candidates:
+            self.learner.insert_first_feature()
+        if self.statistics is not None:
+            self.statistics = np.insert(self.statistics, 1, np.zeros(1, STATISTICS))
         self._clear()
 
     def _fitted(self, X: Any) -> Any:
@@ -127,11 +216,52 @@ class RowsLearner:
         self.learner.add_features(X.shape[1])
         return as_wide(X, self.learner.n_features)
 
+    # Scaling
+
+    def _widen_statistics(self, n_features: int) -> None:
+        if self.statistics is not None and self.statistics.size <= n_features:
+            self.statistics = widened_statistics(self.statistics, n_features)
+            self._clear()  # the row buffer holds the address of the statistics
+
+    def scaled(self, X: Any) -> Any:
+        """Return rows as the weights take them: with scaling, each standardised by the statistics and itself."""
+        if self.statistics is None:
+            return X
+        self._widen_statistics(X.shape[1])
+        return scaled_matrix(self.statistics, X)
+
+    def _scaled_and_counted(self, X: Any) -> Any:
+        """Return rows as the weights take them; with scaling, every row joins the statistics."""
+        if self.statistics is not None:
+            self._widen_statistics(X.shape[1])
+            return scaled_matrix(self.statistics, X, update=True)
+        if self.candidates and isinstance(X, np.ndarray):
+            return csr_array(X.astype(np.float64, copy=False))
+        return X
+
+    @contextmanager
+    def _all_or_nothing(self, y: NDArray[Any]) -> Iterator[None]:
+        """Check labels; where an error comes before anything is learned, restore the statistics."""
+        before = None
+        if self.statistics is not None and not self._all_known(y):
+            before = self.statistics.copy()
+        rows = self.rows
+        try:
+            yield
+        except ValueError:
+            if before is not None and self.rows == rows:
+                self.statistics = before
+                self._clear()
+            raise
+
     # Many rows
 
     def learn_rows(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Learn from the rows in order, exactly as from one after the other."""
         y = np.asarray(y)
+        if self.candidates:
+            self.progress(X, y, sample_weight)
+            return
         if self.compiled and X.dtype == np.float64 and not isinstance(X, np.ndarray):
             self.add_features(X.shape[1])
             rows = rows_of(X)
@@ -139,16 +269,21 @@ class RowsLearner:
             if not self._learn_block(rows, y, sample_weight):
                 check_finite(X, "X")
             return
+        with self._all_or_nothing(y):
+            self._learn_matrix(self._scaled_and_counted(X), y, sample_weight)
+        self._clear()  # the learner may have changed the layout of its weights
+
+    def _learn_matrix(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
+        """Learn from rows that the compiled loop of single rows does not take."""
         for start, stop in self._stretches(y):
             weight = None if sample_weight is None else np.asarray(sample_weight)[start:stop]
             self.add_class_if_new(y[start])
             part = self._fitted(X if start == 0 and stop == X.shape[0] else X[start:stop])
             if weight is None or weight.any():
                 self.learner.learn(part, y[start:stop], weight)
-            else:  # seen, though nothing is learned: the ledger numbers what comes after it
+            else:  # rows of no weight are numbered in the ledger too
                 self.learner.rows_seen += stop - start
             self._passed(stop - start)
-        self._clear()  # the learner may have laid its weights out anew
 
     def _learn_block(self, rows: Rows, y: NDArray[Any], sample_weight: Any = None) -> bool:
         """Learn from sparse rows whose features there is room for; from none, and False, where one is not finite."""
@@ -156,15 +291,24 @@ class RowsLearner:
         if y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got {y.size}")
         weight = _weights(sample_weight, n)
-        everything = np.arange(n, dtype=np.uintp)
+        if self.statistics is None:
+            return self._learn_scaled_block(rows, y, weight)
+        if not np.isfinite(rows.values).all():
+            return False
+        with self._all_or_nothing(y):
+            return self._learn_scaled_block(scaled_rows(self.statistics, rows, update=True), y, weight)
+
+    def _learn_scaled_block(self, rows: Rows, y: NDArray[Any], weight: NDArray[np.float64] | None) -> bool:
+        """Learn from sparse rows as the weights take them."""
+        everything = np.arange(y.size, dtype=np.uintp)
         labels = self._known_labels(y) if self.forget is None else None
-        if labels is not None and weight is None:  # nothing new, nothing to forget: all at once
+        if labels is not None and weight is None:  # no new class, nothing to forget: all rows in one call
             if not self._learn_visits(rows, labels, Visits(everything, _NO_WEIGHTS)):
                 return False
-            self._passed(n)
+            self._passed(y.size)
             return True
         if not np.isfinite(rows.values).all():
-            return False  # and no class joins
+            return False  # and no class is added
         for start, stop in self._stretches(y):
             self.add_class_if_new(y[start])
             labels = self._codes_so_far(y)
@@ -184,7 +328,7 @@ class RowsLearner:
         return bool(result != NOT_FINITE)
 
     def _known_labels(self, y: NDArray[Any]) -> NDArray[Any] | None:
-        """Return labels as the compiled loop takes them, None where one has not been met."""
+        """Return labels as the compiled loop takes them, None where a class is new."""
         known = self.learner.classes
         if known.size == 2:  # two comparisons beat a search
             second = np.asarray(y == known[1])
@@ -192,33 +336,129 @@ class RowsLearner:
         return self._codes_so_far(y) if self._all_known(y) else None
 
     def _codes_so_far(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Return labels as the compiled loop takes them; those of classes not met yet are anything."""
+        """Return labels as the compiled loop takes them; those of classes not added yet are arbitrary."""
         known = self.learner.classes
         codes: NDArray[np.int64] = np.minimum(np.searchsorted(known, y), known.size - 1)
         return codes if known.size > 2 else (2 * codes - 1).astype(label_dtype(1))
 
+    # Predictions before learning
+
     def progress(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.bool_]:
         """Predict each row and then learn from it; return which predictions were right.
 
-        A class that has not been met cannot be predicted, so its first example never is.
+        The first row of a class counts as wrong: a class that has not been seen cannot be predicted.
         """
         y = np.asarray(y)
         right = np.zeros(y.size, np.bool_)
         weight = _weights(sample_weight, y.size)
-        for start, stop in self._stretches(y):
-            new = self.add_class_if_new(y[start])
-            own = None if weight is None else weight[start:stop]
-            guesses = guesses_of(self, self._fitted(X[start:stop]), y[start:stop], own)
-            labels = np.searchsorted(self.learner.classes, y[start:stop])
-            right[start:stop] = guesses == labels
-            if new:
-                right[start] = False
-            self._passed(stop - start)
+        with self._all_or_nothing(y):
+            X = self._scaled_and_counted(X)
+            for start, stop in self._stretches(y):
+                new = self.add_class_if_new(y[start])
+                own = None if weight is None else weight[start:stop]
+                guesses = self._guesses(self._fitted(X[start:stop]), y[start:stop], own)
+                labels = np.searchsorted(self.learner.classes, y[start:stop])
+                right[start:stop] = self._chosen(guesses, labels, own) == labels
+                if new:
+                    right[start] = False
+                self._passed(stop - start)
         self._clear()
         return right
 
+    def _chosen(
+        self, guesses: NDArray[np.int64], labels: NDArray[np.int64], weight: NDArray[np.float64] | None
+    ) -> NDArray[np.int64]:
+        """Return the guess that answers each row: the only one, or that of the leader; move the lead."""
+        if not self.candidates:
+            return guesses[:, 0]
+        losses, leaders = np.array(self.losses), np.empty(labels.size, np.int64)
+        weight = np.ones(labels.size) if weight is None else weight
+        leader = follow_leader(guesses, labels, weight, losses, self.leader, LEAD_DECAY, leaders)
+        self.losses = losses.tolist()
+        following = np.append(leaders[1:], leader)
+        for at in np.flatnonzero(following != leaders).tolist():
+            self._lead(int(following[at]), self.rows + at + 1)
+        return np.asarray(guesses[np.arange(labels.size), leaders])
+
+    def _lead(self, leader: int, row: int) -> None:
+        """Let a predictor answer from a row on, and record the change."""
+        self.leader = leader
+        self.leader_changes_in_all += 1
+        self.leader_changes.append(LeaderChange(row, self.learner.rule, self.predicting))
+        self._clear()  # the row buffer holds the addresses of the weights that predict
+
+    def _guesses(self, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        """Return the class index that each hypothesis predicted for each row before it was learned from.
+
+        All classes are known.
+        """
+        if self.candidates:
+            own = [each._guesses(each._fitted(X), y, weight) for each in self.candidates]
+            return np.concatenate(own, axis=1)
+        if not self.compiled or X.dtype != np.float64 or isinstance(X, np.ndarray):
+            return self._guesses_one_by_one(X, y, weight)
+        if weight is None:
+            return self._guesses_in_one_sweep(X, y, np.ones(y.size))
+        guesses = np.zeros((y.size, len(self._guessing)), np.int64)
+        start = 0
+        for stop in [*np.flatnonzero(weight == 0.0).tolist(), y.size]:  # rows of no weight are only predicted
+            if stop > start:
+                visits = in_given_order(stop - start, weight[start:stop])
+                rows = visits.order.astype(np.intp) + start
+                first = np.searchsorted(visits.order, np.arange(stop - start))
+                guesses[start:stop] = self._guesses_in_one_sweep(X[rows], y[rows], visits.weight)[first]
+            if stop < y.size:
+                guesses[stop] = self._guess(X[stop : stop + 1])
+            start = stop + 1
+        return guesses
+
+    def _guesses_in_one_sweep(
+        self, X: Any, y: NDArray[Any], weight: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        learner, state = self.learner, self.state()
+        labels = np.searchsorted(learner.classes, y)
+        if state.scores.size == 1:
+            labels = (2 * labels - 1).astype(label_dtype(1))
+        guesses = np.empty((y.size, len(self._guessing)), np.int64)
+        predict_then_learn(
+            learner.rule,
+            learner.geometry,
+            rows_of(X),
+            labels,
+            Visits(np.arange(y.size, dtype=np.uintp), weight),
+            learner.bias_input,
+            state,
+            self.hypothesis == "averaged",
+            guesses,
+            NO_LEDGER,
+        )
+        return np.where(guesses < 0, -1 - guesses, guesses)
+
+    def _guesses_one_by_one(
+        self, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> NDArray[np.int64]:
+        guesses = np.zeros((y.size, len(self._guessing)), np.int64)
+        for at in range(y.size):
+            row = as_wide(X[at : at + 1], self.learner.n_features)
+            guesses[at] = self._guess(row)
+            own = None if weight is None else weight[at : at + 1]
+            if own is None or own[0]:
+                self.learner.learn(row, y[at : at + 1], own)
+            else:
+                self.learner.rows_seen += 1
+        return guesses
+
+    def _guess(self, row: Any) -> list[int]:
+        """Return the class index that each hypothesis predicts for a row; the first before anything was learned."""
+        learner = self.learner
+        if not learner.clock:
+            return [0] * len(self._guessing)
+        row = as_wide(row, learner.n_features)
+        labels = [learner.predict(row, hypothesis)[0] for hypothesis in self._guessing]
+        return [int(index) for index in np.searchsorted(learner.classes, labels)]
+
     def add_class_if_new(self, label: Any) -> bool:
-        """Take in the class of a label; return whether it had not been met."""
+        """Add the class of a label; return whether it is new."""
         known = self.learner.classes
         at = int(np.searchsorted(known, label)) if known.size else 0
         if at < known.size and known[at] == label:
@@ -227,7 +467,7 @@ class RowsLearner:
         return True
 
     def _stretches(self, y: NDArray[Any]) -> Iterator[tuple[int, int]]:
-        """Cut rows where a class appears for the first time, and where the average is weighed down."""
+        """Cut rows where a class appears for the first time, and where the weights of the average are set."""
         known = self._all_known(y)
         if known and self.forget is None:
             if y.size:
@@ -256,22 +496,26 @@ class RowsLearner:
         return max(1, round((self.forget or 1.0) / PARTS_OF_A_HALF_LIFE))
 
     def _passed(self, rows: int) -> None:
-        """Count rows that were learned from, and weigh the average down when it is time."""
+        """Count rows that were learned from, and set the weights of the average when it is time."""
         self.rows += rows
-        self.learner.epochs.clear()
+        if not self.candidates:
+            self._learner.epochs.clear()
         if self.forget is None:
             return
+        for candidate in self.candidates:
+            candidate._passed(rows)
         self._since += rows
         if self._since >= self._forget_every():
-            factor = 0.5 ** (self._since / self.forget)
-            self.learner.average_offset *= factor
-            self.learner.running["scale_sum"] *= factor
+            if not self.candidates:
+                factor = 0.5 ** (self._since / self.forget)
+                self._learner.average_offset *= factor
+                self._learner.running["scale_sum"] *= factor
             self._since = 0
 
     # Layout
 
     def state(self) -> State:
-        """Return the weights laid out for sparse rows, as passes take them."""
+        """Return the weights laid out for sparse rows, as the compiled loops take them."""
         learner = self.learner
         if not learner.W.flags.f_contiguous or learner.W.dtype != np.float64:
             learner.W = np.asfortranarray(learner.W, dtype=np.float64)
@@ -287,26 +531,55 @@ class RowsLearner:
         )
         if learner.S is None:
             return state
-        learner.S = np.asfortranarray(learner.S)
-        return state._replace(beside=learner.S.T.reshape(-1))
+        learner.S = feature_by_feature(learner.S)
+        return state._replace(beside=learner.S.swapaxes(0, 1).reshape(-1))
 
     def _clear(self) -> None:
-        """Drop the row buffer: the learner grew, or its weights are laid out anew."""
+        """Drop the row buffer: the learner grew, or the layout of its weights changed."""
         self._row_buffer = None
 
     def row_buffer(self, features: int = 0) -> RowBuffer:
         """Return the buffer for single rows of up to so many features; a new one when the learner grew."""
         if self._row_buffer is None or self._row_buffer.values.size < features:
             if self._learn is None:
-                self._learn = rows_learner(self.learner.rule, self.learner.geometry)
-            averaged = self.hypothesis == "averaged"
+                guessing = self._guessing == BOTH
+                self._learn = rows_learner(self.learner.rule, self.learner.geometry, guessing)
+            averaged = self.predicting == "averaged"
             size = max(ROW_SIZE, 2 * features)
             self._row_buffer = new_row_buffer(size, self.state(), self.learner.bias_input, averaged)
         return self._row_buffer
 
 
+def _check_options(
+    hypothesis: str, rule: Any, forget: float | None, candidates: Sequence[Any] | None
+) -> None:
+    """Raise ValueError where options do not go together."""
+    if hypothesis == AUTO:
+        if rule is not None:
+            raise ValueError("'auto' chooses among rules: give candidates=[rule, ...] instead of rule")
+        if candidates is not None and not candidates:
+            raise ValueError("candidates is empty: 'auto' needs one rule or more")
+        for each in map(rules.resolve, candidates or ()):
+            if not isinstance(rules.geometry_of(each), rules.Euclidean | rules.SecondOrder):
+                raise ValueError(  # noqa: TRY004 (a value, not a type)
+                    f"{each} is neither Euclidean nor second-order, which 'auto' takes: choose another rule"
+                )
+    else:
+        hypotheses.check_name(hypothesis)
+        if candidates is not None:
+            raise ValueError(f"candidates are the rules of 'auto', but the hypothesis is {hypothesis!r}")
+    if hypothesis == "pocket":
+        raise ValueError("the pocket is chosen on a whole training set; a stream has none: use 'survivor'")
+    if forget is not None and not forget >= 1.0:
+        raise ValueError(f"forget is a half-life in examples, 1 or more, got {forget}")
+    if forget is not None and hypothesis not in ("averaged", "last", AUTO):
+        raise ValueError(
+            f"forget weighs the average; {hypothesis!r} is read from the ledger, which forgets nothing"
+        )
+
+
 def _weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """Return weights, checked, None where all are one; all of them may be nothing."""
+    """Return weights, checked, None where all are one; all of them may be zero."""
     if sample_weight is None:
         return None
     return checked_weight(sample_weight, n) if np.any(sample_weight) else np.zeros(n)
@@ -318,6 +591,17 @@ def _check_labels(y: NDArray[Any]) -> None:
         raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
     if y.dtype.kind == "f" and not (np.abs(y) < EXACT).all():
         checked_classes(y)
+
+
+def as_wide(X: Any, n_features: int) -> Any:
+    """Return rows with this many columns, the new ones zero."""
+    if X.shape[1] == n_features:
+        return X
+    if isinstance(X, np.ndarray):
+        return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+    wide = X.copy()
+    wide.resize((X.shape[0], n_features))
+    return wide
 
 
 _NO_WEIGHTS = np.empty(0)

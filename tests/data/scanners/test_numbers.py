@@ -114,8 +114,8 @@ def test_a_table_is_the_same_in_any_blocks(tmp_path_factory, rows, block_bytes, 
     path.write_bytes(b"a,b,y\n" + b"".join(b",".join(row) + b"\n" for row in cells) + b"1,2,0\n")
     whole = read_all(path, skip_bad=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.data.lines.BLOCK_BYTES", block_bytes)
-        patch.setattr("rosenblatt.data.lines.HEAD_BYTES", 40)
+        patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
+        patch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", 40)
         parts = read_all(path, skip_bad=True)
     assert parts.schema == whole.schema
     assert parts.skipped == whole.skipped

@@ -263,7 +263,7 @@ def test_tags_stay_with_their_rows(tmp_path, monkeypatch):
     path.write_text(
         "".join(f"{i % 2} '{tag}| w{i}\n" if tag else f"{i % 2} | w{i}\n" for i, tag in enumerate(rows))
     )
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 60)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 60)
     assert read_all(path).tags.tolist() == rows
     assert [tag for batch in open_examples(path, batch_rows=7) for tag in batch.tags.tolist()] == rows
     path.write_text("1 | a\n0 | b\n")
@@ -279,7 +279,7 @@ def test_splits_and_hashes(tmp_path, monkeypatch):
     path = tmp_path / "a.vw"
     path.write_text("".join(f"{i % 2} |n w{i * i % 17}:{i} w{i % 5} |m v{i}\n" for i in range(200)))
     whole = read_all(path)
-    monkeypatch.setattr("rosenblatt.data.lines.BLOCK_BYTES", 97)
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 97)
     split = read_all(path, batch_rows=7)
     assert (split.X.toarray() == whole.X.toarray()).all()
     assert split.feature_names == whole.feature_names

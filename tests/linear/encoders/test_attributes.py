@@ -26,7 +26,9 @@ MAKES = {
 }
 
 
-@parametrize_with_checks([Attributes(), Attributes(scale=True, missing="mean"), Attributes(missing="error", sparse=False)])
+@parametrize_with_checks(
+    [Attributes(), Attributes(scale=True, missing="mean"), Attributes(missing="error", sparse=False)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -80,7 +80,7 @@ def test_tfidf_is_that_of_scikit_learn(binary):
 
     texts = ["free prize free call", "call me now", "", "prize prize prize", "nothing else matters now"]
     bag = BagOfWords(tfidf=True, binary=binary)
-    peer = TfidfVectorizer(token_pattern=r"\w+", binary=binary)
+    peer = TfidfVectorizer(token_pattern=r"\w+", binary=binary, sublinear_tf=True)
     ours, theirs = bag.fit_transform(texts).toarray(), peer.fit_transform(texts).toarray()
     order = [bag.vocabulary_[word] for word in peer.get_feature_names_out()]
     np.testing.assert_allclose(ours[:, order], theirs, rtol=1e-14)

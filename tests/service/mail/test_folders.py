@@ -5,7 +5,7 @@ import mailbox
 import pytest
 from tests.service.mail.messages import letter, mbox, message
 
-from rosenblatt.data.bad_input import BadInput
+from rosenblatt.data.errors import BadInput
 from rosenblatt.service.mail.folders import new_mail, sorted_mail
 
 

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.commands import run, run_well
 from tests.service.mail.messages import letter, mbox
 
-from rosenblatt.data import mail
-from rosenblatt.data.bad_input import BadLine, SkippedLines
+from rosenblatt.data.errors import BadLine, SkippedLines
+from rosenblatt.data.named import mail
 from rosenblatt.service.mail import box as box_module
 from rosenblatt.service.mail.box import Mailbox
 from rosenblatt.service.mail.features import features

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.room import Room
+from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners.cells import count_of
 from rosenblatt.data.scanners.compiled import as_bytes
 from rosenblatt.data.scanners.libsvm_loop import (

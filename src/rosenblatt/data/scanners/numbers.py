@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.room import Room
+from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners.cells import ROOM, count_of, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal

@@ -24,7 +24,7 @@ from rosenblatt.data.scanners.decimals import (
 from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name, crc_of_space, crc_over
 from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
 
-# What can be wrong with a line; vowpal_wabbit.py says it in words.
+# What can be wrong with a line; vw.py says it in words.
 NO_BAR, SEVERAL_LABELS, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
 BAD_SCALE, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 8, 9, 10
 UNLABELLED, NUMBER, TEXT = 0, 1, 2  # what the label of a row is

@@ -125,3 +125,29 @@ def number_in_order(numbers: Any, starts: Any, n_prefixes: int, numbered: Any, k
                 numbered[key] = size
             numbers[k] = numbered[key] - 1
     return size
+
+
+@compiled
+def weigh_in_turn(
+    indptr: Any, indices: Any, values: Any, documents: int, frequency: Any, groups: Any, squares: Any
+) -> None:
+    """Weigh each row of word counts by the documents up to it, in place: see :class:`rosenblatt.data.tfidf.Tfidf`.
+
+    ``frequency`` (features) goes on counting; ``squares`` (groups) is to work in.
+    """
+    for row in range(indptr.size - 1):
+        documents += 1
+        squares[:] = 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            feature = indices[k]
+            group = groups[feature]
+            if group < 0:
+                continue
+            frequency[feature] += 1
+            tf = 1.0 + np.log(values[k]) if values[k] > 1.0 else values[k]
+            values[k] = tf * (1.0 + np.log((1.0 + documents) / (1.0 + frequency[feature])))
+            squares[group] += values[k] * values[k]
+        for k in range(indptr[row], indptr[row + 1]):
+            group = groups[indices[k]]
+            if group >= 0 and squares[group] > 0.0:
+                values[k] /= np.sqrt(squares[group])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rosenblatt.data.tfidf import DocumentCounts
 from rosenblatt.data.words import Words, count_words
 
 
@@ -29,8 +30,9 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     buckets : int, default=0
         Hash words into this many features instead of storing a vocabulary (CRC-32, the same on every machine).
     tfidf : bool, default=False
-        Weigh every word by ``1 + ln((1 + n) / (1 + df))``, where ``df`` of the ``n`` fitted texts contain it, and scale
-        every row to length one, as scikit-learn's ``TfidfVectorizer`` does.
+        Weigh a word that occurs ``c`` times by ``(1 + ln c) · (1 + ln((1 + n) / (1 + df)))``, where ``df`` of the ``n``
+        fitted texts contain it, and scale every row to length one, as scikit-learn's
+        ``TfidfVectorizer(sublinear_tf=True)`` does. With ``binary`` every ``c`` is 1.
 
     Attributes
     ----------
@@ -119,18 +121,15 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _count_texts(self, counts: Any) -> None:
         """Add the texts of some rows to the document frequencies."""
         if self.tfidf:
-            frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-            frequency[: self.document_frequency_.size] += self.document_frequency_
-            self.n_texts_, self.document_frequency_ = self.n_texts_ + counts.shape[0], frequency
+            documents = DocumentCounts(self.n_texts_, self.document_frequency_)
+            documents.update(counts)
+            self.n_texts_, self.document_frequency_ = documents.documents, documents.frequency
 
     def _weighed(self, counts: Any) -> Any:
         """Return rows weighed by inverse document frequency, each of length one, where that is asked for."""
-        if self.tfidf:
-            idf = 1.0 + np.log((1.0 + self.n_texts_) / (1.0 + self.document_frequency_))
-            counts.data *= idf[counts.indices]
-            rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-            counts.data /= np.sqrt(np.bincount(rows, counts.data**2, counts.shape[0]))[rows]
-        return counts
+        if not self.tfidf:
+            return counts
+        return DocumentCounts(self.n_texts_, self.document_frequency_).tfidf().apply(counts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the words in the order of the columns; ``#0``, ``#1``, … where words are hashed."""
@@ -140,7 +139,9 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _words(self) -> Words:
         shortest, longest = self.ngrams
-        return Words((shortest, longest), self.lowercase, self.binary, self.buckets).check()
+        return Words(
+            (shortest, longest), self.lowercase, "binary" if self.binary else "counts", self.buckets
+        ).check()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

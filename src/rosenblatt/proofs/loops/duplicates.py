@@ -1,4 +1,4 @@
-"""Rows that are equal, found by hashing: one look at each row."""
+"""Equal rows, detected by hashing: each row is read once."""
 
 from typing import Any
 
@@ -30,13 +30,13 @@ def first_equal_rows(rows: Any, either_sign: bool, first: Any, flips: Any) -> No
     for i in range(n):
         flip = 1.0
         code = np.uint64(0)
-        fresh = True
+        is_empty = True
         for at in range(starts[i], starts[i + 1]):
             value = float(values[at])
             if value == 0.0:
                 continue
-            if fresh:
-                fresh = False
+            if is_empty:
+                is_empty = False
                 if either_sign and value < 0.0:
                     flip = -1.0
             bits[0] = flip * value

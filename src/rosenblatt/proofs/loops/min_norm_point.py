@@ -17,7 +17,9 @@ import numpy as np
 from rosenblatt.jit import compiled
 
 LISTED = 64  # most violated rows that one pass over all rows lists
-STILL = 0.5  # of the worst violation at that pass: a listed row violated by less waits for the next pass
+LISTED_SHARE = (
+    0.5  # of the worst violation at that pass: a listed row violated by less waits for the next pass
+)
 
 
 @compiled
@@ -86,7 +88,7 @@ def min_norm_point(P: Any, support: Any, weights: Any, n_support: int, limits: A
             n_listed = _list_violated(P, r, used, blocked, limits[1] * norm, listed, violations)
             if n_listed:
                 chosen = listed[0]
-                least = STILL * violations[0]
+                least = LISTED_SHARE * violations[0]
         if chosen < 0:
             return n, r, iterations, idle > 0
         column[0] = 1.0

@@ -1,6 +1,6 @@
 """Mail that is already sorted: which messages of an mbox, a Maildir or folders of ``.eml`` files lie where.
 
-Each message stands alone. One that cannot be read comes as a :class:`~rosenblatt.data.bad_input.BadLine` that says
+Each message stands alone. One that cannot be read comes as a :class:`~rosenblatt.data.errors.BadLine` that says
 where it lies, which one it is and why; nothing of it is kept, and the messages after it are read.
 """
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rosenblatt.data.bad_input import BadInput, BadLine
-from rosenblatt.data.mail import Letter, is_maildir, letters, read_file
+from rosenblatt.data.errors import BadInput, BadLine
+from rosenblatt.data.named.mail import Letter, is_maildir, letters, read_file
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
 from rosenblatt.service.mail.message import Mail, message_id, read_mail
 

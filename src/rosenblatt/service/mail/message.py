@@ -4,8 +4,8 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from rosenblatt.data.mail import LABEL_HEADERS, fields_of
-from rosenblatt.data.mime import (
+from rosenblatt.data.named.mail import LABEL_HEADERS, fields_of
+from rosenblatt.data.named.mime import (
     Headers,
     addresses,
     header_text,

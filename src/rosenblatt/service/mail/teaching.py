@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from rosenblatt.data.bad_input import BadLine, SkippedLines
+from rosenblatt.data.errors import BadLine, SkippedLines
 from rosenblatt.service.mail.box import Answer, Mailbox
 from rosenblatt.service.mail.folders import failure_reason
 from rosenblatt.service.mail.marks import MODEL, SETTINGS, speaks_of_mail

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from rosenblatt.data.bad_input import BadInput
-from rosenblatt.data.packed import Damaged
+from rosenblatt.data.errors import BadInput
+from rosenblatt.data.source import Damaged
 from rosenblatt.service.mail.folders import new_mail
 from rosenblatt.service.mail.marks import IMPORTANT, NOT
 from rosenblatt.service.mail.teaching import MOST_MESSAGES, Imported

@@ -1,0 +1,40 @@
+"""``rosenblatt export``: a model as an ONNX graph, or as source that runs anywhere."""
+
+from typing import Annotated
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.reading import refuse_overwriting
+from rosenblatt.learner.models import load
+
+
+def export(
+    model: opt.ModelFile,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.onnx, FILE.py, FILE.c or FILE.sql.")],
+    hypothesis: opt.Hypothesis = None,
+) -> None:
+    """Write a model as an ONNX graph, or as Python, C or SQL source.
+
+    \b
+    Examples:
+      rosenblatt export m.safetensors m.onnx
+      rosenblatt export m.safetensors model.c
+      rosenblatt export m.safetensors model.sql --hypothesis last
+
+    ONNX takes linear and kernel models; source is for linear ones. Features come in the order of training, except in
+    SQL, which speaks of the columns of the table that the model was trained on.
+    """
+    from rosenblatt.cli.commands.predict import known_hypothesis
+    from rosenblatt.export import export_model
+    from rosenblatt.learner.models import stored_schema
+
+    refuse_overwriting(out, model)
+    trained = load(model)
+    chosen = known_hypothesis(trained, model, hypothesis)
+    try:
+        export_model(trained.learner, out, hypothesis=chosen, schema=stored_schema(trained))
+    except (ValueError, ImportError) as error:
+        refuse(f"{model}: {error}")
+    print(out)

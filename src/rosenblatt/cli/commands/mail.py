@@ -1,0 +1,220 @@
+"""``rosenblatt mail``: learn from mail that is already sorted, and mark mail that is new."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.commands.serve import Data, need_service
+from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.output import counted
+
+if TYPE_CHECKING:
+    from rosenblatt.service.model import Model
+
+SHOWN = 72  # characters of a subject
+LISTED = 20  # messages that could not be read
+
+
+def import_(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="An mbox, a Maildir, or a folder with folders of .eml files."),
+    ],
+    important: Annotated[
+        list[str],
+        typer.Option("--important", metavar="FOLDER", help="Where what is important lies; may be repeated."),
+    ],
+    rest: Annotated[
+        list[str],
+        typer.Option("--rest", metavar="FOLDER", help="Where the rest lies; may be repeated."),
+    ],
+    data: Data = None,
+    json: opt.AsJson = False,
+) -> None:
+    """Learn from mail that is already sorted, as it was sent.
+
+    Messages are taken in the order in which they were sent.
+
+    FOLDER is a folder of a Maildir (Starred for .Starred, INBOX for the Maildir itself), a folder of .eml files or an
+    mbox in PATH; where PATH is an mbox, a label in its messages' headers. Messages that lie elsewhere are left out.
+    The others go into the store that rosenblatt serve --data shows; what was imported before is not learned again. A
+    message that cannot be read is left out and listed.
+
+    \b
+    Examples:
+      rosenblatt mail import ~/Maildir --important Starred --rest INBOX
+      rosenblatt mail import takeout.mbox --important Starred --rest Inbox --data ~/mail-filter
+    """
+    need_service()
+    from itertools import chain
+
+    from rosenblatt.data.errors import BadLine
+    from rosenblatt.service.mail.box import Mailbox
+    from rosenblatt.service.mail.folders import sorted_mail
+    from rosenblatt.service.mail.marks import MODEL
+    from rosenblatt.service.mail.teaching import import_sorted
+    from rosenblatt.service.models import Models
+
+    path = path.expanduser()
+    if not path.exists():
+        refuse(f"{path}: no such file or folder")
+    items = (each for each in sorted_mail(path, important, rest) if isinstance(each, BadLine) or each.label)
+    unreadable: list[BadLine] = []  # before the first that can be read
+    first = None
+    for item in items:  # what cannot be read makes no store
+        if not isinstance(item, BadLine):
+            first = item
+            break
+        unreadable.append(item)
+    if first is None:
+        refuse(f"{path}: no message in it" + (f" that can be read; {unreadable[0]}" if unreadable else ""))
+    models = Models(_folder(data))
+    try:
+        box = Mailbox(models.store.folder)
+        try:
+            imported = import_sorted(models, box, chain(unreadable, [first], items))
+        finally:
+            box.close()
+        info = models.info(MODEL)
+    finally:
+        models.close()
+    if json:
+        failures = [each._asdict() for each in imported.failures]
+        counts = {**imported._asdict(), "failed": imported.failed, "failures": failures}
+        _print_json({**counts, "clock": info.clock, "accuracy": info.accuracy})
+        return
+    print(f"{counted(imported.messages, 'message')} read, {imported.new:,} of them new")
+    right = 100 * (1 - imported.mistakes / imported.learned) if imported.learned else 0.0
+    print(
+        f"learned from {imported.learned:,} in time order"
+        + (f", {right:.1f}% marked right before" if imported.learned else "")
+    )
+    if imported.failed:
+        print(f"{counted(imported.failed, 'message')} could not be read:")
+        for failure in imported.failures[:LISTED]:
+            print(f"  {_printable(str(failure))}")
+        if imported.failed > LISTED:
+            print(f"  and {imported.failed - LISTED:,} more; --json lists them")
+
+
+def sort(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="An mbox, a Maildir, a folder of .eml files, or one .eml file."),
+    ],
+    data: Data = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each message.")] = False,
+) -> None:
+    """Mark mail as important or not, and say why.
+
+    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned. A message that
+    cannot be read is listed with the reason.
+
+    The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
+
+    \b
+    Examples:
+      rosenblatt mail sort new.mbox
+      rosenblatt mail sort ~/Maildir --data ~/mail-filter --json | jq 'select(.mark == "important").subject'
+    """
+    need_service()
+    from rosenblatt.data.errors import BadLine
+    from rosenblatt.service.mail.features import features
+    from rosenblatt.service.mail.folders import new_mail
+    from rosenblatt.service.mail.marks import WORD_FOR, Marks
+
+    path = path.expanduser()
+    model, again = _model(_folder(data))
+    for at, each in enumerate(new_mail(path), 1):
+        if isinstance(each, BadLine):
+            if json:
+                _print_json({"number": at, "mark": None, "failure": each._asdict()})
+            else:
+                print(f"{'unreadable':<10}        {_printable(str(each))}")
+            continue
+        marks = Marks([features(each)])
+        marks.look(model)
+        mark, why = marks.mark(0), marks.reasons(0, lone_sender=each.sender not in again)
+        if json:
+            _print_json(
+                {
+                    "number": at,
+                    "mark": mark.label,
+                    "score": round(mark.score, 6),
+                    "subject": each.subject,
+                    "sender": each.sender,
+                    "reasons": [{"word": word, "push": round(push, 6)} for word, push in why],
+                }
+            )
+            continue
+        subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
+        print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
+        if why:
+            rest = mark.score - sum(push for _, push in why)
+            told = [*why, ("all else", rest)]
+            print("    because: " + _printable("  ".join(f"{word} {_signed(push)}" for word, push in told)))
+
+
+def _model(folder: Path) -> "tuple[Model, _Known]":
+    """Return the filter's model as the journal has it now, beside whoever serves it, and the senders it knows."""
+    from rosenblatt.service.mail.features import FROM
+    from rosenblatt.service.mail.marks import MODEL
+    from rosenblatt.service.model import Model
+    from rosenblatt.service.snapshots import restore
+    from rosenblatt.service.store import Store
+    from rosenblatt.service.tables import settings_from
+
+    if not (folder / "journal.sqlite3").is_file():
+        refuse(f"{folder}: there is no store; make one with rosenblatt mail import, or name it with --data")
+    store = Store(folder, reading=True)
+    try:
+        stored = {name: (number, settings) for number, name, settings in store.models()}
+        if MODEL not in stored:
+            refuse(f"{folder}: nothing was learned about mail yet; begin with rosenblatt mail import")
+        number, settings = stored[MODEL]
+        model = Model(number, MODEL, settings_from(settings))
+        restore(store, model)
+        for entry in store.entries(model.number, model.counts.seq):
+            model.replay(*entry)
+    finally:
+        store.close()
+    return model, _Known(FROM, model)
+
+
+class _Known:
+    """The senders that the model has met."""
+
+    def __init__(self, prefix: str, model: "Model") -> None:
+        self._prefix, self._names = prefix, frozenset(model.learner.names)
+
+    def __contains__(self, sender: str) -> bool:
+        return self._prefix + sender in self._names
+
+
+def _printable(text: str) -> str:
+    """Return a text that a terminal shows and does not obey: control characters become U+FFFD."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def _folder(data: Path | None) -> Path:
+    from rosenblatt.web.settings import usual_folder
+
+    return (data or usual_folder()).expanduser()
+
+
+def _print_json(told: dict[str, Any]) -> None:
+    import json
+    import re
+
+    text = json.dumps(told, ensure_ascii=False)  # in which only C0 controls are escaped
+    print(re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+HELP = "Learn from sorted mail, and mark new mail."
+SUBCOMMANDS = {"import": import_, "sort": sort}

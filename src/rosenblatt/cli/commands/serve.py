@@ -1,0 +1,111 @@
+"""``rosenblatt serve``: predict, be corrected, learn at once, lose nothing, over HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rosenblatt.cli import options as opt
+from rosenblatt.cli.errors import refuse
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", metavar="FOLDER", help="Folder of the store.", show_default="the user's data folder"
+    ),
+]
+
+
+def need_service() -> None:
+    """Refuse, with the pip line, where packages that the service needs are not installed."""
+    from importlib.util import find_spec
+
+    missing = [
+        name for name in ("msgspec", "fastapi", "uvicorn", "prometheus_client") if find_spec(name) is None
+    ]
+    if missing:
+        refuse(f"{', '.join(missing)} not installed: pip install 'rosenblatt[service]'")
+
+
+def serve(
+    data: Data = None,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; any but loopback needs a --token-file.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", help="Lines 'SCOPE TOKEN'; SCOPE is read, feedback or admin."
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="A name under which the service is called."),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, for https.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key.")] = None,
+    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to serve pages too.")] = True,
+    snapshot_every: Annotated[
+        int, typer.Option("--snapshot-every", min=1, help="Feedbacks between two snapshots of a model.")
+    ] = 20_000,
+    model_memory: Annotated[
+        int, typer.Option("--model-memory", metavar="MB", min=1, help="Memory one model may take.")
+    ] = 256,
+    memory: Annotated[
+        int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
+    ] = 1024,
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Validate the configuration and exit.")] = False,
+    json: opt.AsJson = False,
+) -> None:
+    """Serve models over HTTP, which learn from feedback at once.
+
+    What is acknowledged is on disk; Ctrl-C answers what was asked, and writes snapshots.
+
+    \b
+    Examples:
+      rosenblatt serve
+      rosenblatt serve --data ~/mail-filter --token-file tokens --port 8080
+      rosenblatt serve --host 0.0.0.0 --token-file tokens --allow-host mail.example.org --check
+    """
+    need_service()
+    from rosenblatt.service.serving import serve as run
+    from rosenblatt.service.tokens import read_tokens
+    from rosenblatt.web.settings import Settings, usual_folder
+
+    settings = Settings(
+        data=(data or usual_folder()).expanduser(),
+        host=host,
+        port=port,
+        tokens=read_tokens(token_file) if token_file is not None else (),
+        allowed_hosts=tuple(allow_host or ()),
+        tls_certificate=None if tls_cert is None else str(tls_cert),
+        tls_key=None if tls_key is None else str(tls_key),
+        pages=pages,
+        snapshot_every=snapshot_every,
+        model_bytes=model_memory << 20,
+        memory_bytes=memory << 20,
+        log_requests=log_requests,
+    )
+    if check:
+        _check(settings, json)
+        return
+    run(settings)
+
+
+def _check(settings: object, as_json: bool) -> None:
+    """Open everything that serving would open, and report its state."""
+    import json
+
+    from rosenblatt.service.checking import checked
+
+    report = checked(settings)  # type: ignore[arg-type]
+    if as_json:
+        print(json.dumps(report))
+        return
+    for key, value in report.items():
+        for line in value if isinstance(value, list) else [value]:
+            print(f"{key:<10} {line}")

@@ -1,0 +1,261 @@
+"""``fit --engine``: shards of the source where an engine keeps them, passes side by side, one model."""
+
+import contextlib
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from rosenblatt.cli.errors import refuse, refuse_data
+from rosenblatt.cli.fit.report import Fitted, report_of, save_model
+from rosenblatt.cli.options import STANDARD_INPUT
+from rosenblatt.cli.output import note
+from rosenblatt.cli.progress import Progress
+from rosenblatt.cli.reading import read
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.fit.request import EngineFlags, FitRequest
+    from rosenblatt.engines.protocol import Engine
+    from rosenblatt.engines.record import MixedEpoch
+    from rosenblatt.learner.models import Model, TrainingOptions
+
+CONNECT_SECONDS = 10
+SUMS = ("centroid", "naive-bayes", "multinomial-bayes")  # learners that add up rows in one read
+
+
+def fit_on_engine(request: "FitRequest") -> dict[str, Any]:
+    """Train on an engine, write the model, and return the report."""
+    _check(request)
+    started = time.perf_counter()
+    with Progress() as progress:
+        progress.update(f"starting {request.engine.engine}")
+        with _open_engine(request.engine) as (new_engine, width):
+            progress.update(f"reading {request.source}")
+            fitted = _train(request, new_engine, width, progress, started)
+    if getattr(fitted.schema, "n_features", 0) != fitted.model.n_features:
+        from rosenblatt.data.schema import LibsvmSchema
+
+        zero_based = bool(getattr(fitted.schema, "zero_based", False))
+        fitted.schema = LibsvmSchema(fitted.model.n_features, zero_based)
+    if request.estimate.test is not None:
+        _test(request, fitted)
+    save_model(request, fitted)
+    return report_of(request, fitted)
+
+
+def _train(
+    request: "FitRequest",
+    new_engine: "Callable[[], Engine]",
+    width: int,
+    progress: Progress,
+    started: float,
+) -> Fitted:
+    from rosenblatt.engines.files import split, with_schema
+    from rosenblatt.engines.training import look_over
+
+    files, schema = with_schema(split(request.source, width, request.reading), new_engine)
+    engine, passes, checkpoint = new_engine(), request.training.max_iter, request.engine.checkpoint
+    try:
+        engine.hold(files)
+        data, shard_rows = look_over(engine)
+        read_at = time.perf_counter()
+
+        def on_epoch(epoch: "MixedEpoch") -> None:
+            progress.update(f"pass {epoch.number}: {epoch.mistakes:,} mistakes", epoch.number, passes)
+
+        progress.update("learning", 0, passes)
+        model, scores, record = _learn(request, engine, data, shard_rows, on_epoch)
+        learned_at = time.perf_counter()
+    except KeyboardInterrupt:
+        if checkpoint is not None and Path(checkpoint).exists():
+            note(f"{checkpoint} holds the last whole pass: the same command continues from it")
+        raise
+    finally:
+        engine.release()
+    return Fitted(
+        model,
+        schema,
+        {"source": request.source, "rows": data.rows},
+        scores,
+        class_counts=dict(zip(map(str, data.classes.tolist()), data.counts.tolist(), strict=True)),
+        seconds={"read": read_at - started, "learn": learned_at - read_at},
+        more=record,
+    )
+
+
+def _learn(
+    request: "FitRequest",
+    engine: "Engine",
+    data: Any,
+    shard_rows: Any,
+    on_epoch: "Callable[[MixedEpoch], None]",
+) -> tuple["Model", dict[str, Any], dict[str, Any]]:
+    """Train the learner that was requested; return the model, its scores, and the record of the engine."""
+    from rosenblatt.engines.training import Plan, add_up, train_by_mixing
+
+    training = request.training
+    if training.learner in SUMS:
+        from rosenblatt.engines.scoring import evaluate_on
+        from rosenblatt.learner.models.sums import SummedModel, new_sums
+
+        sums, about = new_sums(training)
+        add_up(engine, sums)
+        summed = SummedModel(sums, about)
+        evaluation = evaluate_on(engine, SimpleNamespace(learner_=sums, classes_=sums.classes))
+        scores = {summed.hypothesis: {"accuracy": evaluation.accuracy, "rows": evaluation.rows}}
+        return summed, scores, {"engine": engine.name, "shards": len(shard_rows)}
+    learner, model_of = _mixed_learner(training, data)
+    plan = Plan(
+        training.max_iter,
+        training.shuffle,
+        hypothesis=training.hypothesis or "averaged",
+        checkpoint=request.engine.checkpoint,
+        tell=on_epoch,
+    )
+    learner, record = train_by_mixing(engine, learner, data, shard_rows, plan)
+    scores = {
+        name: {"accuracy": evaluation.accuracy, "rows": data.rows}
+        for name, evaluation in learner.evaluations.items()
+    }
+    return model_of(learner), scores, record.as_json()
+
+
+def _mixed_learner(training: "TrainingOptions", data: Any) -> tuple[Any, "Callable[[Any], Model]"]:
+    """Return an untrained learner, and what makes a model of it when it is trained."""
+    from rosenblatt.learner.models import logistic, perceptron
+
+    hypothesis = training.hypothesis or "averaged"
+    options = training._replace(ledger="none", hypothesis=None)
+    if training.learner == "logistic":
+        options = logistic.as_perceptron(options, data.max_sqnorm)
+
+    def model_of(learner: Any) -> "Model":
+        about = perceptron.about_training(options, learner, hypothesis)
+        if training.learner == "logistic":
+            return logistic.LogisticModel(learner, hypothesis, {**about, **logistic.about_training(options)})
+        return perceptron.PerceptronModel(learner, hypothesis, about)
+
+    return perceptron.new_learner(options), model_of
+
+
+def _test(request: "FitRequest", fitted: Fitted) -> None:
+    """Score every hypothesis on the test source, read in this process."""
+    from rosenblatt.cli.reading import note_unseen_labels
+    from rosenblatt.cli.scoring import accuracy_of, codes_of, unseen_labels
+
+    test, model = str(request.estimate.test), fitted.model
+    rows = read(test, request.reading, fitted.schema)
+    if rows.y is None:
+        refuse_data(f"{test}: has no target column to score against")
+    codes = codes_of(rows.y, model.classes)
+    note_unseen_labels(test, unseen_labels(rows.y, codes), model.classes)
+    fitted.test = rows.about()
+    fitted.test_scores = {
+        name: accuracy_of(model, name, rows.X, codes, all_rows=True)._asdict() for name in model.hypotheses()
+    }
+
+
+def _check(request: "FitRequest") -> None:
+    """Refuse what an engine cannot do."""
+    from rosenblatt.learner.models.options import learner_for
+
+    source, training, engine = request.source, request.training, request.engine
+    if not learner_for(training).engine:
+        who = "--task regression" if training.task == "regression" else f"--learner {training.learner}"
+        refuse(f"{who} runs in one process: leave out --engine")
+    if source == STANDARD_INPUT:
+        refuse("--engine: standard input can be read by one process only: write it to a file")
+    if source.startswith("sample:"):
+        refuse("--engine: the samples are small, and built in: name a file, a pattern or a folder")
+    if request.reading.skip_bad:
+        refuse("--skip-bad: an engine stops at a bad line; correct it, or fit without --engine")
+    if engine.cluster is not None and engine.engine == "local":
+        refuse("--cluster is an option of --engine dask and spark")
+    if engine.checkpoint is not None and training.learner in SUMS:
+        refuse(f"--checkpoint: {training.learner} reads the data once; there are no passes to continue")
+
+
+@contextlib.contextmanager
+def _open_engine(flags: "EngineFlags") -> "Iterator[tuple[Callable[[], Engine], int]]":
+    """Open an engine; yield what makes one, and how many shards it runs side by side."""
+    if flags.engine == "local":
+        from rosenblatt.engines.local_engine import LocalEngine
+
+        threads = os.cpu_count() or 1
+        yield lambda: LocalEngine(threads), threads
+    elif flags.engine == "dask":
+        with _dask_client(flags.cluster) as client:
+            from rosenblatt.engines.dask_engine import DaskEngine
+
+            yield lambda: DaskEngine(client), max(1, sum(client.nthreads().values()))
+    else:
+        with _spark_context(flags.cluster) as context:
+            from rosenblatt.engines.spark_engine import SparkEngine
+
+            yield lambda: SparkEngine(context), max(1, int(context.defaultParallelism))
+
+
+@contextlib.contextmanager
+def _dask_client(cluster: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one of processes here, which ends with the command."""
+    try:
+        import distributed
+    except ImportError:
+        refuse("--engine dask needs Dask: pip install 'rosenblatt[dask]'")
+    import logging
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors come back with their tasks
+    if cluster is not None:
+        try:
+            client = distributed.Client(cluster, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TimeoutError) as error:
+            refuse(f"--cluster {cluster}: no Dask scheduler answers there ({error})")
+        with client:
+            if not client.nthreads():
+                refuse(f"--cluster {cluster}: the scheduler has no workers yet")
+            yield client
+        return
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(n_workers=os.cpu_count(), threads_per_worker=1, processes=True) as own,
+        distributed.Client(own) as client,
+    ):
+        if sys.stderr.isatty() and client.dashboard_link:
+            note(f"dashboard: {client.dashboard_link}")
+        yield client
+
+
+@contextlib.contextmanager
+def _spark_context(cluster: str | None) -> Iterator[Any]:
+    """Start Spark here, or with another master, and stop it at the end; an active session is used, and left running."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        refuse("--engine spark needs Spark: pip install 'rosenblatt[spark]', and Java 17 or newer")
+    import shutil
+
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        refuse("--engine spark needs Java 17 or newer: install it, or set JAVA_HOME")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("rosenblatt fit").config("spark.ui.showConsoleProgress", "false")
+    if cluster is not None:
+        builder = builder.master(cluster)
+    elif "SPARK_REMOTE" not in os.environ and "MASTER" not in os.environ:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = (
+            builder.master("local[*]")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+        )
+    active = SparkSession.getActiveSession()
+    session = active or builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        yield session.sparkContext
+    finally:
+        if active is None:
+            session.stop()

@@ -1,0 +1,269 @@
+"""The one report of ``fit``: in memory, out of core or on an engine, as a table for people and as JSON."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rosenblatt.cli import output
+from rosenblatt.cli.output import (
+    MISTAKE,
+    can_draw,
+    columns,
+    counted,
+    facts,
+    listed,
+    number,
+    seconds,
+    share,
+    sparkline,
+)
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.fit.request import FitRequest
+    from rosenblatt.data.schema import Schema
+    from rosenblatt.learner.models import Model
+
+MOST_CLASSES = 6
+MOST_COLUMNS = 40  # of a table that are listed one by one
+
+
+@dataclass
+class Fitted:
+    """A trained model and what is known of its training; every way to train returns one."""
+
+    model: "Model"
+    schema: "Schema"
+    about: dict[str, Any]  # the source: its path, rows, skipped lines
+    train: dict[str, dict[str, Any]]  # scores of every hypothesis on the rows learned from
+    class_counts: dict[str, int | None] | None = None  # None: a regression
+    columns: list[Any] = field(default_factory=list)  # how every column of a table was read
+    test: dict[str, Any] | None = None  # the test source
+    test_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    more: dict[str, Any] = field(default_factory=dict)  # of an engine, or of a fit out of core
+    metadata: dict[str, Any] = field(default_factory=dict)  # for the model file
+
+
+def save_model(request: "FitRequest", fitted: Fitted) -> None:
+    """Write the model with the schema of its data, where a file is named."""
+    if request.output.model is None:
+        return
+    learner = "real" if fitted.model.classes is None else request.training.learner
+    about = {
+        "learner": learner,
+        "schema": fitted.schema.to_dict(),
+        "feature_names": fitted.schema.feature_names,
+        **fitted.metadata,
+    }
+    fitted.model.save(request.output.model, about, request.training.ledger == "save")
+
+
+def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
+    """Return the report as JSON holds it."""
+    model = fitted.model
+    score = "accuracy" if model.classes is not None else "error"
+    scores = {"train": fitted.train, **({"test": fitted.test_scores} if fitted.test is not None else {})}
+    report = {
+        **fitted.about,
+        **fitted.more,
+        "interrupted": fitted.interrupted,
+        "task": request.training.task,
+        "features": model.n_features,
+        "classes": fitted.class_counts,
+        "columns": [each._asdict() for each in fitted.columns],
+        "scaled": is_scaled(fitted.schema),
+        "learner": model.name,
+        "hypothesis": model.hypothesis,
+        **model.facts(),
+        score: scores,
+        "seconds": fitted.seconds,
+    }
+    if fitted.test is not None:
+        report["test"] = fitted.test
+    if request.output.model is not None:
+        report["model"] = request.output.model
+    return report
+
+
+def is_scaled(schema: Any) -> bool:
+    """Return whether features were standardised."""
+    preprocessing = getattr(schema, "preprocessing", None)
+    if preprocessing is not None and getattr(preprocessing, "scale", None) is not None:
+        return preprocessing.scale is not False
+    return any(getattr(column, "scale", None) is not None for column in getattr(schema, "columns", ()))
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the report as a table."""
+    parts: list[Any] = [output.title(report["source"]), facts(_facts(report))]
+    if report["columns"]:
+        parts += ["", column_table(report["columns"])]
+    scores = report.get("accuracy") or report.get("error") or {}
+    if any(scores.values()):
+        parts += ["", _hypotheses(report)]
+    files: list[tuple[str, Any]] = [(name, report[name]) for name in ("model", "report") if name in report]
+    if "trace" in report and report["trace"]["file"] != "-":
+        trace = report["trace"]
+        files.append(
+            ("trace", f"{trace['file']}: {counted(trace['updates'], 'update')}, rows {trace['rows_counted']}")
+        )
+    if files:
+        parts += ["", facts(files)]
+    output.show(*parts)
+
+
+def column_table(reports: list[dict[str, Any]]) -> Any:
+    """Return a table of how each column was read."""
+    from rich.text import Text
+
+    missing, notes = any(each["missing"] for each in reports), any(each["note"] for each in reports)
+    table = columns(
+        "column", "read as", *(["missing"] if missing else []), "values", "features", *([""] if notes else [])
+    )
+    for column in table.columns:
+        column.justify = "right" if column.header in ("missing", "features") else "left"
+        column.no_wrap = column.header in ("read as", "missing", "features")
+        column.overflow = "fold"
+    for each in reports[:MOST_COLUMNS]:
+        count = (
+            "" if each["kind"] == "target" else f"{each['features']:,}" if each["features"] else "left out"
+        )
+        cells = [
+            each["name"],
+            each["kind"],
+            *([f"{each['missing']:,}"] if missing else []),
+            each["summary"],
+            count,
+        ]
+        style = "dim" if not each["features"] and each["kind"] != "target" else ""
+        table.add_row(
+            *(Text(cell, style=style) for cell in cells),
+            *([Text(each["note"], style="dim")] if notes else []),
+        )
+    if len(reports) > MOST_COLUMNS:
+        table.add_row(Text(f"and {len(reports) - MOST_COLUMNS:,} more", style="dim"))
+    return table
+
+
+def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    spent = report["seconds"]
+    reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
+    skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
+    test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
+    out_of_core = ", out of core" if "out_of_core" in report else ""
+    rows: list[tuple[str, Any]] = [
+        ("rows", f"{report['rows']:,}{test}{skipped}{out_of_core}"),
+        ("features", f"{report['features']:,}{_first_index(report)}"),
+        ("classes", _classes(report["classes"])),
+        ("time", f"{seconds(spent['learn'])} learning{reading}"),
+    ]
+    if report["scaled"]:
+        space = "; radius, margin and bound hold in that space" if report.get("radius") is not None else ""
+        rows.append(("scaled", f"numeric columns to mean 0 and deviation 1{space}"))
+    if "engine" in report:
+        rows.append(("engine", f"{report['engine']}, {counted(report['shards'], 'shard')}"))
+    return [*rows, *training_facts(report)]
+
+
+def _classes(counts: dict[str, int | None] | None) -> str:
+    if counts is None:
+        return "none: the target is a number"
+    each = [name if count is None else f"{name} ({count:,})" for name, count in counts.items()]
+    return f"{len(counts)}: {listed(each, MOST_CLASSES)}"
+
+
+def _first_index(report: dict[str, Any]) -> str:
+    """Return from where indices count."""
+    return f", indices from {0 if report['zero_based'] else 1}" if "zero_based" in report else ""
+
+
+def training_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return what a learner says about its training; facts that it does not have are left out."""
+    rows: list[tuple[str, Any]] = [("learner", _learner(report))]
+    if report.get("mistakes"):
+        rows += [("mistakes", _mistakes(report)), ("converged", _converged(report))]
+    if report.get("radius") is not None:
+        rows += [("radius", number(report["radius"])), ("margin", _margin(report)), ("bound", _bound(report))]
+    return rows
+
+
+def _learner(report: dict[str, Any]) -> str:
+    rule = report.get("rule")
+    if rule is None:
+        return str(report["learner"])
+    values = ", ".join(f"{key}={value:g}" for key, value in rule.items() if key != "name" and value != "inf")
+    contest = f", {report['multi_class']}" if report.get("multi_class") else ""
+    return f"{report['learner']}, rule {rule['name']}" + (f" ({values})" if values else "") + contest
+
+
+def _mistakes(report: dict[str, Any]) -> Any:
+    from rich.text import Text
+
+    each = report["mistakes"]
+    ends = f"{each[0]:,} to {each[-1]:,}" if len(each) > 1 else f"{each[0]:,}"
+    summary = f"{ends} a pass, {report['n_mistakes']:,} in all"
+    if not can_draw():
+        return Text(summary)
+    return Text.assemble((sparkline(each), MISTAKE), f"  {summary}")
+
+
+def _converged(report: dict[str, Any]) -> str:
+    passes = counted(report["passes"], "pass", "passes")
+    if report["converged"]:
+        return f"yes, pass {report['passes']} changed nothing"
+    return f"no, {'interrupted' if report.get('interrupted') else 'stopped'} after {passes}"
+
+
+def _margin(report: dict[str, Any]) -> str:
+    margin = report["margin"]
+    if margin is None:
+        return "unknown" + (": a vote is no hyperplane" if report["hypothesis"] == "voted" else "")
+    separates = "separates" if margin > 0 else "does not separate"
+    return f"{number(margin)} of this hypothesis ({report['hypothesis']}, {separates})"
+
+
+def _bound(report: dict[str, Any]) -> str:
+    bound = report["bound"]
+    if bound is None or bound == float("inf"):
+        return "none known"
+    why = "(R/γ)²" if report["margin"] is not None and report["margin"] > 0 else "from the hinge loss"
+    return f"at most {number(bound)} mistakes, {why}"
+
+
+def _hypotheses(report: dict[str, Any]) -> Any:
+    """Return a table of the scores of every hypothesis."""
+    from rich.text import Text
+
+    regression = "error" in report
+    scores = {part: each for part, each in report["error" if regression else "accuracy"].items() if each}
+    parts = {"train": report["rows"], "test": report.get("test", {}).get("rows", 0)}
+    figures = ("mae", "rmse", "r2") if regression else ("accuracy",)
+    heads = [f"{part} {ERRORS[figure]}" if regression else part for part in scores for figure in figures]
+    table = columns("hypothesis", *heads, "")
+    table.columns[-1].justify = "left"
+    for name in dict.fromkeys(name for each in scores.values() for name in each):
+        cells = []
+        for part, by_name in scores.items():
+            each = by_name.get(name)
+            for figure in figures:
+                if regression:
+                    cells.append(number(each[figure]) if each else "")
+                else:
+                    cells.append(share(each["accuracy"], each["rows"] < parts[part]) if each else "")
+        style = "bold" if name == report["hypothesis"] else ""
+        remark = Text(_remark(report, scores, parts, name), style="dim")
+        table.add_row(*(Text(cell, style=style) for cell in (name, *cells)), remark)
+    return table
+
+
+ERRORS = {"mae": "MAE", "rmse": "RMSE", "r2": "R²"}
+
+
+def _remark(report: dict[str, Any], scores: dict[str, Any], parts: dict[str, int], name: str) -> str:
+    """Return which hypothesis predicts, and which was measured on some rows only."""
+    remarks = ["predicts"] if name == report["hypothesis"] else []
+    for part, by_name in scores.items():
+        rows = by_name.get(name, {}).get("rows", parts[part])
+        if rows < parts[part]:
+            remarks.append(f"{part}: on {rows:,} rows")
+    return ", ".join(remarks)

@@ -1,0 +1,324 @@
+"""What ``rosenblatt fit`` is asked for: the flags in groups, and one object made from them.
+
+A new group of flags is one dataclass here, one field of :class:`FitRequest` and one parameter of the command.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.flags import flag
+from rosenblatt.cli.options import OUTPUT, HypothesisName
+from rosenblatt.cli.output import note
+from rosenblatt.learner.models.options import CLASSIFIERS, TrainingOptions, parse_parameters
+from rosenblatt.rules import BY_NAME
+
+if TYPE_CHECKING:
+    from rosenblatt.data.options import ReadOptions
+
+LEARNER, KERNEL, ESTIMATE, OUT_OF_CORE, ENGINE = "Learner", "Kernel", "Estimate", "Out of core", "Engine"
+
+
+@dataclass(frozen=True)
+class LearnerFlags:
+    """What learns, and how."""
+
+    task: Annotated[
+        Literal["classification", "regression"] | None,
+        flag("--task", group=LEARNER, help="Learn classes, or a number.", show_default="classification"),
+    ] = None
+    learner: Annotated[str, flag("--learner", group=LEARNER, help=f"One of {', '.join(CLASSIFIERS)}.")] = (
+        "perceptron"
+    )
+    rule: Annotated[
+        str | None,
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+    ] = None
+    eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None
+    C: Annotated[
+        float | None, flag("--C", group=LEARNER, help="Largest step of a passive-aggressive rule.")
+    ] = None
+    param: Annotated[
+        list[str] | None,
+        flag(
+            "--param",
+            group=LEARNER,
+            metavar="NAME=VALUE",
+            help="Any parameter of the rule or the learner, as in beta=2; may be repeated.",
+        ),
+    ] = None
+    hypothesis: Annotated[
+        HypothesisName | None,
+        flag(
+            "--hypothesis", group=LEARNER, help="The hypothesis that predicts.",
+            show_default="averaged; of a regression, last",
+        ),
+    ] = None  # fmt: skip
+    passes: Annotated[
+        int | None,
+        flag(
+            "--passes",
+            "--max-iter",
+            group=LEARNER,
+            help="Stop after a pass without an update, or after this many.",
+            show_default="10; of a regression, 50",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        flag(
+            "--seed", group=LEARNER, rare=True, help="Of the shuffle and of the random hypothesis.",
+            show_default="0",
+        ),
+    ] = None  # fmt: skip
+    no_shuffle: Annotated[
+        bool,
+        flag("--no-shuffle", group=LEARNER, rare=True, help="Visit the rows in the order of the file."),
+    ] = False
+    multi_class: Annotated[
+        Literal["joint", "ovr"] | None,
+        flag(
+            "--multi-class",
+            group=LEARNER,
+            rare=True,
+            help="Three or more classes: each against its best rival, or each against the rest.",
+            show_default="joint",
+        ),
+    ] = None
+    no_intercept: Annotated[
+        bool,
+        flag(
+            "--no-intercept", group=LEARNER, rare=True,
+            help="Learn no bias: boundaries pass through the origin.",
+        ),
+    ] = False  # fmt: skip
+    ledger: Annotated[
+        Literal["none", "memory", "save"] | None,
+        flag(
+            "--ledger",
+            group=LEARNER,
+            rare=True,
+            help="Record updates: not (only last and averaged are known), in memory, or in the model file too.",
+            show_default="memory",
+        ),
+    ] = None
+    beta: Annotated[float | None, flag("--beta", hidden=True, help="Now --param beta=VALUE.")] = None
+    no_ledger: Annotated[bool, flag("--no-ledger", hidden=True, help="Now --ledger none.")] = False
+    save_ledger: Annotated[bool, flag("--save-ledger", hidden=True, help="Now --ledger save.")] = False
+
+
+@dataclass(frozen=True)
+class KernelFlags:
+    """Parameters of the kernel perceptron."""
+
+    kernel: Annotated[
+        Literal["poly", "rbf", "linear"] | None,
+        flag("--kernel", group=KERNEL, help="Kernel of --learner kernel.", show_default="poly"),
+    ] = None
+    degree: Annotated[
+        float | None, flag("--degree", group=KERNEL, help="Of a polynomial kernel.", show_default="2")
+    ] = None
+    gamma: Annotated[float | None, flag("--gamma", group=KERNEL, help="Factor inside a kernel.")] = None
+    coef0: Annotated[
+        float | None,
+        flag("--coef0", group=KERNEL, rare=True, help="Constant of a polynomial kernel.", show_default="1"),
+    ] = None
+    delta: Annotated[
+        float | None,
+        flag("--delta", group=KERNEL, rare=True, help="A coordinate of its own for every row: K + delta²I."),
+    ] = None
+    budget: Annotated[
+        float | None,
+        flag("--budget", group=KERNEL, rare=True, help="The most support rows of a kernel model."),
+    ] = None
+    forget: Annotated[
+        Literal["oldest", "random", "project"] | None,
+        flag(
+            "--forget", group=KERNEL, rare=True, help="Which support row goes when the budget is full.",
+            show_default="oldest",
+        ),
+    ] = None  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EstimateFlags:
+    """How well the model does on rows it did not learn from."""
+
+    test: Annotated[
+        str | None,
+        flag("--test", group=ESTIMATE, metavar="SOURCE", help="Score on this too; learn nothing from it."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutOfCoreFlags:
+    """How a source that memory does not hold is read."""
+
+    memory: Annotated[
+        str | None,
+        flag(
+            "--memory",
+            group=OUT_OF_CORE,
+            metavar="SIZE",
+            help="Use no more than this, as in 2GB: a larger source is read in passes, out of core.",
+            show_default="half of what there is",
+        ),
+    ] = None
+    out_of_core: Annotated[
+        bool,
+        flag("--out-of-core", group=OUT_OF_CORE, help="Read in passes and hold no rows, whatever the size."),
+    ] = False
+    no_cache: Annotated[
+        bool,
+        flag(
+            "--no-cache", group=OUT_OF_CORE, rare=True, help="Store nothing that was read for the next run."
+        ),
+    ] = False
+    no_measure: Annotated[
+        bool,
+        flag(
+            "--no-measure",
+            group=OUT_OF_CORE,
+            rare=True,
+            help="Do not read all rows once more to measure margin, bound and accuracy on them.",
+        ),
+    ] = False
+    hash_bits: Annotated[
+        int,
+        flag(
+            "--hash-bits", group=OUT_OF_CORE, rare=True, metavar="N",
+            help="Hash names into 2^N features; 0 keeps every name.",
+        ),
+    ] = 0  # fmt: skip
+    every: Annotated[
+        int | None,
+        flag(
+            "--every",
+            group=OUT_OF_CORE,
+            rare=True,
+            metavar="ROWS",
+            help="Report after this many rows of a pass.",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that mean nothing to a fit in memory or on an engine."""
+        flags = {"--every": self.every, "--hash-bits": self.hash_bits, "--no-measure": self.no_measure}
+        return [name for name, value in flags.items() if value]
+
+
+@dataclass(frozen=True)
+class EngineFlags:
+    """Where shards are learned from side by side."""
+
+    engine: Annotated[
+        Literal["local", "dask", "spark"] | None,
+        flag(
+            "--engine", group=ENGINE, help="Learn on shards side by side: in threads, on Dask, or on Spark."
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        flag(
+            "--cluster",
+            group=ENGINE,
+            rare=True,
+            metavar="ADDRESS",
+            help="Of the engine, as in tcp://host:8786 or spark://host:7077.",
+            show_default="one on this machine",
+        ),
+    ] = None
+    checkpoint: Annotated[
+        str | None,
+        flag(
+            "--checkpoint",
+            group=ENGINE,
+            rare=True,
+            metavar="FILE",
+            help="Save every pass here, and continue from the pass that is there.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputFlags:
+    """What is written, and where."""
+
+    model: Annotated[
+        str | None, flag("--model", "-m", group=OUTPUT, metavar="FILE", help="Write the model here.")
+    ] = None
+    report: Annotated[
+        str | None,
+        flag(
+            "--report",
+            group=OUTPUT,
+            metavar="FILE",
+            help="Write one HTML page with tables and pictures here.",
+        ),
+    ] = None
+    trace: Annotated[
+        str | None,
+        flag(
+            "--trace",
+            group=OUTPUT,
+            metavar="FILE",
+            help="Write every update as a line of CSV here, with the weights before and after it; - prints a table.",
+        ),
+    ] = None
+    json: Annotated[bool, flag("--json", group=OUTPUT, help="Print JSON instead of a table.")] = False
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """All that a fit is asked for."""
+
+    source: str
+    reading: "ReadOptions"
+    training: TrainingOptions
+    estimate: EstimateFlags
+    out_of_core: OutOfCoreFlags
+    engine: EngineFlags
+    output: OutputFlags
+    task_given: bool = False  # --task was written out: no other task is suggested
+
+
+def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOptions:
+    """Return what the learner and kernel flags ask for; old spellings are translated with a warning."""
+    ledger = learner.ledger
+    for old, value in ((learner.no_ledger, "none"), (learner.save_ledger, "save")):
+        if old:
+            note(f"--{'no' if value == 'none' else 'save'}-ledger is now --ledger {value}")
+            if ledger not in (None, value):
+                refuse(f"--ledger {ledger} and --ledger {value} contradict each other: keep one")
+            ledger = value  # type: ignore[assignment]
+    if learner.beta is not None:
+        note(f"--beta {learner.beta:g} is now --param beta={learner.beta:g}")
+    numbers = {name: getattr(learner, name) for name in ("eta", "C", "beta")}
+    numbers |= {name: getattr(kernel, name) for name in ("degree", "gamma", "coef0", "delta", "budget")}
+    if learner.learner != "kernel":
+        own = [f"--{name}" for name in ("kernel", "forget", "degree", "gamma", "coef0", "delta", "budget")
+               if getattr(kernel, name) is not None]  # fmt: skip
+        if own:
+            refuse(f"{', '.join(own)}: options of --learner kernel, which was not chosen")
+    values: dict[str, Any] = {
+        "rule": learner.rule,
+        "hypothesis": learner.hypothesis,
+        "passes": learner.passes,
+        "shuffle": False if learner.no_shuffle else None,
+        "seed": learner.seed,
+        "multi_class": learner.multi_class,
+        "fit_intercept": False if learner.no_intercept else None,
+        "ledger": ledger,
+        "kernel": kernel.kernel,
+        "forget": kernel.forget,
+    }
+    values = {name: value for name, value in values.items() if value is not None}
+    parameters = {name: value for name, value in numbers.items() if value is not None}
+    return TrainingOptions(
+        learner=learner.learner,
+        parameters=parameters | parse_parameters(learner.param),
+        task=learner.task or "classification",
+        given=frozenset(values),
+        **values,
+    )

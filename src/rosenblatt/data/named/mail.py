@@ -1,0 +1,394 @@
+"""Mail and text files: mbox, Maildir, folders of text by class; every message a bag of words.
+
+Nothing in a message is run, rendered or fetched; HTML is stripped to its text. Each message stands alone: one that
+cannot be read says why (:attr:`Letter.problem`), and those after it are read.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rosenblatt.data.batch import Batch
+from rosenblatt.data.errors import BadInput, BadLine, shown
+from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.named.examples import NamedExamples
+from rosenblatt.data.named.mime import (
+    LONGEST_TEXT,
+    addresses,
+    header_words,
+    is_message,
+    parse_headers,
+    parse_message,
+    sent,
+    text_of,
+)
+from rosenblatt.data.named.vocabulary import NamedSchema, labels_of
+from rosenblatt.data.source import pieces
+from rosenblatt.data.words import Words, words_in
+
+if TYPE_CHECKING:
+    from rosenblatt.data.open import Opening
+
+ROWS_AT_ONCE, BYTES_AT_ONCE = 1024, 4 << 20
+PREFIXES = {"subject": "subject:", "from": "from:", "text": ""}  # of the words of each part of a message
+LARGEST_MESSAGE = 64 << 20  # bytes
+HEAD = 1 << 16  # bytes of a message in which its date and its label are looked for
+PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
+LABEL_HEADERS = ("X-Label", "X-Gmail-Labels", "X-Keywords", "X-Spam-Flag")
+MAILDIR_PARTS = ("cur", "new")
+ESCAPED_FROM = re.compile(rb"^>(?=>*+From )", re.MULTILINE)
+TOO_LARGE = f"larger than {LARGEST_MESSAGE >> 20} MB: take it out"
+
+
+class Letter(NamedTuple):
+    """A message or a text: where it stands, and whose class it is in unless a header says."""
+
+    path: str
+    line: int  # of its file where it begins, from 1
+    box: str
+    content: bytes
+    problem: str = ""  # why it cannot be read; its content is then empty, or how it begins
+
+
+def letters(path: str, format: str = "") -> Iterator[Letter]:
+    """Yield the messages of an mbox or Maildir, or the files of a folder by class, in a settled order.
+
+    A folder that could be a Maildir is none where ``format`` is ``"folders"``.
+    """
+    place = Path(path)
+    if place.is_dir():
+        is_mail = format != "folders" and is_maildir(place)
+        yield from _maildir(place) if is_mail else _by_class(str(place))
+    else:
+        yield from _mbox(path)
+
+
+def is_maildir(folder: Path) -> bool:
+    """Whether a folder is a Maildir, or holds some.
+
+    >>> is_maildir(Path("/nowhere"))
+    False
+    """
+    return _is_box(folder) or any(_is_box(inner) for inner in _folders_in(folder))
+
+
+def _is_box(folder: Path) -> bool:
+    """Whether a folder has the parts of a Maildir; of two classes one may also be called ``new``."""
+    there = [part for part in MAILDIR_PARTS if (folder / part).is_dir()]
+    others = {inner.name for inner in _folders_in(folder)} - {*MAILDIR_PARTS, "tmp"}
+    return len(there) == len(MAILDIR_PARTS) or (bool(there) and all(name.startswith(".") for name in others))
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return sorted(folder / entry.name for entry in entries if entry.is_dir())
+
+
+def _maildir(folder: Path) -> Iterator[Letter]:
+    for box in [folder, *_folders_in(folder)]:
+        name = "INBOX" if box == folder else box.name.lstrip(".")
+        files = [file for part in MAILDIR_PARTS if (box / part).is_dir() for file in (box / part).iterdir()]
+        for file in sorted(files, key=lambda file: file.name):
+            if not file.name.startswith(".") and not file.is_dir():
+                yield read_file(file, name)
+
+
+def _by_class(folder: str) -> Iterator[Letter]:
+    """Take the classes in turn, in proportion to their sizes, so that none comes all at once; hidden files are none."""
+    classes = class_folders(folder)
+    if not classes:
+        raise BadInput(folder, None, "no folders in it: expected one for every class, with its files inside")
+    ranked = []
+    for name in classes:
+        files = sorted(_files_below(f"{folder}/{name}"), key=lambda file: file.split("/"))
+        ranked += [((at + 0.5) / len(files), name, file) for at, file in enumerate(files)]
+    for _, name, file in sorted(ranked):
+        yield read_file(f"{folder}/{name}/{file}", name, follow_links=True)
+
+
+def class_folders(folder: str) -> list[str]:
+    """Return the names of the folders in a folder, hidden ones left out, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def beside_classes(folder: str) -> list[str]:
+    """Return the names of the files that lie beside the class folders, hidden ones left out, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_file() and not entry.name.startswith("."))
+
+
+def _files_below(folder: str, inner: str = "") -> Iterator[str]:
+    """Yield the paths of all files in a folder and its folders, from it on; hidden ones are left out."""
+    with os.scandir(f"{folder}/{inner}") as entries:
+        for entry in entries:
+            name = f"{inner}/{entry.name}" if inner else entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_file():
+                yield name
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _files_below(folder, name)
+
+
+def read_file(path: str | Path, box: str = "", follow_links: bool = False) -> Letter:
+    """Read a file with one message or text. What is no regular file, a link or too large is not read.
+
+    Mail folders may come from elsewhere, so their links are not followed: they could name any file of this machine.
+    """
+    path = str(path)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not follow_links and Path(path).is_symlink():
+            return Letter(path, 1, box, b"", "a symbolic link: put the file itself there")
+        handle = os.open(path, flags)
+        try:
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode):
+                return Letter(path, 1, box, b"", "not a regular file: take it out of the folder")
+            content = os.read(handle, min(state.st_size, LARGEST_MESSAGE) + 1)
+            while len(content) <= LARGEST_MESSAGE and (more := os.read(handle, PIECE)):
+                content += more
+        finally:
+            os.close(handle)
+    except OSError as error:
+        return Letter(path, 1, box, b"", f"cannot be read: {error.strerror or error}")
+    if len(content) > LARGEST_MESSAGE:
+        return Letter(path, 1, box, content[:HEAD], TOO_LARGE)
+    return Letter(path, 1, box, content)
+
+
+def _mbox(path: str) -> Iterator[Letter]:
+    """Split an mbox at its lines ``From ...`` that follow an empty line; no more than one message is held."""
+    name = Path(path).name.split(".")[0]
+    message: list[bytes] = []  # pieces of the one under way
+    begins = size = 0  # its first line, and its bytes so far
+    line = 1
+    line_start = blank = (
+        True  # whether the next block begins a line, and whether the line before it is empty so far
+    )
+
+    def letter() -> Letter:
+        return Letter(path, begins, name, b"".join(message), TOO_LARGE if size > LARGEST_MESSAGE else "")
+
+    for block in _line_blocks(path):
+        at = 0
+        for cut in [*_from_lines(block, line_start, blank), len(block)]:
+            piece = block[at:cut]
+            if begins:
+                size += len(piece)
+                if size <= LARGEST_MESSAGE:
+                    escaped = b">From " in piece and (at or line_start)
+                    message.append(ESCAPED_FROM.sub(b"", piece) if escaped else piece)
+                elif sum(map(len, message)) != HEAD:  # its beginning says which message it is
+                    message = [(b"".join(message) + piece[:HEAD])[:HEAD]]
+            elif piece.strip():
+                line += piece[: len(piece) - len(piece.lstrip())].count(b"\n")
+                raise BadInput(path, line, "not an mbox: it must begin with a line 'From ...'", 1)
+            line += piece.count(b"\n")
+            if cut < len(block):
+                if begins:
+                    yield letter()
+                message, begins, size = [], line, 0
+                at = block.find(b"\n", cut) + 1 or len(block)
+                line += block.endswith(b"\n", cut, at)
+        blank = _blank_before(block, len(block), line_start or blank)
+        line_start = block.endswith(b"\n")
+    if begins:
+        yield letter()
+
+
+def _line_blocks(path: str) -> Iterator[bytes]:
+    """Yield a file in blocks of whole lines; only a line that is longer than :data:`PIECE` comes in several blocks."""
+    rest = b""
+    for piece in pieces(path, PIECE):
+        whole, newline, last = piece.rpartition(b"\n")
+        if newline:
+            yield rest + whole + newline
+            rest = last
+        else:
+            rest += last
+            if len(rest) > PIECE:
+                yield rest
+                rest = b""
+    if rest:
+        yield rest
+
+
+def _from_lines(block: bytes, line_start: bool, blank: bool) -> Iterator[int]:
+    """Yield where lines ``From ...`` begin that follow an empty line; ``blank``: the line before the block is one."""
+    if line_start and blank and block.startswith(b"From "):
+        yield 0
+    at = block.find(b"\nFrom ") + 1
+    while at:
+        if _blank_before(block, at, line_start or blank):
+            yield at
+        at = block.find(b"\nFrom ", at) + 1
+
+
+def _blank_before(block: bytes, at: int, first_blank: bool) -> bool:
+    """Whether the line that ends at a position is empty; ``first_blank``: what the block's first line began with is."""
+    begin = block.rfind(b"\n", 0, at - 1) + 1
+    return (begin > 0 or first_blank) and not block[begin:at].strip()
+
+
+def words_of(content: bytes, words: Words) -> dict[str, float]:
+    """Return the words of a message: ``subject:free``, ``from:example.org``, and those of its text."""
+    fields = fields_of(content)
+    features: dict[str, float] = {}
+    for place, text in fields.items():
+        for word in words.cut(text):
+            name = word if place == "text" else f"{place}:{word}"
+            features[name] = 1.0 if words.binary else features.get(name, 0.0) + 1.0
+    return features
+
+
+def fields_of(content: bytes) -> dict[str, str]:
+    """Return the parts of a message that are read: subject, from, text."""
+    if not is_message(content):
+        return {"text": content[: 4 * LONGEST_TEXT].decode("utf-8", "replace")[:LONGEST_TEXT]}
+    message = parse_message(content)
+    senders = " ".join(address.replace("@", " ") for _, address in addresses(message.headers.get("from", [])))
+    subject = header_words(message.headers.first("subject"))
+    return {"subject": subject, "from": senders, "text": text_of(message)}
+
+
+def sent_at(content: bytes) -> float:
+    """Return when a message says it was sent, in seconds; infinity where it does not say."""
+    seconds = sent(parse_headers(content[:HEAD]))
+    return float("inf") if seconds is None else seconds
+
+
+class MailExamples(NamedExamples):
+    """Messages as examples: the class is a header where one is named or usual, else the box or folder."""
+
+    def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
+        options = opening.options
+        self.format = opening.format
+        words = options.weighted_words(any_text=True)
+        super().__init__(
+            opening,
+            schema or NamedSchema((), options.hash_bits, options.target, "text", (), words),
+            options.grow or schema is None,
+        )
+        self._target = options.target or self._settings.target
+        self._order = self._by_time()
+        self._settings = replace(self._settings, target=self._target, labels="text", text=())
+        if self.format == "folders":
+            self.notes = [_note_of_strays(path) for path in self._paths if beside_classes(path)]
+
+    def _all(self) -> Iterator[Letter]:
+        for path in self._paths:
+            yield from letters(path, self.format)
+
+    def _by_time(self) -> Any:
+        """Return the place of every message in time; texts and undated messages keep their order, last."""
+        texts = self.format == "folders"  # of which few are messages, that have a date
+        times = [
+            float("inf") if texts and not is_message(letter.content) else sent_at(letter.content)
+            for letter in self._all()
+        ]
+        if not times:
+            raise BadInput(self.path, None, "no messages in it")
+        if self._target is None and self.format in ("mbox", "maildir"):
+            self._target = self._usual_header()
+        return np.argsort(np.array(times), kind="stable")
+
+    def _usual_header(self) -> str | None:
+        for letter in self._all():
+            headers = parse_headers(letter.content[:HEAD])
+            return next((name for name in LABEL_HEADERS if headers.first(name.lower())), None)
+        return None
+
+    def _counted_blocks(self) -> Iterator[Batch]:
+        for labelled in _gathered(self._labelled()):
+            texts: list[str] = []
+            for letter, _ in labelled:
+                fields = fields_of(letter.content)
+                texts += [fields.get(place, "") for place in PREFIXES]
+            counted = words_in(texts, self._settings.words, [*PREFIXES.values()])
+            places = np.array(self._vocabulary.places(counted.words), np.int32)
+            unknown = int((places[counted.numbers] < 0).sum())
+            if unknown:
+                self.unseen_in["words the model does not know"] += unknown
+            X = counted.rows(places, len(self._vocabulary))
+            y = labels_of([label for _, label in labelled], "text")
+            lines = np.array([letter.line for letter, _ in labelled], np.int64)
+            yield Batch(X, y, lines, files=_files([letter for letter, _ in labelled]))
+
+    def _labelled(self) -> Iterator[tuple[Letter, str]]:
+        """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
+        for letter in self._texts():
+            label = self._label(letter)
+            reason = wrong_with_text(label)
+            if reason is None:
+                yield letter, label
+            else:
+                self._pass_over([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
+
+    def _texts(self) -> Iterator[Letter]:
+        """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
+        for letter in self._in_time_order():
+            if letter.problem:
+                self._pass_over([BadLine(letter.path, letter.line, letter.problem)])
+                continue
+            nul = letter.content.find(b"\0")
+            if nul < 0 or is_message(letter.content):
+                yield letter
+            else:
+                before = letter.content[:nul]
+                line, column = before.count(b"\n") + 1, nul - before.rfind(b"\n")
+                self._pass_over([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
+
+    def _in_time_order(self) -> Iterator[Letter]:
+        """Read messages by time: straight through where they lie so, else held until their turn comes."""
+        waiting: dict[int, Letter] = {}
+        order = iter(self._order.tolist())
+        next_place = next(order, None)
+        for place, letter in enumerate(self._all()):
+            waiting[place] = letter
+            while next_place is not None and next_place in waiting:
+                yield waiting.pop(next_place)
+                next_place = next(order, None)
+
+    def _label(self, letter: Letter) -> str:
+        if self._target is None:
+            return letter.box
+        value = parse_headers(letter.content[:HEAD]).first(self._target.lower())
+        return value.strip() or letter.box
+
+
+def _note_of_strays(folder: str) -> str:
+    """Say which files beside the class folders are not read."""
+    names = beside_classes(folder)
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    files = "1 file" if len(names) == 1 else f"{len(names):,} files"
+    return f"{folder}: {files} beside the class folders passed over ({listed})"
+
+
+def _gathered(labelled: Iterable[tuple[Letter, str]]) -> Iterator[list[tuple[Letter, str]]]:
+    """Collect messages into lists of at most :data:`ROWS_AT_ONCE`, and little more than :data:`BYTES_AT_ONCE`."""
+    held: list[tuple[Letter, str]] = []
+    size = 0
+    for letter, label in labelled:
+        held.append((letter, label))
+        size += len(letter.content)
+        if len(held) == ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _files(letters: Sequence[Letter]) -> tuple[tuple[int, str], ...]:
+    """Return (first row, path) of every file."""
+    paths = [letter.path for letter in letters]
+    return tuple((row, path) for row, path in enumerate(paths) if row == 0 or path != paths[row - 1])

@@ -1,0 +1,315 @@
+"""What a model is worth on rows it did not learn from: figures, intervals and bounds.
+
+Three kinds of statement are worded differently, because they claim different things:
+
+- a **held-out bound** (:func:`certificate`) is a theorem about the deployed model, tested on rows it never saw;
+- a **progressive bound** (:func:`progressive_bound`) is a theorem about the mean of the hypotheses of one pass;
+- an **estimate** (:class:`Estimate`) from folds is about the way of learning, and not a theorem.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.learner.scoring import decided
+
+PROBABILITY_FLOOR = 1e-15  # of the true class, in the log loss
+
+
+# Bounds
+
+
+def clopper_pearson(wrong: int, rows: int, confidence: float = 0.95) -> float:
+    """Return the largest error rate that does not contradict this many errors (Clopper and Pearson 1934).
+
+    The true error rate is at most this in a fraction ``confidence`` of all samples, or more.
+
+    Parameters
+    ----------
+    wrong, rows : int
+        Errors among independent rows.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(clopper_pearson(0, 59), 4), round(clopper_pearson(3, 100), 4)
+    (0.0495, 0.0757)
+    """
+    _check_confidence(confidence)
+    if not 0 <= wrong <= rows:
+        raise ValueError(f"errors must be from 0 to the number of rows, {rows}, got {wrong}")
+    if wrong == rows:
+        return 1.0
+    from scipy.special import betaincinv
+
+    return float(betaincinv(wrong + 1, rows - wrong, confidence))
+
+
+def interval(right: int, rows: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the two-sided interval of Clopper and Pearson for the rate of a count.
+
+    >>> [round(end, 3) for end in interval(84, 100)]
+    [0.753, 0.906]
+    """
+    one_side = (1.0 + confidence) / 2.0
+    return 1.0 - clopper_pearson(rows - right, rows, one_side), clopper_pearson(right, rows, one_side)
+
+
+class Bound(NamedTuple):
+    """An error rate that is exceeded with probability at most ``1 − confidence``."""
+
+    error: float
+    confidence: float
+    wrong: int
+    rows: int
+    kind: str  # "held-out" or "progressive"
+
+    def __str__(self) -> str:
+        share, trust = percent(self.error), percent(self.confidence, 0)
+        if self.kind == "progressive":
+            return (
+                f"the hypotheses of this pass are wrong on at most {share} of new rows like these on average, with "
+                f"{trust} confidence (Azuma–Hoeffding, {self.rows:,} rows in one pass)"
+            )
+        return (
+            f"at most {share} wrong on new rows like these, with {trust} confidence "
+            f"(Clopper–Pearson, {self.rows:,} rows held out)"
+        )
+
+
+def certificate(wrong: int, rows: int, confidence: float = 0.95) -> Bound:
+    """Return the bound on the error of a model that was never trained on these rows, nor chosen by them.
+
+    Parameters
+    ----------
+    wrong, rows : int
+        Errors among the rows held out.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    **Guarantee.** If the rows held out and new rows are drawn independently from one distribution, the error rate on
+    new rows is above ``error`` with probability at most ``1 − confidence``.
+
+    Examples
+    --------
+    >>> print(certificate(740, 4884))
+    at most 16.0% wrong on new rows like these, with 95% confidence (Clopper–Pearson, 4,884 rows held out)
+    """
+    if rows < 1:
+        raise ValueError("a certificate needs rows that were held out, and there are none")
+    return Bound(clopper_pearson(wrong, rows, confidence), confidence, int(wrong), int(rows), "held-out")
+
+
+def progressive_bound(mistakes: int, rows: int, confidence: float = 0.95) -> Bound:
+    """Return the bound on the mean error of the hypotheses of one pass, from its mistakes.
+
+    Every row is predicted before it is learned from. It holds for the mean of all hypotheses of the pass, not for the
+    last one, and only where no row is visited twice.
+
+    Parameters
+    ----------
+    mistakes, rows : int
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    **Guarantee.** If the rows are drawn independently from one distribution, the mean over ``t`` of the error rate of
+    hypothesis ``t`` exceeds ``M/n + √(ln(1/δ)/2n)`` with probability at most ``δ = 1 − confidence``: the differences
+    between errors and error rates are a martingale in intervals of length one.
+
+    References
+    ----------
+    N. Cesa-Bianchi, A. Conconi, C. Gentile (2004), On the generalization ability of on-line learning algorithms,
+    Proposition 1; W. Hoeffding (1963), K. Azuma (1967).
+
+    Examples
+    --------
+    >>> round(progressive_bound(1500, 10_000).error, 4)
+    0.1622
+    """
+    _check_confidence(confidence)
+    if rows < 1 or not 0 <= mistakes <= rows:
+        raise ValueError(f"mistakes must be from 0 to the number of rows, {rows}, got {mistakes}")
+    error = mistakes / rows + math.sqrt(-math.log(1.0 - confidence) / (2.0 * rows))
+    return Bound(min(1.0, error), confidence, int(mistakes), int(rows), "progressive")
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
+
+
+# Figures
+
+
+class Estimate(NamedTuple):
+    """Figures on rows that were not learned from. Figures for two classes are nan with more."""
+
+    how: str  # "5 folds", "1,000 rows held out", a file of test rows
+    rows: int
+    classes: NDArray[Any]
+    confusion: NDArray[np.int64]  # [true class, predicted class]
+    accuracy: float
+    low: float  # ends of the interval of the accuracy
+    high: float
+    confidence: float
+    majority: Any  # the most frequent class
+    majority_accuracy: float  # of always answering it
+    balanced_accuracy: float  # mean of the rates of correct answers of the classes that occur
+    f1: float  # of the second of two classes
+    auc: float  # of two classes
+    log_loss: float = math.nan  # nan without probabilities
+    brier: float = math.nan
+
+    @property
+    def better_than_majority(self) -> bool:
+        """Whether the whole interval is above the accuracy of always answering the most frequent class."""
+        return self.low > self.majority_accuracy
+
+    def __str__(self) -> str:
+        return (
+            f"{percent(self.accuracy)} right on rows not learned from ({self.how}; {percent(self.confidence, 0)} "
+            f"interval {percent(self.low)} to {percent(self.high)}); always answering {self.majority} is right on "
+            f"{percent(self.majority_accuracy)}"
+            + ("" if self.better_than_majority else ": no better than that is shown")
+        )
+
+
+def estimate(
+    scores: NDArray[Any],
+    labels: NDArray[np.int64],
+    classes: NDArray[Any],
+    how: str,
+    *,
+    probabilities: NDArray[np.float64] | None = None,
+    training_labels: NDArray[np.int64] | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return the figures of scores on labelled rows that were not learned from.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, classes)
+        Rows with a nan are left out: they were not scored.
+    labels : ndarray of int64
+        The class index of every row.
+    classes : ndarray
+        The sorted classes.
+    how : str
+        Where the scores come from, in words.
+    probabilities : ndarray of shape (n, classes), optional
+        For log loss and Brier score.
+    training_labels : ndarray of int64, optional
+        Labels from which the most frequent class is counted; by default those of the scored rows.
+    confidence : float, default=0.95
+        Of the interval.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> figures = estimate(np.array([0.3, -2.0, -0.1, 1.0]), np.array([1, 0, 1, 1]), np.array(["no", "yes"]), "by hand")
+    >>> figures.accuracy, figures.auc, figures.confusion.tolist(), str(figures.majority)
+    (0.75, 1.0, [[1, 0], [1, 2]], 'yes')
+    """
+    scored = np.isfinite(scores) if scores.ndim == 1 else np.isfinite(scores).all(axis=1)
+    scores, labels = scores[scored], labels[scored]
+    if not labels.size:
+        raise ValueError("there is no scored row to estimate from")
+    count = classes.size
+    predicted = decided(scores, np.arange(count))
+    confusion = np.bincount(labels * count + predicted, minlength=count * count).reshape(count, count)
+    right, rows = int(np.trace(confusion)), labels.size
+    of_class = confusion.sum(axis=1)
+    occurring = of_class > 0
+    known = of_class if training_labels is None else np.bincount(training_labels, minlength=count)
+    majority = int(np.argmax(known))
+    low, high = interval(right, rows, confidence)
+    two = count == 2
+    true_positive, false = confusion[-1, -1], confusion[0, -1] + confusion[-1, 0]
+    losses = (math.nan, math.nan)
+    if probabilities is not None:
+        losses = log_loss(probabilities[scored], labels), brier_score(probabilities[scored], labels)
+    return Estimate(
+        how,
+        rows,
+        classes,
+        confusion,
+        right / rows,
+        low,
+        high,
+        confidence,
+        classes[majority],
+        float(of_class[majority] / rows),
+        float(np.mean(np.diag(confusion)[occurring] / of_class[occurring])),
+        float(2 * true_positive / max(1, 2 * true_positive + false)) if two else math.nan,
+        auc(scores, labels) if two else math.nan,
+        *losses,
+    )
+
+
+def auc(scores: NDArray[Any], labels: NDArray[np.int64]) -> float:
+    """Return the probability that a row of class 1 has a higher score than one of class 0; a tie counts half.
+
+    It is nan where only one class occurs.
+
+    >>> auc(np.array([1.0, 2.0, 2.0, 3.0]), np.array([0, 0, 1, 1]))
+    0.875
+    """
+    positive = int(labels.sum())
+    negative = labels.size - positive
+    if not positive or not negative:
+        return math.nan
+    _, index, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2.0  # the mean rank of equal scores, from 1 on
+    ranks_of_positive = float(rank[index.reshape(-1)][labels == 1].sum())
+    return (ranks_of_positive - positive * (positive + 1) / 2.0) / (positive * negative)
+
+
+def log_loss(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Return the mean of ``−log P(true class)``.
+
+    >>> round(log_loss(np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([0, 1])), 4)
+    0.3993
+    """
+    own = probabilities[np.arange(labels.size), labels]
+    return float(-np.log(np.maximum(own, PROBABILITY_FLOOR)).mean())
+
+
+def brier_score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Return the mean squared error of probabilities: of the second class with two, summed over classes with more.
+
+    >>> round(brier_score(np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([0, 1])), 4)
+    0.13
+    """
+    if probabilities.shape[1] == 2:
+        return float(np.mean((probabilities[:, 1] - labels) ** 2))
+    errors = probabilities.copy()
+    errors[np.arange(labels.size), labels] -= 1.0
+    return float((errors**2).sum(axis=1).mean())
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.1584), percent(0.95, 0)
+    ('15.8%', '95%')
+    """
+    return f"{100.0 * share:.{digits}f}%"
