@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from rosenblatt import KernelPerceptron, OnlineLearner, Perceptron
-from rosenblatt.data import BadInput, read_all
-from rosenblatt.data.labels import checked_label, exact_labels, joined_classes
+from rosenblatt.data import BadInput, open_examples, read_all
+from rosenblatt.data.labels import TargetValues, checked_label, exact_labels, joined_classes
 from rosenblatt.learner import Learner
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -138,3 +138,35 @@ def test_text_formats_of_float_labels_are_refused_as_classes_beyond_2_53(tmp_pat
     rows = read_all(path, format="vw" if "|" in text else "libsvm")
     with pytest.raises(ValueError, match="beyond 2"):
         Learner().learn(rows.X, rows.y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.tile([0, 1], 500), "classes"),
+        (np.tile(np.arange(50), 100), "classes"),
+        (np.arange(30), "numeric"),
+        (np.tile(np.arange(51), 100), "numeric"),
+        (np.tile([0.5, 1.0, 1.5], 30), "classes"),
+        (np.arange(11) / 4, "numeric"),
+        (np.array(["a", "b"]), "classes"),
+    ],
+)
+def test_many_different_numbers_are_no_classes(labels, kind):
+    for size in (1, 7, labels.size):
+        target = TargetValues()
+        for start in range(0, labels.size, size):
+            target.update(labels[start : start + size])
+        assert target.kind == kind
+
+
+def test_a_real_valued_target_of_vw_libsvm_and_json_is_numeric(tmp_path):
+    values = [f"{row / 7:.6f}" for row in range(40)]
+    (tmp_path / "a.vw").write_text("".join(f"{value} | a:{value}\n" for value in values))
+    (tmp_path / "a.svm").write_text("".join(f"{value} 1:{value}\n" for value in values))
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"y": {value}, "a": 1}}\n' for value in values))
+    for name in ("a.vw", "a.svm", "a.jsonl"):
+        examples = open_examples(tmp_path / name)
+        assert examples.target_kind == "classes"
+        list(examples)
+        assert examples.target_kind == "numeric"

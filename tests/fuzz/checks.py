@@ -9,11 +9,11 @@ from tests.fuzz.guard import Guarded
 
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header
-from rosenblatt.data.kinds import numbers
 from rosenblatt.data.named.json_lines import BadValue, JsonExamples
-from rosenblatt.data.scanners import libsvm, names, table_check, vw
+from rosenblatt.data.scanners import libsvm, names, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.textblocks import Block
+from rosenblatt.data.values import numbers
 from rosenblatt.data.words import Words
 
 COLUMNS = ["a", "b", "c"]
@@ -32,7 +32,7 @@ def guarded():
             places.append(free)
         return free.holding(text)
 
-    modules = (libsvm, vw, names, plain_numbers, table_check)
+    modules = (libsvm, vw, names, plain_numbers)
     before = [module.as_bytes for module in modules]
     for module in modules:
         module.as_bytes = holding
@@ -99,7 +99,7 @@ def check_csv(text):
         found = read_rows(Block(1, text), Header(0, COLUMNS, separator), COLUMNS)
         assert [row.line - 1 for row in found.bad] == bad
         assert all(row.column for row in found.bad)
-        assert found.opening == (found.bad[-1] if never else None)
+        assert (found.opening is not None) == never
         assert (found.lines - 1).tolist() == [line for line, _ in rows]
         cells = list(zip(*(found.columns[name].to_pylist() for name in COLUMNS), strict=True))
         assert cells == [tuple(row) for _, row in rows]
@@ -108,12 +108,6 @@ def check_csv(text):
             values = numbers(found.columns[name])
             expected = [np.nan if row[place] is None else row[place] for row in read]
             assert np.array_equal(values, np.array(expected, float), equal_nan=True)
-        plain_block = table_check.check_numbers(text, separator, 3)
-        if plain_block != table_check.NOT_PLAIN:
-            assert not bad
-            assert all(np.isfinite(row).all() for row in read)
-            whole = all(row[2] == round(row[2]) and abs(row[2]) < 2**53 for row in read)
-            assert plain_block == table_check.FRACTIONS or whole
         scanned = plain_numbers.scan_numbers(text, separator, np.array([1, 0, 2]), 2)
         if scanned is not None:
             assert not bad

@@ -149,9 +149,7 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
 
 
 def _all_of(examples: "Examples") -> Rows:
-    from rosenblatt.data.batch import concatenate
-
-    batch = concatenate(list(examples))
+    batch = examples.read()
     skipped = [str(line) for line in examples.skipped]
     note_oddities(examples)
     return Rows(

@@ -10,7 +10,7 @@ into 2⁵³. Every border of data passes its labels and names through this modul
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,3 +208,40 @@ def _shown(label: Any) -> str:
     except ValueError:  # more digits than Python writes
         return "an integer of thousands of digits"
     return text if len(text) <= 60 else text[:60] + "..."
+
+
+class TargetValues:
+    """The first different values of a numeric target, enough to tell classes from measurements.
+
+    >>> target = TargetValues()
+    >>> target.update(np.arange(1000) / 8)
+    >>> target.kind
+    'numeric'
+    """
+
+    MOST = 50  # different integers that may still be classes, whatever the number of rows
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._values: NDArray[np.float64] = np.empty(0)
+
+    def update(self, y: NDArray[Any] | None) -> None:
+        """Add labels; text and missing ones say nothing."""
+        if y is None or y.dtype.kind not in "iuf":
+            return
+        self.rows += y.size
+        if self._values.size <= self.MOST:
+            new = y if not self._values.size else y[~np.isin(y, self._values)]
+            if new.size:
+                self._values = np.union1d(self._values, new.astype(np.float64))
+
+    @property
+    def kind(self) -> Literal["classes", "numeric"]:
+        """``"numeric"`` for many different numbers: above 10 where some are fractions, above 50 integers.
+
+        Above 20 integers suffice where there are fewer than ten rows for each.
+        """
+        count = self._values.size
+        if (self._values != np.rint(self._values)).any():
+            return "numeric" if count > 10 else "classes"
+        return "numeric" if count > self.MOST or (count > 20 and 10 * count >= self.rows) else "classes"

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
@@ -70,13 +71,20 @@ class LibsvmExamples(Examples):
         self._width = schema.n_features if schema and not options.grow else None
         self._least = schema.n_features if schema else 0
         self._widest = self._least
+        self._target_values = TargetValues()
 
     @property
     def schema(self) -> LibsvmSchema:
         """Number of features: the schema's, or the largest index read so far."""
         return LibsvmSchema(self._widest if self._width is None else self._width, self.zero_based)
 
+    @property
+    def target_kind(self) -> Literal["classes", "numeric"]:
+        """``"numeric"`` where the labels read so far measure something: many different numbers; else ``"classes"``."""
+        return self._target_values.kind
+
     def _blocks(self) -> Iterator[Batch]:
+        self._target_values = TargetValues()
         self._widest = self._least
         for path in self._paths:
             line = 1
@@ -115,6 +123,7 @@ class LibsvmExamples(Examples):
         return Batch(X, found.labels, first + found.lines, first_index=first_index)
 
     def _finish(self, batch: Batch) -> Batch:
+        self._target_values.update(batch.y)
         return batch if batch.y is None else batch._replace(y=as_written(batch.y))
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from rosenblatt.data.words import Words
+from rosenblatt.data.words import Weighting, Words
 
 Missing = Literal["indicator", "mean", "median", "refuse", "drop"]
 MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -75,6 +75,9 @@ class ReadOptions:
     skip_share: float = 0.2
 
     def __post_init__(self) -> None:
+        words: Any = self.words
+        if isinstance(words, str):  # the weighting alone
+            object.__setattr__(self, "words", Words(weighting=cast(Weighting, words)))
         self.words.check()
         kind_of: dict[str, str] = {}
         for kind in NAME_LISTS:

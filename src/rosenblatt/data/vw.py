@@ -1,15 +1,16 @@
 """Vowpal Wabbit text: labels, importance, tags, namespaces, features by name."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.cells import first_not_utf8
+from rosenblatt.data.delimited import first_not_utf8
 from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.scanners import vw_loop as wrong
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
@@ -68,6 +69,7 @@ class VwExamples(Examples):
         self._grow = options.grow or schema is None
         self._table = NameTable(schema.names if schema and not self._bits else ())
         self._labelled = options.labels and _has_labels(self._paths[0])
+        self._target_values = TargetValues()
         self.heard: Callable[[int, str], None] | None = None  # told of the names that are hashed
 
     @property
@@ -77,11 +79,17 @@ class VwExamples(Examples):
         return NamedSchema(names, self._bits, None, self._kind or "number")
 
     @property
+    def target_kind(self) -> Literal["classes", "numeric"]:
+        """``"numeric"`` where the labels read so far measure something: many different numbers; else ``"classes"``."""
+        return self._target_values.kind
+
+    @property
     def n_features(self) -> int:
         """How many features have been met."""
         return 1 << self._bits if self._bits else len(self._table)
 
     def _blocks(self) -> Iterator[Batch]:
+        self._target_values = TargetValues()
         for path in self._paths:
             first = 1
             for scan, not_text in in_order(_scanned, whole_lines(path)):
@@ -154,6 +162,7 @@ class VwExamples(Examples):
         raise AssertionError("a sum was refused that no feature of the line makes")
 
     def _finish(self, batch: Batch) -> Batch:
+        self._target_values.update(batch.y)
         return (
             batch if batch.y is None or batch.y.dtype.kind == "U" else batch._replace(y=as_written(batch.y))
         )

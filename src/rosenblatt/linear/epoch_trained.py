@@ -161,7 +161,7 @@ class EpochTrained(Probabilities, Generic[LearnerT]):
         if ledger is None:
             raise AttributeError(
                 "this model has no ledger: train with keep_ledger=True, without a budget, and by a rule whose steps "
-                "are multiples of examples (not AROW, nor ALMA with p above 2)"
+                "are multiples of examples (not AROW, NAG, ScInOL, nor ALMA with p above 2)"
             )
         entries: NDArray[Any] = ledger.entries
         return entries

@@ -100,8 +100,9 @@ class ScInOL(NamedTuple):
     def regret_at_most(self, reference: Any, largest: Any, squares: Any, first: Any) -> float:
         """Bound the loss above that of weights ``reference``: one number for every feature that was not always zero.
 
-        >>> ScInOL().regret_at_most(reference=[0.0, 2.0], largest=[1.0, 1.0], squares=[3.0, 8.0], first=[1.0, 0.5])
-        61.2...
+        >>> numbers = {"largest": [1.0, 1.0], "squares": [3.0, 8.0], "first": [1.0, 0.5]}
+        >>> round(ScInOL().regret_at_most(reference=[0.0, 2.0], **numbers), 2)
+        53.09
         """
         u, M, S, m = (np.asarray(each, dtype=np.float64) for each in (reference, largest, squares, first))
         product = np.abs(u) * np.sqrt(S + M * M)

@@ -3,17 +3,18 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.batch import Batch, batch_bytes, sparse_rows
+from rosenblatt.data.batch import Batch, batch_bytes, concatenate, sparse_rows
 from rosenblatt.data.errors import SkippedLines
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import memory_limit
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
-from rosenblatt.data.tfidf import DocumentCounts
+from rosenblatt.data.tfidf import DocumentCounts, TfidfPlan
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -37,6 +38,7 @@ class NamedExamples(Examples):
         self._groups = np.empty(0, np.int32)
         self._weighs = schema.words.weighting == "tfidf"
         self._in_turn = self._weighs and grow and (opening.options.at_once or schema.documents > 0)
+        self._target_values = TargetValues()
         self._fitted = not grow  # the document counts are those of training
 
     @property
@@ -50,15 +52,32 @@ class NamedExamples(Examples):
         return replace(self._settings, names=names, documents=self._counts.documents, frequency=frequency)
 
     @property
+    def target_kind(self) -> Literal["classes", "numeric"]:
+        """``"numeric"`` where the labels read so far measure something: many different numbers; else ``"classes"``."""
+        return self._target_values.kind
+
+    @property
     def n_features(self) -> int:
         """How many features have been met."""
         return len(self._vocabulary)
+
+    @property
+    def plan(self) -> TfidfPlan | None:
+        """The weighting to be fitted on counted rows of all that was read; None where words are not weighed."""
+        return TfidfPlan(self._word_groups()) if self._weighs else None
+
+    def read(self, prepared: bool = True) -> Batch:
+        """Read all examples into one batch; without ``prepared``, with the counts of words instead of weights."""
+        if prepared:
+            return super().read()
+        return concatenate(list(self._reading(self._counted_blocks)))
 
     @abstractmethod
     def _counted_blocks(self) -> Iterator[Batch]:
         """Read the source in blocks of any number of rows, their words counted."""
 
     def _blocks(self) -> Iterator[Batch]:
+        self._target_values = TargetValues()
         if not self._weighs:
             yield from self._counted_blocks()
         elif self._in_turn:
@@ -71,6 +90,10 @@ class NamedExamples(Examples):
             for batch in self._counted_blocks() if held is None else held:
                 X = sparse_rows(batch.X.data, batch.X.indices, batch.X.indptr, len(self._vocabulary))
                 yield batch._replace(X=tfidf.apply(X))
+
+    def _finish(self, batch: Batch) -> Batch:
+        self._target_values.update(batch.y)
+        return batch
 
     def _fit(self) -> list[Batch] | None:
         """Count in how many rows each word occurs; return the rows where there is memory for all of them."""
