@@ -1,7 +1,7 @@
 """The learner itself: state, training and hypotheses, without scikit-learn.
 
-Its names load their modules, and with them numba, when they are used: ``rosenblatt --help`` imports the table of learners
-in :mod:`rosenblatt.learner.models` and nothing else.
+Its names load their modules, and with them numba, when they are used: ``rosenblatt --help`` imports the table of
+learners in :mod:`rosenblatt.learner.models` and nothing else.
 """
 
 from importlib import import_module
