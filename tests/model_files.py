@@ -171,7 +171,6 @@ FILES = {
         "romma": lambda: learner("romma"),
         "paum": lambda: learner("paum"),
         "margin": lambda: learner("margin"),
-        "norma": lambda: learner("norma", 3),
         "logistic": lambda: learner("logistic"),
         "passive-aggressive": lambda: learner("passive-aggressive", 3),
         "passive-aggressive-squared": lambda: learner("passive-aggressive-squared"),

@@ -179,8 +179,8 @@ def priors(value: Any, place: str) -> None:
 
 
 PRIOR_FIELDS = {
-    "fit_prior": Field(bool, setting=True, optional=True),
-    "class_prior": Field(Maybe([POSITIVE]), setting=True, optional=True),
+    "fit_prior": Field(bool, setting=True, default=True),
+    "class_prior": Field(Maybe([POSITIVE]), setting=True, default=None),
 }
 BAYES_FIELDS = {
     "smoothing": Field(NON_NEGATIVE, setting=True),
@@ -189,8 +189,8 @@ BAYES_FIELDS = {
 }
 COUNT_BAYES_FIELDS = {"smoothing": Field(NON_NEGATIVE, setting=True), **PRIOR_FIELDS}
 CENTROID_FIELDS = {
-    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, optional=True),
-    "priors": Field(priors, setting=True, optional=True),
+    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, default=None),
+    "priors": Field(priors, setting=True, default="uniform"),
 }
 
 # The metadata of a model. Other keys belong to the caller who saved it.
