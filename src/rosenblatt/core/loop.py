@@ -219,7 +219,8 @@ def learn(
             decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if bound_is_loose(geometry) and decision.tau != 0.0:
                 size = x_sqnorm_exact(
-                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, scalars, W, average_offset, auxiliary
+                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, scalars, W, average_offset,
+                    auxiliary,
                 )  # fmt: skip
                 decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):

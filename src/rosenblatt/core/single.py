@@ -281,8 +281,8 @@ def best_class(
 
 @compiled
 def _linked_score(
-    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, scalars: Any, auxiliary: Any,
-    averaged: bool, p: float, classes: int, c: int,
+    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, scalars: Any,
+    auxiliary: Any, averaged: bool, p: float, classes: int, c: int,
 ) -> float:  # fmt: skip
     """Return the score of class ``c`` through the p-norm link, of the last or (without its factor) the mean vector."""
     total = 0.0
