@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.core.geometry import initial_beside, powers_of, through_link
+from rosenblatt.core.geometry import initial_auxiliary, powers_of, through_link
 from rosenblatt.core.ledger import Ledger, widened, with_first_column
 from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
@@ -27,7 +27,7 @@ class LearnerState:
     def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
         self.geometry = rules.Euclidean() if geometry is None else geometry
-        beside = initial_beside(self.geometry)
+        auxiliary = initial_auxiliary(self.geometry)
         self.bias_input = bias_input  # the constant input of the bias: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
         # (rows, 1 + features), the bias first: one row for two classes, else one per class.
@@ -35,7 +35,7 @@ class LearnerState:
         self.average_offset = np.zeros((1, 1))  # of the averaged weights, see core.state.State
         # The geometry's further numbers, in the shape of W, with one more axis where a weight has several; None where
         # it has none.
-        self.S = None if beside is None else self._initial_S()
+        self.S = None if auxiliary is None else self._initial_S()
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -50,7 +50,7 @@ class LearnerState:
     @property
     def numbers_per_weight(self) -> int:
         """How many numbers the geometry stores for every weight, in addition to it."""
-        return len(initial_beside(self.geometry) or ())
+        return len(initial_auxiliary(self.geometry) or ())
 
     @property
     def joint(self) -> bool:
@@ -259,7 +259,7 @@ class LearnerState:
 
     def _initial_S(self, by_feature: bool = False) -> NDArray[np.float64]:
         """Return the geometry's numbers per weight before any update, laid out class by class or feature by feature."""
-        initial = initial_beside(self.geometry) or (0.0,)
+        initial = initial_auxiliary(self.geometry) or (0.0,)
         several = isinstance(self.geometry, rules.CoordinateSums | rules.CoordinateRates)
         rows, width = self.average_offset.shape
         shape = (width, rows) if by_feature else (rows, width)
