@@ -9,7 +9,8 @@ from tests.fuzz.guard import Guarded
 
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header
-from rosenblatt.data.named.json_lines import BadValue, JsonExamples
+from rosenblatt.data.named.json_lines import BadValue, JsonExamples, flattened, parsed
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, rows_of_records
 from rosenblatt.data.scanners import libsvm, names, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.textblocks import Block
@@ -119,10 +120,9 @@ def check_csv(text):
 class _Reader(JsonExamples):
     """The reader of JSON lines, without a file."""
 
-    def __init__(self):
-        from rosenblatt.data.named.vocabulary import NamedSchema
-
-        self._told = NamedSchema((), 0, "label", "text", (), Words())
+    def __init__(self, text=()):
+        self._settings = NamedSchema((), 0, "label", "text", text, Words(weighting="counts"))
+        self._set_texts(text)
         self._labelled = True
         self._written_as = {}
         self._large_label = self._fraction = None
@@ -148,6 +148,30 @@ def check_jsonl(text):
     assert refused == bad
     assert ours == rows
     assert all(columns)
+    check_words([line for offset, line in enumerate(text.split(b"\n")) if offset in {at for at, _ in rows}])
+
+
+def check_words(lines):
+    """Words that are counted many at a time are those of each text alone."""
+    parsed_lines = [parsed(line) for line in lines]
+    fields = {key for record in parsed_lines for key, value in record.items() if isinstance(value, str)}
+    reader = _Reader(tuple(sorted(fields - {"label"})[:3]))
+    records, expected = [], []
+    for line, record in zip(lines, parsed_lines, strict=True):
+        features = {key: value for key, value in record.items() if key != "label"}
+        try:
+            wanted = flattened(features, reader._settings.text, reader._settings.words)
+            records.append(reader._record(1, line))
+        except BadValue:
+            continue
+        expected.append(wanted)
+    vocabulary = Vocabulary()
+    X, _ = rows_of_records(records, vocabulary, reader._settings.words, reader._prefixes)
+    known = vocabulary.names
+    for row, wanted in enumerate(expected):
+        entries = slice(X.indptr[row], X.indptr[row + 1])
+        row_names = [known[at] for at in X.indices[entries]]
+        assert dict(zip(row_names, X.data[entries].tolist(), strict=True)) == wanted
 
 
 CHECKS = {"libsvm": check_libsvm, "vw": check_vw, "csv": check_csv, "jsonl": check_jsonl}
