@@ -532,7 +532,7 @@ class RowsLearner:
         if learner.S is None:
             return state
         learner.S = feature_by_feature(learner.S)
-        return state._replace(beside=learner.S.swapaxes(0, 1).reshape(-1))
+        return state._replace(auxiliary=learner.S.swapaxes(0, 1).reshape(-1))
 
     def _clear(self) -> None:
         """Drop the row buffer: the learner grew, or the layout of its weights changed."""
