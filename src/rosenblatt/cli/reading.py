@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.data import Examples, ReadOptions, Schema
+    from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
     skipped_in_all: int = 0  # of which some are listed
-    columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    columns: "list[ColumnReport]" = []  # noqa: RUF012 (never written to) how every column of a table was read
     numeric_target: bool = False  # the target of a table holds many different numbers
 
     def where(self, row: int) -> int | str:
@@ -149,9 +149,7 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
 
 
 def _all_of(examples: "Examples") -> Rows:
-    from rosenblatt.data.batch import concatenate
-
-    batch = concatenate(list(examples))
+    batch = examples.read()
     skipped = [str(line) for line in examples.skipped]
     note_oddities(examples)
     return Rows(
@@ -165,8 +163,8 @@ def _all_of(examples: "Examples") -> Rows:
         skipped=skipped,
         unseen=dict(examples.unseen_in),
         skipped_in_all=examples.skipped.total,
-        columns=getattr(examples, "columns", []),
-        numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
+        columns=examples.columns,
+        numeric_target=examples.target_kind == "numeric",
     )
 
 

@@ -560,9 +560,9 @@ def _check_options(
         if candidates is not None and not candidates:
             raise ValueError("candidates is empty: 'auto' needs one rule or more")
         for each in map(rules.resolve, candidates or ()):
-            if not isinstance(rules.geometry_of(each), rules.Euclidean | rules.SecondOrder):
+            if isinstance(rules.geometry_of(each), rules.PNorm):
                 raise ValueError(  # noqa: TRY004 (a value, not a type)
-                    f"{each} is neither Euclidean nor second-order, which 'auto' takes: choose another rule"
+                    f"{each} has a p-norm geometry, which 'auto' does not take: choose p=2 or another rule"
                 )
     else:
         hypotheses.check_name(hypothesis)
