@@ -59,6 +59,8 @@ class Rows(NamedTuple):
     skipped_in_all: int = 0  # of which some are listed
     columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
     numeric_target: bool = False  # the target of a table holds many different numbers
+    raw: Any = None  # the rows before ``plan``; None where nothing is fitted on them
+    plan: Any = None  # the preprocessing, to be fitted on any of the raw rows
 
     def where(self, row: int) -> int | str:
         """Return the line of a row; with its path where there are several files."""
@@ -92,6 +94,24 @@ def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) ->
     from rosenblatt.data import open_examples
 
     return _all_of(open_examples(source, options, schema=schema, batch_rows=None))
+
+
+def read_to_train(source: str, options: "ReadOptions") -> Rows:
+    """Read a whole source, and keep its raw rows with the preprocessing that was fitted on all of them."""
+    from rosenblatt.data import open_examples
+
+    return _all_of(open_examples(source, options, batch_rows=None), options)
+
+
+def part_of(rows: Rows, numbers: "NDArray[np.int64]", fitted: Any = None) -> Rows:
+    """Return some rows; their preprocessing is fitted on them, or was ``fitted`` on others."""
+    weight = None if rows.weight is None else rows.weight[numbers]
+    part = rows._replace(y=rows.y[numbers], lines=rows.lines[numbers], weight=weight, files=())
+    if rows.plan is None:
+        return part._replace(X=rows.X[numbers])
+    raw = rows.raw[numbers]
+    fitted = rows.plan.fit(raw) if fitted is None else fitted
+    return part._replace(X=fitted.apply(raw), raw=raw, schema=rows.schema.prepared_by(fitted))
 
 
 def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:
@@ -148,18 +168,22 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             refuse(f"{path}: is a file to read from; write somewhere else")
 
 
-def _all_of(examples: "Examples") -> Rows:
-    from rosenblatt.data.batch import concatenate
-
-    batch = concatenate(list(examples))
+def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None) -> Rows:
+    """Read all examples; ``to_train`` by these options, keep the raw rows too."""
+    batch = examples.read(prepared=to_train is None)
+    schema, X, raw, plan = examples.schema, batch.X, None, None
+    if to_train is not None and hasattr(schema, "plan"):
+        plan, raw = schema.plan_for(to_train), batch.X
+        fitted = plan.fit(raw)
+        X, schema = fitted.apply(raw), schema.prepared_by(fitted)
     skipped = [str(line) for line in examples.skipped]
     note_oddities(examples)
     return Rows(
         examples.path,
-        batch.X,
+        X,
         batch.y,
         batch.lines,
-        examples.schema,
+        schema,
         weight=getattr(batch, "weight", None),
         files=getattr(batch, "files", ()),
         skipped=skipped,
@@ -167,6 +191,8 @@ def _all_of(examples: "Examples") -> Rows:
         skipped_in_all=examples.skipped.total,
         columns=getattr(examples, "columns", []),
         numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
+        raw=raw,
+        plan=plan,
     )
 
 

@@ -95,9 +95,13 @@ def is_scaled(schema: Any) -> bool:
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    parts: list[Any] = [output.title(report["source"]), facts(_facts(report))]
+    parts: list[Any] = [output.title(report["source"])]
     if report["columns"]:
-        parts += ["", column_table(report["columns"])]
+        parts += [column_table(report["columns"]), ""]
+    parts.append(facts(_facts(report)))
+    estimate = _estimate_facts(report)
+    if estimate:
+        parts += ["", facts(estimate)]
     scores = report.get("accuracy") or report.get("error") or {}
     if any(scores.values()):
         parts += ["", _hypotheses(report)]
@@ -163,6 +167,59 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     if "engine" in report:
         rows.append(("engine", f"{report['engine']}, {counted(report['shards'], 'shard')}"))
     return [*rows, *training_facts(report)]
+
+
+def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the lines that a person reads first: the figure, what it is beside, and what kind of figure it is."""
+    estimate = report.get("estimate")
+    if estimate is None:
+        return []
+    if "mae" in estimate:
+        errors = ", ".join(
+            f"{name} {number(estimate[key])}"
+            for name, key in (("MAE", "mae"), ("RMSE", "rmse"), ("R²", "r2"))
+            if estimate[key] is not None
+        )
+        return [("new rows", f"{errors} ({estimate['how']})")]
+    span = f"{estimate['low']:.1%} to {estimate['high']:.1%}"
+    kind = (
+        "interval" if "certificate" in estimate or "held out" in estimate["how"] else "interval, no theorem"
+    )
+    lines = [
+        (
+            "new rows",
+            f"{estimate['accuracy']:.1%} right on rows not learned from ({estimate['how']}; "
+            f"{estimate['confidence']:.0%} {kind} {span})",
+        ),
+        (
+            "majority",
+            f"{estimate['majority_accuracy']:.1%} by always answering {estimate['majority']}"
+            + ("" if estimate["better_than_majority"] else ": the model is not shown to be better than that"),
+        ),
+    ]
+    more = [
+        f"{name} {value}"
+        for name, value in (
+            ("balanced accuracy", _share(estimate["balanced_accuracy"])),
+            ("F1", _figure(estimate["f1"])),
+            ("AUC", _figure(estimate["auc"])),
+            ("log loss", _figure(estimate["log_loss"])),
+            ("Brier", _figure(estimate["brier"])),
+        )
+        if value
+    ]
+    lines.append(("", ", ".join(more)))
+    if "certificate" in estimate:
+        lines.append(("certified", estimate["certificate"]["statement"]))
+    return lines
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100.0 * value:.1f}%"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _classes(counts: dict[str, int | None] | None) -> str:
