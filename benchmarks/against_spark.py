@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class Contest(NamedTuple):
     frame: Any
     X: Any
     y: Any
-    ours: Any = LogisticRegression
+    ours: Any = partial(LogisticRegression, "online")
     rounds: int = ROUNDS
     to_the_end: int = ROUNDS  # rounds in which theirs goes on to its end
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from benchmarks.heart import dense_data
@@ -57,7 +58,7 @@ def adding(ratios: Ratios, name: str, X, y) -> None:
     binary = ones_of(X)
     for what, data, ours, theirs in (
         ("ClosestCentroid", X, ClosestCentroid(), NearestCentroid()),
-        ("NaiveBayes", binary, NaiveBayes(), BernoulliNB(binarize=None)),
+        ("NaiveBayes", binary, NaiveBayes(binarize=None), BernoulliNB(binarize=None)),
     ):
         fit, read = best_of(
             15, lambda ours=ours, data=data: ours.fit(data, y), lambda data=data: data.sum(axis=0)
@@ -80,7 +81,7 @@ def epoch(ratios: Ratios, name: str, X, y, asked: float, epochs: int = 4) -> Non
     from sklearn.linear_model import SGDClassifier
 
     def ours(passes):
-        return lambda: LogisticRegression(max_iter=passes).fit(X, y)
+        return lambda: LogisticRegression("online", max_iter=passes).fit(X, y)
 
     def theirs(passes, average=False):
         return lambda: SGDClassifier(loss="log_loss", max_iter=passes, tol=None, average=average).fit(X, y)
@@ -96,10 +97,28 @@ def epoch(ratios: Ratios, name: str, X, y, asked: float, epochs: int = 4) -> Non
             seconds / mine,
             wanted,
         )
-    accuracy = (LogisticRegression(max_iter=5).fit(X, y).score(X, y), theirs(5)().score(X, y))
+    accuracy = (LogisticRegression("online", max_iter=5).fit(X, y).score(X, y), theirs(5)().score(X, y))
     ratios.note(
         f"{name}: accuracy after 5 epochs, logistic {accuracy[0]:.4f}, SGDClassifier {accuracy[1]:.4f}"
     )
+
+
+def batch(ratios: Ratios) -> None:
+    """Compare a batch fit of logistic regression with scikit-learn's behind a scaler, on sets that it ships."""
+    from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+    from sklearn.linear_model import LogisticRegression as Theirs
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    sets = {"wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
+    data = {name: (*load(return_X_y=True), StandardScaler()) for name, load in sets.items()}
+    data["20 classes, 20,000 words, sparse"] = (*word_data(2_000, 20_000), MaxAbsScaler())
+    for name, (X, y, scaler) in data.items():
+        peer = make_pipeline(scaler, Theirs(max_iter=1000))
+        ours, theirs = best_of(
+            3, lambda X=X, y=y: LogisticRegression().fit(X, y), lambda X=X, y=y, peer=peer: peer.fit(X, y)
+        )
+        what = f"{name}: batch LogisticRegression.fit / scikit-learn's with a scaler"
+        ratios.add(what, milliseconds(ours), milliseconds(theirs), theirs / ours, 0.8)
 
 
 def word_data(
@@ -160,6 +179,7 @@ def main() -> None:
             adding(ratios, name, X, y)
             epoch(ratios, name, X, y, asked)
         pegasos(ratios)
+        batch(ratios)
     ratios.show()
 
 

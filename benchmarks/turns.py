@@ -180,7 +180,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         for name, data in (("dense", lambda: dense(50_000)), ("CSR", lambda: text(20_000)))
     }
     | {
-        "LogisticRegression, dense": lambda: family("LogisticRegression", dense(50_000)),
+        "LogisticRegression, dense": lambda: family("LogisticRegression", dense(50_000), solver="online"),
         "ClosestCentroid, dense": lambda: family("ClosestCentroid", dense()),
         "NaiveBayes, CSR": lambda: family("NaiveBayes", text(), binarize=0.5),
         "PerceptronRegressor, dense": lambda: family("PerceptronRegressor", dense(50_000)),

@@ -23,6 +23,7 @@ _HOME = {
     "Network": "rosenblatt.networks",
     "OnlineLearner": "rosenblatt.streams.online",
     "Perceptron": "rosenblatt.linear.perceptron",
+    "PerceptronCV": "rosenblatt.kernel.perceptron_cv",
     "PerceptronRegressor": "rosenblatt.linear.perceptron_regressor",
     "Tower": "rosenblatt.networks",
     "Upstart": "rosenblatt.networks",

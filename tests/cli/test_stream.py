@@ -49,16 +49,21 @@ def test_a_stream_from_standard_input_reports_and_saves(tmp_path):
     )
     told = [json.loads(line) for line in result.stdout.splitlines()]
     assert [report["rows"] for report in told] == [100, 200, 250]
-    learner, right = OnlineLearner(), 0
+    learner, right = OnlineLearner("auto"), 0
     for row in rows:
         x = {key: value for key, value in row.items() if key != "label"}
         right += learner.predict_one(x) == row["label"]
         learner.learn_one(x, row["label"])
     assert told[-1]["accuracy"] == pytest.approx(right / 250, abs=1e-6)
-    stored, about = load_learner(model)
-    assert about["feature_names"] == list(learner.names)
+    stored = OnlineLearner.load(model)
+    assert stored.names == learner.names
+    assert told[-1]["leader"].endswith(f", {learner.predicting}")
     n = len(learner.names)
-    assert np.array_equal(stored.weights("averaged"), learner.learner.weights("averaged")[:, : n + 1])
+    assert np.array_equal(stored.statistics, learner.statistics[: n + 1])
+    for own, other in zip(stored.candidates, learner.candidates, strict=True):
+        for hypothesis in ("last", "averaged"):
+            weights = other.learner.weights(hypothesis)[:, : n + 1]
+            assert np.array_equal(own.learner.weights(hypothesis), weights)
     assert "down" in run("evaluate", model, "-", stdin=as_lines(rows)).stdout
 
 
@@ -174,7 +179,7 @@ def svm(tmp_path, classes=(0, 1, 2)):
 def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values):
     (tmp_path / "a.jsonl").write_text(as_lines(events(40)))
     words = ["stream", tmp_path / "a.jsonl", "--target", "label", "--model"]
-    run(*words, tmp_path / "plain")
+    run(*words, tmp_path / "plain", "--rule", "margin")
     other = [option, *values[:1]]
     result = run(*words, tmp_path / "plain", *other, code=2)
     without = option in ("--half-life", "--hash-bits", "--no-intercept")
@@ -187,6 +192,48 @@ def test_a_model_that_is_there_goes_on_as_it_was_begun(tmp_path, option, values)
     if values:  # also where the default is asked for
         result = run(*words, tmp_path / "other", option, values[1], code=2)
         assert f"exists and was trained with {option} {values[0]}" in result.stderr
+
+
+def test_a_drifting_stream_is_no_trap_for_the_default(tmp_path):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(3000, 3))
+    up = (Z @ [1.0, -1.0, 0.5] > 0) != (np.arange(3000) // 500 % 2 == 1)
+    X = Z * [1.0, 1000.0, 0.01] + [5.0, 9000.0, 1.0]
+    table = "".join(
+        f"{a!r},{b!r},{c!r},{'up' if y else 'down'}\n" for (a, b, c), y in zip(X.tolist(), up, strict=True)
+    )
+    (tmp_path / "a.csv").write_text("a,b,c,y\n" + table)
+    chosen = json.loads(run("stream", tmp_path / "a.csv", "--json").stdout)
+    plain = json.loads(
+        run("stream", tmp_path / "a.csv", "--rule", "rosenblatt", "--no-scale", "--json").stdout
+    )
+    assert chosen["accuracy"] > 0.85
+    assert plain["accuracy"] < 0.7
+    assert chosen["leader_changes"] >= 1
+    assert "leader" not in plain
+
+
+def test_scaling_is_for_tables_and_on_request_for_vectors(tmp_path):
+    (tmp_path / "a.svm").write_text("".join(f"{k % 2} 1:{k % 5} 2:{k % 3}\n" for k in range(40)))
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 5},{k % 3},{k % 2}\n" for k in range(40)))
+    scaled = {}
+    for name, options in (("a.svm", []), ("a.svm", ["--scale"]), ("a.csv", []), ("a.csv", ["--no-scale"])):
+        for rule in ([], ["--rule", "arow"]):
+            model = tmp_path / "-".join(["model", name, *options, *rule])
+            run("stream", tmp_path / name, *options, *rule, "--model", model)
+            scaled[name, *options, *rule] = load_learner(model)[0].statistics is not None
+    assert {key for key, value in scaled.items() if value} == {
+        (name, *options, *rule)
+        for name, options in (("a.svm", ["--scale"]), ("a.csv", []))
+        for rule in ([], ["--rule", "arow"])
+    }
+    model = tmp_path / "m"
+    run("stream", tmp_path / "a.csv", "--model", model)
+    for option, message in (("--no-scale", "trained with --scale"), (("--rule", "arow"), "without --rule")):
+        words = [option] if isinstance(option, str) else option
+        assert message in run("stream", tmp_path / "a.csv", "--model", model, *words, code=2).stderr
+    run("stream", tmp_path / "a.csv", "--model", model, "--auto", "--scale")
+    assert "drop" in run("stream", tmp_path / "a.csv", "--auto", "--rule", "arow", code=2).stderr
 
 
 def test_names_are_hashed_where_there_are_names(tmp_path):

@@ -12,14 +12,14 @@ WORDS = st.builds(
     Words,
     st.sampled_from([(1, 1), (1, 2), (2, 3)]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from(["binary", "counts", "tfidf"]),
     st.sampled_from([0, 1, 16]),
 )
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 CATEGORIES = st.none() | st.lists(st.text(), unique=True).map(tuple)
 COLUMNS = st.lists(
     st.builds(Column, NAMES, CATEGORIES)
-    | st.builds(Column, NAMES, st.none(), st.none(), st.tuples(FINITE, st.floats(1e-9, 1e9)))
+    | st.builds(Column, NAMES, scale=st.tuples(FINITE, st.floats(1e-9, 1e9)))
     | st.builds(Column, NAMES, st.lists(st.text(), unique=True).map(tuple), WORDS),
     min_size=1,
     unique_by=lambda column: column.name,

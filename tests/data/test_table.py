@@ -118,13 +118,13 @@ def test_a_column_the_model_needs_is_named(write):
 
 
 BAD = {
-    "nan,a,1": (1, "column 'n' is 'nan', not a finite number"),
+    "nan,a,1": (1, "column 'n' has no value ('nan')"),
     "-inf,a,1": (1, "column 'n' is '-inf', not a finite number"),
     "1e999,a,1": (1, "column 'n' is '1e999', not a finite number"),
     ",a,1": (1, "column 'n' has no value: fill it in, drop the column, or skip such lines"),
     "NA,a,1": (1, "column 'n' has no value ('NA')"),
     "1,a,": (5, "the target 'y' has no value"),
-    "1,a,nan": (5, "the target 'y' is 'nan', not a finite number"),
+    "1,a,nan": (5, "the target 'y' has no value"),
     "1,a": (4, "2 values where the header names 3"),
     "1,a,2,3": (7, "4 values where the header names 3"),
     '1,5" a,3': (4, "a quote that does not close"),

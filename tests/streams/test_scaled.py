@@ -23,6 +23,7 @@ KINDS = {
     "auto": ("auto", {}),
     "auto, forget": ("auto", {"forget": 40.0, "multi_class": "ovr"}),
     "auto, raw": ("auto", {"scale": False}),
+    "auto, every geometry": ("auto", {"candidates": ["alma", "arow", "nag", "scinol", "pegasos"]}),
     "survivor": ("survivor", {"scale": True}),
 }
 
@@ -100,7 +101,7 @@ def test_weights_of_rows_are_those_of_the_loop(kind):
     assert_same(loop, many)
 
 
-@pytest.mark.parametrize("kind", ["auto", "auto, forget", "scaled last", "survivor"])
+@pytest.mark.parametrize("kind", ["auto", "auto, every geometry", "auto, forget", "scaled last", "survivor"])
 def test_a_stream_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path, kind):
     X, y = drifting(classes=3)
     whole, _ = one_by_one(kind, X, y)
@@ -184,6 +185,27 @@ def test_explanations_are_of_the_values_as_they_are():
     assert set(learner.top_features()) <= set(NAMES)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_calibrated_on_examples_that_were_not_learned_from(tmp_path, classes):
+    X, y = drifting(n=2000, classes=classes)
+    X, y = X[:1000], y[:1000]
+    learner = OnlineLearner("auto").learn_many(dicts(X[:500]), y[:500])
+    before = [learner.predict_proba_one(x) for x in dicts(X[750:])]
+    learner.calibrate(dicts(X[500:750]), y[500:750])
+    after = [learner.predict_proba_one(x) for x in dicts(X[750:])]
+    loss = [
+        -np.mean([np.log(max(p[label], 1e-12)) for p, label in zip(each, y[750:].tolist(), strict=True)])
+        for each in (before, after)
+    ]
+    assert loss[1] < loss[0]
+    assert all(abs(sum(p.values()) - 1.0) < 1e-12 for p in after)
+    learner.save(tmp_path / "m.safetensors")
+    back = OnlineLearner.load(tmp_path / "m.safetensors")
+    assert [back.predict_proba_one(x) for x in dicts(X[750:760])] == after[:10]
+    back.learn_one(dicts(X[:1])[0], "new")
+    assert back.calibration is None
+
+
 def test_options_that_do_not_go_together_are_refused():
     with pytest.raises(ValueError, match="candidates="):
         OnlineLearner("auto", rule="arow")
@@ -207,7 +229,7 @@ BREAKS = {
     "leader beyond": lambda h, a: h["about"]["stream"]["auto"].__setitem__("leader", 99),
     "another rule leads": lambda h, a: h["about"]["stream"]["auto"]["candidates"].reverse(),
     "losses too few": lambda h, a: h["about"]["stream"]["auto"]["losses"].pop(),
-    "variance of 0": lambda h, a: a["candidates.S"].__setitem__((1, 0, 0), 0.0),
+    "variance of 0": lambda h, a: a["candidates.S"].__setitem__((1, 0, 0, 0), 0.0),
     "candidates missing": lambda h, a: [a.pop(name) for name in [*a] if name.startswith("candidates.")],
     "scale of 0": lambda h, a: a["candidates.running.scale"].__setitem__((0, 0), 0.0),
 }

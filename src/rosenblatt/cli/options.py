@@ -178,6 +178,15 @@ MissingFlag = Annotated[
         show_default="indicator",
     ),
 ]
+WordsFlag = Annotated[
+    Literal["tfidf", "counts", "binary"] | None,
+    flag(
+        "--words",
+        group=COLUMNS,
+        help="What the words of a text become: tf-idf in rows of unit length, how often each occurs, or 1.",
+        show_default="tfidf",
+    ),
+]
 
 
 class _Reading:
@@ -253,6 +262,7 @@ class DataFlags(_Reading):
     date: Date = None
     id: Id = None
     missing: MissingFlag = None
+    words: WordsFlag = None
     scale: Annotated[
         bool | None,
         flag(
@@ -285,3 +295,4 @@ class StreamDataFlags(_Reading):
     date: Date = None
     id: Id = None
     missing: MissingFlag = None
+    words: WordsFlag = None

@@ -3,9 +3,11 @@
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.infer import ColumnReport
 from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
 from rosenblatt.data.words import Words
 
@@ -16,9 +18,12 @@ __all__ = [
     "BadLine",
     "Batch",
     "Column",
+    "ColumnReport",
     "Examples",
     "LibsvmSchema",
     "NamedSchema",
+    "Preprocessing",
+    "PreprocessingPlan",
     "ReadOptions",
     "Schema",
     "TableSchema",

@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from rosenblatt.data.batch import Batch, rebatch
+from rosenblatt.data.batch import Batch, concatenate, rebatch
 from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
+from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.schema import Schema
 
 
@@ -24,7 +25,7 @@ class Examples(ABC):
     unseen_in : in the latest reading, how many values were ignored because training never saw them,
         by column
     unlabelled : lines of the latest reading that were passed over because they have no label
-    notes : what else was passed over, each a sentence
+    notes : what else was passed over or decided (encoding, separator, renamed columns), each a sentence
     """
 
     format: str
@@ -44,6 +45,20 @@ class Examples(ABC):
     @abstractmethod
     def schema(self) -> Schema:
         """How features are made from this source. For LIBSVM text: as far as it has been read."""
+
+    @property
+    def columns(self) -> list[ColumnReport]:
+        """How every column of a table was read; empty for other sources, and before a table was read."""
+        return []
+
+    @property
+    def target_kind(self) -> TargetKind:
+        """``"numeric"`` where the target of a table measures something: many different numbers; else ``"classes"``."""
+        return "classes"
+
+    def read(self, prepared: bool = True) -> Batch:
+        """Read all examples into one batch; without ``prepared``, a table's raw rows: NaN for gaps, nothing scaled."""
+        return concatenate(list(self))
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.batch import concatenate
 from rosenblatt.data.errors import BadInput, SkippedLines
 from rosenblatt.data.examples import Examples
+from rosenblatt.data.infer import ColumnReport, TargetKind
+from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.preprocess import PreprocessingPlan
 from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
 from rosenblatt.data.source import (
     STANDARD_INPUT,
@@ -26,6 +29,7 @@ from rosenblatt.data.source import (
     without_suffix,
 )
 from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
+from rosenblatt.data.tfidf import TfidfPlan
 
 if TYPE_CHECKING:
     from rosenblatt.data.column_sources import ColumnSource
@@ -50,6 +54,7 @@ BY_SUFFIX = {
 LIBSVM_LINE = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?", re.ASCII)
 _NUMBER = rb"[+-]?[\d.]+([eE][+-]?\d+)?"
 VW_LINE = re.compile(rb"(%b\s+){0,3}('?[^\s|,;]*)?\|.*" % _NUMBER, re.ASCII | re.DOTALL)
+PLANNED = ("missing", "scale", "exact")  # options that decide the preprocessing
 
 
 class AllExamples(NamedTuple):
@@ -64,6 +69,10 @@ class AllExamples(NamedTuple):
     unseen: int
     weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
     tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing
+    columns: list[ColumnReport] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    notes: list[str] = []  # noqa: RUF012 (never written to) what else was decided, each a sentence
+    target_kind: TargetKind = "classes"
+    plan: PreprocessingPlan | TfidfPlan | None = None  # of raw rows: the stage to fit on any of them
 
 
 class Opening(NamedTuple):
@@ -125,23 +134,40 @@ def open_examples(
     return OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
 
 
-def read_all(source: Source, options: ReadOptions | None = None, **changes: Any) -> AllExamples:
+def read_all(
+    source: Source, options: ReadOptions | None = None, *, prepared: bool = True, **changes: Any
+) -> AllExamples:
     """Read a whole source into memory; takes what :func:`open_examples` takes.
+
+    Without ``prepared`` the rows are raw: of a table, NaN where a number is missing and nothing scaled; of texts, the
+    counts of words. ``plan`` is then the stage to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
 
     >>> iris = read_all("sample:iris")
     >>> iris.X.shape, iris.feature_names[0]
     ((150, 4), 'sepal length (cm)')
     """
     examples = open_examples(source, options, **{"batch_rows": None, **changes})
-    batch = concatenate(list(examples))
+    batch, schema = examples.read(prepared), examples.schema
+    plan: PreprocessingPlan | TfidfPlan | None = None
+    if not prepared and isinstance(schema, TableSchema):
+        chosen = (options or ReadOptions()).changed(**{k: changes[k] for k in PLANNED if k in changes})
+        plan = schema.plan("refuse" if chosen.exact else chosen.missing, chosen.scale)
+        schema = replace(schema, preprocessing=None)
+    elif not prepared and isinstance(examples, NamedExamples):
+        plan = examples.plan
+        schema = replace(examples.schema, documents=0, frequency=())
     return AllExamples(
         *batch[:3],
-        examples.feature_names,
-        examples.schema,
+        schema.feature_names,
+        schema,
         examples.skipped,
         examples.unseen,
         batch.weight,
         batch.tags,
+        examples.columns,
+        examples.notes,
+        examples.target_kind,
+        plan,
     )
 
 

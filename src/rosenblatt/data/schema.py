@@ -1,30 +1,37 @@
 """How the features of a file were made, so that new files are encoded the same way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
 from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
+from rosenblatt.data.options import Missing
+from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
+from rosenblatt.data.values import DATE_PARTS, DatePart, NumberFormat
 from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]
+ColumnKind = Literal["numeric", "boolean", "date", "category", "text"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numeric, discrete with the categories seen in training (sorted), or text.
+    """A column of a table: numeric, a date, discrete with the categories seen in training (sorted), or text.
 
     >>> Column("Wind").features, Column("Outlook", ("", "Rainy")).features
     (['Wind'], ['Outlook=(missing)', 'Outlook=Rainy'])
-    >>> Column("mail", ("free", "prize"), words=Words()).features
-    ['mail:free', 'mail:prize']
+    >>> Column("mail", ("free", "prize"), words=Words()).features, Column("when", parts=("days", "hour")).features
+    (['mail:free', 'mail:prize'], ['when.days', 'when.hour'])
     """
 
     name: str
-    categories: tuple[str, ...] | None = None  # None: numeric; of a text column, its vocabulary
+    categories: tuple[str, ...] | None = None  # None: numbers; of a text column, its vocabulary
     words: Words | None = None  # how a text column becomes words; None: not text
+    format: NumberFormat | None = None  # how its numbers are written; None: plainly, as in -12.5e3
+    parts: tuple[DatePart, ...] = ()  # the features of a date; none: not a date
+    boolean: bool = False  # 1 and 0, written as yes and no
     scale: tuple[float, float] | None = None  # (centre, spread) of a numeric column that is scaled
 
     def __post_init__(self) -> None:
@@ -32,6 +39,21 @@ class Column:
             self.words.check()
         if self.words is not None and self.categories is None:
             raise ValueError(f"not a schema: the text column {self.name!r} has no vocabulary")
+        readings = [self.categories is not None, self.format is not None, bool(self.parts), self.boolean]
+        if sum(readings) > 1:
+            raise ValueError(f"not a schema: column {self.name!r} is of two kinds")
+
+    @property
+    def kind(self) -> ColumnKind:
+        """What the column holds."""
+        if self.categories is not None:
+            return "category" if self.words is None else "text"
+        return "date" if self.parts else "boolean" if self.boolean else "numeric"
+
+    @property
+    def plain(self) -> bool:
+        """Whether it holds numbers that are written plainly."""
+        return self.kind == "numeric" and self.format is None
 
     @property
     def discrete(self) -> bool:
@@ -42,7 +64,7 @@ class Column:
     def width(self) -> int:
         """How many features it becomes."""
         if self.categories is None:
-            return 1
+            return len(self.parts) or 1
         return (self.words.buckets if self.words else 0) or len(self.categories)
 
     @cached_property
@@ -54,7 +76,7 @@ class Column:
     def features(self) -> list[str]:
         """Names of the features this column becomes."""
         if self.categories is None:
-            return [self.name]
+            return [f"{self.name}.{part}" for part in self.parts] or [self.name]
         if self.words is None:
             return [f"{self.name}={category or '(missing)'}" for category in self.categories]
         if self.words.buckets:
@@ -62,16 +84,22 @@ class Column:
         return [f"{self.name}:{word}" for word in self.categories]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column ready for JSON; what is not said of it is left out."""
-        told: dict[str, Any] = {
+        """Return the column ready for JSON; fields at their defaults are left out."""
+        stored: dict[str, Any] = {
             "name": self.name,
             "categories": None if self.categories is None else list(self.categories),
         }
         if self.words is not None:
-            told["words"] = self.words.to_dict()
+            stored["words"] = self.words.to_dict()
+        if self.format is not None:
+            stored["format"] = self.format.to_dict()
+        if self.parts:
+            stored["parts"] = list(self.parts)
+        if self.boolean:
+            stored["boolean"] = True
         if self.scale is not None:
-            told["scale"] = list(self.scale)
-        return told
+            stored["scale"] = list(self.scale)
+        return stored
 
 
 @dataclass(frozen=True)
@@ -97,6 +125,7 @@ class TableSchema:
     target: str | None = None
     labels: LabelKind = "text"
     headerless: Headerless | None = None  # None: the file named its columns
+    preprocessing: Preprocessing | None = None  # None: a missing number is an error, nothing is scaled
 
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
@@ -106,16 +135,54 @@ class TableSchema:
             raise ValueError(f"not a schema: {self.target!r} is the target and a feature")
         if self.headerless is not None and not names <= set(self.headerless.names):
             raise ValueError("not a schema: a column is not among those of the file")
+        prepared = self.preprocessing
+        if prepared is not None and (prepared.raw_features, prepared.numeric) != (
+            self.raw_features,
+            self.numeric,
+        ):
+            raise ValueError("not a schema: its preprocessing is of other columns")
+
+    @property
+    def raw_names(self) -> list[str]:
+        """Names of the columns of the raw matrix, before preprocessing."""
+        return [feature for column in self.columns for feature in column.features]
+
+    @cached_property
+    def raw_features(self) -> int:
+        """How many columns the raw matrix has."""
+        return sum(column.width for column in self.columns)
+
+    @cached_property
+    def numeric(self) -> tuple[int, ...] | None:
+        """The columns of the raw matrix that hold numbers; None where all do."""
+        if not self.any_discrete:
+            return None
+        numeric: list[int] = []
+        start = 0
+        for column in self.columns:
+            numeric += range(start, start + column.width) if column.categories is None else ()
+            start += column.width
+        return tuple(numeric)
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features, in the order of the columns of ``X``."""
-        return [feature for column in self.columns for feature in column.features]
+        """Names of the features, in the order of the columns of ``X``: the raw ones, then indicators."""
+        names = self.raw_names
+        return names if self.preprocessing is None else self.preprocessing.feature_names(names)
 
     @property
     def n_features(self) -> int:
         """How many columns ``X`` has."""
-        return sum(column.width for column in self.columns)
+        return self.raw_features if self.preprocessing is None else self.preprocessing.n_features
+
+    @property
+    def missing(self) -> Missing:
+        """What a missing number means."""
+        return "refuse" if self.preprocessing is None else self.preprocessing.missing
+
+    def plan(self, missing: Missing = "indicator", scale: bool = False) -> PreprocessingPlan:
+        """Return the preprocessing to be fitted on raw rows of this table."""
+        return PreprocessingPlan(self.numeric, missing, scale)
 
     @property
     def any_discrete(self) -> bool:
@@ -125,18 +192,20 @@ class TableSchema:
     def to_dict(self) -> dict[str, Any]:
         """Return what :func:`schema_from_dict` needs, ready for JSON."""
         columns = [column.to_dict() for column in self.columns]
-        told: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "kind": "table",
             "columns": columns,
             "target": self.target,
             "labels": self.labels,
         }
         if self.headerless is not None:
-            told["headerless"] = {
+            stored["headerless"] = {
                 "names": list(self.headerless.names),
                 "separator": self.headerless.separator,
             }
-        return told
+        if self.preprocessing is not None:
+            stored["preprocessing"] = self.preprocessing.to_dict()
+        return stored
 
 
 @dataclass(frozen=True)
@@ -176,14 +245,24 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
         if kind == "named":
             return named_schema_from_dict(stored)
         if kind == "table":
-            columns = tuple(_column(entry) for entry in stored["columns"])
-            target = None if stored["target"] is None else _text(stored["target"])
-            return TableSchema(
-                columns, target, _label_kind(stored["labels"]), _headerless(stored.get("headerless"))
-            )
+            return _table(stored)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"not a schema: {type(error).__name__} at {error}") from error
     raise ValueError(f"not a schema: kind is {kind!r}, expected 'libsvm', 'named' or 'table'")
+
+
+def _table(stored: Mapping[str, Any]) -> TableSchema:
+    columns = tuple(_column(entry) for entry in stored["columns"])
+    target = None if stored["target"] is None else _text(stored["target"])
+    headerless = _headerless(stored.get("headerless"))
+    schema = TableSchema(columns, target, _label_kind(stored["labels"]), headerless)
+    preprocessing = stored.get("preprocessing")
+    if preprocessing is not None:
+        try:
+            return replace(schema, preprocessing=Preprocessing.from_dict(preprocessing))
+        except ValueError as error:
+            raise ValueError(f"not a schema: {error}") from error
+    return schema
 
 
 def _count(value: Any) -> int:
@@ -213,15 +292,30 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _column(entry: Any) -> Column:
-    column = Column(
+    return Column(
         _text(entry["name"]),
         None if entry["categories"] is None else _texts(entry["categories"]),
         None if entry.get("words") is None else words_from_dict(entry["words"]),
+        None if entry.get("format") is None else _number_format(entry["format"]),
+        _date_parts(entry.get("parts", [])),
+        _flag(entry.get("boolean", False)),
         _scale(entry.get("scale")),
     )
-    if column.scale is not None and column.categories is not None:
-        raise TypeError(f"column {column.name!r} has a scale, but is not numeric")
-    return column
+
+
+def _number_format(value: Any) -> NumberFormat:
+    if not isinstance(value, Mapping) or set(value) != {"decimal", "percent", "currency"}:
+        raise TypeError(f"{value!r} is not a number format")
+    try:
+        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]))
+    except ValueError as error:
+        raise TypeError(str(error)) from error
+
+
+def _date_parts(value: Any) -> tuple[DatePart, ...]:
+    if not isinstance(value, list | tuple) or list(value) != [part for part in DATE_PARTS if part in value]:
+        raise TypeError(f"{value!r} are not parts of a date")
+    return tuple(value)
 
 
 def _scale(value: Any) -> tuple[float, float] | None:

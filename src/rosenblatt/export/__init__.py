@@ -29,7 +29,8 @@ def export_model(
     model : a fitted estimator of this package, or the learner of one
     path : where to write, all or nothing
     hypothesis : which of the run; by default what the model predicts by
-    schema : how a table became vectors; SQL then speaks of its columns instead of features
+    schema : how a table became vectors: the export then takes raw rows, fills in missing values and scales as training
+        did; SQL speaks of its columns instead of features
 
     Examples
     --------
@@ -48,7 +49,7 @@ def export_model(
     ending = Path(path).suffix
     if ending not in ENDINGS:
         raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
-    form = form_of(model, hypothesis, None if schema is None else schema.feature_names)
+    form = form_of(model, hypothesis, schema=schema)
     if ending == ".onnx":
         content = onnx_graph(form)
     elif ending == ".sql":

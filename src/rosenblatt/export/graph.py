@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.kernel.kernels import RBF, Poly
 
@@ -67,24 +68,55 @@ def outputs_of(
 
 def _linear(graph: Graph, form: Form) -> str:
     x = "x"
+    if form.absent is not None:
+        absent = graph.then("IsNaN", [x], "absent")
+        x = graph.then("Where", [absent, graph.constant("nothing_there", np.float64(0.0)), x], "present")
     if form.above is not None:
-        counted = graph.then("Greater", [x, graph.constant("above", np.float64(form.above))], "counted")
+        counted = graph.then("Greater", [x, graph.constant("above", form.above)], "counted")
+        if form.absent is not None:
+            counted = graph.then("And", [counted, graph.then("Not", ["absent"], "there")], "counted_there")
         x = graph.then("Cast", [counted], "binary", to=11)
     weights = graph.constant("weights", np.ascontiguousarray(form.weights.T))
     product = graph.then("MatMul", [x, weights], "product")
+    if form.absent is not None:
+        gaps = graph.then("Cast", ["absent"], "gaps", to=11)
+        of_gaps = graph.constant("absent_weights", np.ascontiguousarray(form.absent.T))
+        product = graph.then("Add", [product, graph.then("MatMul", [gaps, of_gaps], "of_gaps")], "with_gaps")
     return graph.then("Add", [product, graph.constant("bias", form.bias)], "all_scores")
+
+
+def _prepared(graph: Graph, preprocessing: Preprocessing) -> str:
+    """Fill in, scale and add indicators, as :meth:`Preprocessing.apply` does; return the name of the prepared rows."""
+    n = preprocessing.raw_features
+    numeric = list(range(n) if preprocessing.numeric is None else preprocessing.numeric)
+    fill, centre, spread = np.zeros(n), np.zeros(n), np.ones(n)
+    fill[numeric] = preprocessing.fill
+    if preprocessing.centre is not None and preprocessing.spread is not None:
+        centre[numeric], spread[numeric] = preprocessing.centre, preprocessing.spread
+    x = "x"
+    if preprocessing.missing not in ("refuse", "drop"):
+        absent = graph.then("IsNaN", [x], "absent")
+        x = graph.then("Where", [absent, graph.constant("fill", fill), x], "filled")
+    x = graph.then("Sub", [x, graph.constant("centre", centre)], "centred")
+    x = graph.then("Div", [x, graph.constant("spread", spread)], "scaled")
+    if preprocessing.indicators:
+        which = graph.constant("indicators", np.array(preprocessing.indicators, np.int64))
+        gaps = graph.then("Gather", ["absent", which], "gaps", axis=1)
+        x = graph.then("Concat", [x, graph.then("Cast", [gaps], "of_gaps", to=11)], "prepared", axis=1)
+    return x
 
 
 def _kernel(graph: Graph, form: KernelForm) -> str:
     kernel, support = form.kernel, form.support
+    x = "x" if form.preprocessing is None else _prepared(graph, form.preprocessing)
     rows = graph.constant("support", np.ascontiguousarray(support.T))
-    values = graph.then("MatMul", ["x", rows], "products")
+    values = graph.then("MatMul", [x, rows], "products")
     if isinstance(kernel, Poly):
         values = graph.then("Mul", [values, graph.constant("gamma", np.float64(kernel.gamma))], "stretched")
         values = graph.then("Add", [values, graph.constant("coef0", np.float64(kernel.coef0))], "base")
         values = graph.then("Pow", [values, graph.constant("degree", np.float64(kernel.degree))], "values")
     elif isinstance(kernel, RBF):
-        squares = graph.then("Mul", ["x", "x"], "squares")
+        squares = graph.then("Mul", [x, x], "squares")
         second = graph.constant("across", np.array([1], np.int64))
         norms = graph.then("ReduceSum", [squares, second], "norms", keepdims=1)
         twice = graph.then("Mul", [values, graph.constant("two", np.float64(2.0))], "twice")
@@ -125,6 +157,8 @@ def _model(graph: Graph, form: Form | KernelForm, outputs: list[tuple[str, int, 
     from rosenblatt import __version__
 
     width = form.weights.shape[1] if isinstance(form, Form) else form.support.shape[1]
+    if isinstance(form, KernelForm) and form.preprocessing is not None:
+        width = form.preprocessing.raw_features
     made = graph.helper.make_graph(
         graph.nodes,
         "rosenblatt",

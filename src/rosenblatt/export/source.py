@@ -28,13 +28,23 @@ def python_source(form: Form | KernelForm) -> str:
     ]
     if form.classes is not None:
         lines.append(f"CLASSES = {[_plain(label) for label in form.classes.tolist()]!r}")
-    value = "xi" if form.above is None else f"(1.0 if xi > {form.above!r} else 0.0)"
+    term, rows, of_each = "wi * xi", ["WEIGHTS"], ["w"]
+    if form.above is not None:
+        lines.append(f"ABOVE = {form.above.tolist()}")
+        term = "(wi if xi is not None and xi > ti else 0.0)"
+    if form.absent is not None:
+        lines.append(f"ABSENT = {form.absent.tolist()}  # added where a value is missing")
+        term, rows, of_each = f"(ai if xi is None or xi != xi else {term})", [*rows, "ABSENT"], ["w", "a"]
+    names, values = [f"{each}i" for each in of_each], list(of_each)
+    if form.above is not None:
+        names, values = [*names, "ti"], [*values, "ABOVE"]
+    each = f"sum(({term} for {', '.join([*names, 'xi'])} in zip({', '.join([*values, 'x'])})), b)"
     lines += [
         "",
         "",
         "def scores(x):",
         '    """Return the scores of one example."""',
-        f"    return [sum((wi * {value} for wi, xi in zip(w, x)), b) for w, b in zip(WEIGHTS, BIAS)]",
+        f"    return [{each} for {', '.join([*of_each, 'b'])} in zip({', '.join([*rows, 'BIAS'])})]",
         "",
         "",
         "def predict(x):",
@@ -60,19 +70,21 @@ def c_source(form: Form | KernelForm) -> str:
     """
     form = _linear_only(form, "C")
     rows, width = form.weights.shape
-    value = "x[j]" if form.above is None else f"(x[j] > {form.above!r} ? 1.0 : 0.0)"
-    weights = ",\n".join("    {" + ", ".join(map(repr, row)) + "}" for row in form.weights.tolist())
+    term = "weights[c][j] * x[j]" if form.above is None else "(x[j] > above[j] ? weights[c][j] : 0.0)"
     lines = [
         "/* A linear model, exported by rosenblatt.",
         *(f" * x[{place}]: {_comment(name)}" for place, name in enumerate(form.names)),
         " */",
         f"enum {{ ROSENBLATT_FEATURES = {width}, ROSENBLATT_SCORES = {rows} }};",
         "",
-        f"static const double weights[{rows}][{width}] = {{",
-        weights,
-        "};",
+        *_c_matrix("weights", form.weights),
         f"static const double bias[{rows}] = {{{', '.join(map(repr, form.bias.tolist()))}}};",
     ]
+    if form.above is not None:
+        lines.append(f"static const double above[{width}] = {{{', '.join(map(repr, form.above.tolist()))}}};")
+    if form.absent is not None:
+        lines += ["/* added where x[j] is missing: NaN */", *_c_matrix("absent", form.absent)]
+        term = f"x[j] != x[j] ? absent[c][j] : {term}"
     if form.classes is not None:
         literals = ", ".join(_c_string(str(label)) for label in form.classes.tolist())
         lines.append(f"const char *const rosenblatt_classes[{len(form.classes)}] = {{{literals}}};")
@@ -83,12 +95,17 @@ def c_source(form: Form | KernelForm) -> str:
         f"    for (int c = 0; c < {rows}; ++c) {{",
         "        double sum = bias[c];",
         f"        for (int j = 0; j < {width}; ++j)",
-        f"            sum += weights[c][j] * {value};",
+        f"            sum += {term};",
         "        out[c] = sum;",
         "    }",
         "}",
     ]
     return "\n".join(lines + _c_decision(form, rows, width)) + "\n"
+
+
+def _c_matrix(name: str, values: Any) -> list[str]:
+    rows = ",\n".join("    {" + ", ".join(map(repr, row)) + "}" for row in values.tolist())
+    return [f"static const double {name}[{values.shape[0]}][{values.shape[1]}] = {{", rows, "};"]
 
 
 def _c_decision(form: Form, rows: int, width: int) -> list[str]:
@@ -135,8 +152,9 @@ def _comment(name: str) -> str:
 def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     """Return an expression that is the predicted class, or number, of a row.
 
-    With the schema of a table it speaks of the table's columns: discrete ones become ``CASE``, scaled ones are scaled.
-    Without one there is a column for each feature. Where a numeric column is NULL, the prediction is NULL.
+    With the schema of a table it speaks of the table's columns: discrete ones become ``CASE``, and NULL in a numeric
+    one is what the form adds for a missing value. Without one there is a column for each feature. Where no value may be
+    missing and a numeric column is NULL, the prediction is NULL.
 
     >>> import numpy as np
     >>> sql_expression(Form(np.array([[2.0, -1.0]]), np.array([0.5]), None, ["a", "b"]))
@@ -156,17 +174,15 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
         raise ValueError(
             "words of a text column cannot be found by an SQL expression: export to .onnx, .py or .c"
         )
-    sums = [
-        _sql_sum(row, bias, columns, form.above)
-        for row, bias in zip(form.weights.tolist(), form.bias.tolist(), strict=True)
-    ]
+    sums = [_sql_sum(form, row, columns) for row in range(len(form.bias))]
     if form.classes is None:
         return sums[0]
     labels = [_sql_literal(label) for label in form.classes.tolist()]
     if len(sums) == 1:
-        numeric = [_sql_name(column.name) for column in columns if column.categories is None]
-        missing = " OR ".join(f"{name} IS NULL" for name in numeric)
-        null = f"WHEN {missing} THEN NULL " if missing else ""  # else NULL > 0 would be the first class
+        numeric = [name for column in columns if column.categories is None for name in column.features]
+        missing = " OR ".join(f"{_sql_name(name)} IS NULL" for name in numeric)
+        may_be_null = form.absent is None and missing  # then NULL > 0 would be the first class
+        null = f"WHEN {missing} THEN NULL " if may_be_null else ""
         return f"CASE {null}WHEN {sums[0]} > 0 THEN {labels[-1]} ELSE {labels[0]} END"
     scores = ", ".join(f"{each} AS s{place}" for place, each in enumerate(sums))
     cases = " ".join(
@@ -176,31 +192,34 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     return f"(SELECT CASE {cases} END FROM (SELECT {scores}) AS scored)"
 
 
-def _sql_sum(row: list[float], bias: float, columns: tuple[Column, ...], above: float | None) -> str:
-    terms, place = repr(bias), 0
+def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:
+    weights, terms, place = form.weights[row].tolist(), repr(float(form.bias[row])), 0
     for column in columns:
-        own, place = row[place : place + column.width], place + column.width
+        own, first = weights[place : place + column.width], place
+        place += column.width
         if column.categories is not None:
             cases = "".join(
                 f" WHEN {_sql_literal(value)} THEN {weight!r}"
                 for value, weight in zip(column.categories, own, strict=True)
             )
             terms += f" + CASE COALESCE({_sql_name(column.name)}, ''){cases} ELSE 0.0 END"
-        else:
-            sign = "-" if own[0] < 0 else "+"
-            terms += f" {sign} {abs(own[0])!r} * {_sql_value(column, above)}"
+            continue
+        for at, name in enumerate(column.features, first):
+            terms += _sql_term(form, row, at, _sql_name(name))
     return terms
 
 
-def _sql_value(column: Column, above: float | None) -> str:
-    name = _sql_name(column.name)
-    if column.scale is not None:
-        name = f"(({name} - ({column.scale[0]!r})) / {column.scale[1]!r})"
-    return (
-        name
-        if above is None
-        else f"CASE WHEN {name} > {above!r} THEN 1.0 WHEN {name} <= {above!r} THEN 0.0 END"
-    )
+def _sql_term(form: Form, row: int, at: int, name: str) -> str:
+    """Return what a numeric feature adds to a score, with its sign."""
+    weight = float(form.weights[row, at])
+    absent = None if form.absent is None else float(form.absent[row, at])
+    if form.above is not None:
+        above = float(form.above[at])
+        otherwise = "" if absent is None else f" ELSE {absent!r}"
+        return f" + CASE WHEN {name} > {above!r} THEN {weight!r} WHEN {name} <= {above!r} THEN 0.0{otherwise} END"
+    if absent is not None:
+        return f" + COALESCE({weight!r} * {name}, {absent!r})"
+    return f" {'-' if weight < 0 else '+'} {abs(weight)!r} * {name}"
 
 
 def _sql_name(name: str) -> str:

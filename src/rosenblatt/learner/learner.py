@@ -214,10 +214,10 @@ class Learner(LearnerState):
 
         Of a learner that standardises its rows they are the weights for the values as they are.
         """
-        weights = self._stored_weights(hypothesis)
+        weights = self.stored_weights(hypothesis)
         return weights if self.statistics is None else folded(weights, self.statistics)
 
-    def _stored_weights(self, hypothesis: str) -> NDArray[Any]:
+    def stored_weights(self, hypothesis: str) -> NDArray[Any]:
         """Return the weights of a hypothesis for rows as they are learned from."""
         run = self.run()
         if hypothesis == "last":
@@ -248,7 +248,7 @@ class Learner(LearnerState):
         if hypothesis == "voted":
             scores: NDArray[Any] = hypotheses.votes(self.run(), X)
         else:
-            scores = linear_scores(X, self._stored_weights(hypothesis))
+            scores = linear_scores(X, self.stored_weights(hypothesis))
         return scores[:, 0] if self.W.shape[0] == 1 else scores
 
     def predict(self, X: Any, hypothesis: str = "averaged", undecided: Any = None) -> NDArray[Any]:

@@ -351,7 +351,7 @@ def norm_of(learner: Any, hypothesis: str) -> float:
         return 1.0
     if not isinstance(learner, Learner):  # of a kernel learner, that of ``last``: others need its Gram matrix
         return float(np.sqrt(np.maximum(learner.running["sqnorm"], 0.0).sum()))
-    return float(np.linalg.norm(learner.weights(hypothesis)[:, 1:].astype(np.float64)))
+    return float(np.linalg.norm(learner.stored_weights(hypothesis)[:, 1:].astype(np.float64)))
 
 
 # Training side by side

@@ -340,4 +340,7 @@ class MultinomialNaiveBayes(_BayesClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = (
+            True  # scikit-learn's checks feed it clusters, which it does not separate
+        )
         return tags

@@ -372,8 +372,8 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         """Return every update of the training run as a data frame, as ``rosenblatt fit --trace`` writes it.
 
         Its columns are ``update``, ``clock`` (examples seen before it), ``row`` (counted from 1: ``X[row - 1]``),
-        ``label``, ``class`` (whose weights are given), ``score`` before the update, ``tau`` (the step: ``w += tau·x``), and
-        bias and weights before and after it.
+        ``label``, ``class`` (whose weights are given), ``score`` before the update, ``tau`` (the step ``w += tau·x``),
+        and bias and weights before and after it.
 
         Returns
         -------

@@ -141,8 +141,9 @@ class Probabilities:
         method = self._method()
         folds = stratified_folds(examples.labels, FOLDS)
         if isinstance(examples.X, np.ndarray) or hasattr(examples.X, "tocsr"):
-            if not getattr(self, "_is_precomputed", False):
-                examples = _copied(examples)
+            rows = copies(examples.weight)
+            if rows is not None and not getattr(self, "_is_precomputed", False):
+                examples = copied(examples, rows)
             folds = content_folds(examples.X, examples.labels, FOLDS)
         scores = self._out_of_fold(examples, folds)
         self.calibration_ = fit_calibration(scores.normalised, examples.labels, method, examples.weight)
@@ -250,15 +251,18 @@ class Probabilities:
             self._calibrated_hypothesis = getattr(self, "hypothesis", None)
 
 
-def _copied(examples: CheckedExamples) -> CheckedExamples:
-    """Return rows of weight k as k copies, where that gives at most a few times as many rows."""
-    if examples.weight is None:
-        return examples
-    copies = np.ceil(examples.weight).astype(np.int64)
-    if copies.sum() > MOST_COPIES * copies.size:
-        return examples
-    rows = np.repeat(np.arange(copies.size), copies)
-    weight = (examples.weight / np.maximum(copies, 1))[rows]
+def copies(weight: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
+    """Return the number of every row as often as its weight says; None where that gives many times as many rows."""
+    if weight is None:
+        return None
+    count = np.ceil(weight).astype(np.int64)
+    return None if count.sum() > MOST_COPIES * count.size else np.repeat(np.arange(count.size), count)
+
+
+def copied(examples: CheckedExamples, rows: NDArray[np.int64]) -> CheckedExamples:
+    """Return rows of weight k as k copies, given the numbers of the rows by :func:`copies`."""
+    assert examples.weight is not None
+    weight = (examples.weight / np.maximum(np.ceil(examples.weight), 1.0))[rows]
     return examples._replace(
         X=examples.X[rows],
         labels=examples.labels[rows],

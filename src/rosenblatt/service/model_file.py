@@ -95,6 +95,11 @@ def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, d
     learner, schema, told = load_stream(path, ServedLearner)
     if not isinstance(schema, NamedSchema):
         raise BadModel(f"{path}: the features of this model have no names")
+    if learner.candidates or learner.statistics is not None:
+        raise BadModel(
+            f"{path}: it scales its examples or chooses among rules, which the service does not do: train it with "
+            "stream --rule NAME --no-scale"
+        )
     if schema.documents:
         raise BadModel(
             f"{path}: its words are weighed by tf-idf, which the service does not do: train it with --words binary"

@@ -179,8 +179,8 @@ def priors(value: Any, place: str) -> None:
 
 
 PRIOR_FIELDS = {
-    "fit_prior": Field(bool, setting=True, optional=True),
-    "class_prior": Field(Maybe([POSITIVE]), setting=True, optional=True),
+    "fit_prior": Field(bool, setting=True, default=True),
+    "class_prior": Field(Maybe([POSITIVE]), setting=True, default=None),
 }
 BAYES_FIELDS = {
     "smoothing": Field(NON_NEGATIVE, setting=True),
@@ -189,8 +189,8 @@ BAYES_FIELDS = {
 }
 COUNT_BAYES_FIELDS = {"smoothing": Field(NON_NEGATIVE, setting=True), **PRIOR_FIELDS}
 CENTROID_FIELDS = {
-    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, optional=True),
-    "priors": Field(priors, setting=True, optional=True),
+    "shrink_threshold": Field(Maybe(POSITIVE), setting=True, default=None),
+    "priors": Field(priors, setting=True, default="uniform"),
 }
 
 # The metadata of a model. Other keys belong to the caller who saved it.
@@ -312,7 +312,7 @@ CANDIDATE_ITEMS = tuple(
     for item, shape in (
         (array("W", Tensor(FLOAT, ())), OF_CANDIDATES),
         (array("A", Tensor(FLOAT, ()), "average_offset"), OF_CANDIDATES),
-        (array("S", Tensor(FLOAT, ())), OF_CANDIDATES),
+        (array("S", Tensor(FLOAT, ())), (*OF_CANDIDATES, "stacked_numbers")),
         (RUN[0], ("candidates", "hypotheses")),
         (RUN[1], ("candidates", 1)),
     )
@@ -512,13 +512,22 @@ def candidates_are_learners(content: Content) -> None:
             "the rule of the file for the leader",
         )
     for at, each in enumerate(auto["candidates"]):
-        S, geometry = content.arrays["candidates.S"][at], rules.geometry_of(rules.from_dict(each))
+        S, own_rule = content.arrays["candidates.S"][at], rules.from_dict(each)
+        geometry = rules.geometry_of(own_rule)
         if not isinstance(geometry, rules.Euclidean | rules.SecondOrder):
             refuse(f"about.stream.auto.candidates[{at}]", each, "a Euclidean or second-order rule")
         if isinstance(geometry, rules.SecondOrder):
-            most = geometry.initial_variance * (1.0 + 1e-9)
-            wrong = ~((S > 0.0) & (most >= S))
-            refuse_first(f"candidates.S[{at}]", S, wrong, "a variance above 0 and at most the first one")
+            variance, most = S[..., 0], geometry.initial_variance * (1.0 + 1e-9)
+            wrong = ~((variance > 0.0) & (variance <= most))
+            refuse_first(
+                f"candidates.S[{at}]", variance, wrong, "a variance above 0 and at most the first one"
+            )
+        if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
+            if S.shape[-1] < len(geometry.initial):
+                refuse("candidates.S", S.shape, f"{len(geometry.initial)} numbers for every weight")
+            numbers = tuple(np.moveaxis(S[..., : len(geometry.initial)], -1, 0))
+            wrong = ~(np.asarray(own_rule.possible(numbers)) & (numbers[0] >= 0.0))
+            refuse_first(f"candidates.S[{at}]", numbers[0], wrong, "numbers of this rule")
 
 
 def numbers_per_weight(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:

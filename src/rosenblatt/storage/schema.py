@@ -305,7 +305,8 @@ class Field(NamedTuple):
     spec: Any  # as in :func:`check`
     attribute: str = ""  # by default the name of the field
     setting: bool = False  # an argument of the model's constructor, under the name of the field
-    optional: bool = False  # a setting that older files do not have: the constructor's default then
+    # Of a setting that older files do not have: the constructor's default, which is not written; ... for none.
+    default: Any = ...
     to_json: Callable[[Any], Any] = lambda value: value
     from_json: Callable[[Any], Any] = lambda value: value
 
@@ -431,7 +432,7 @@ class Content:
         return {
             name: self[name]
             for name, field in self.kind.fields.items()
-            if field.setting and (name in self.fields or not field.optional)
+            if field.setting and (name in self.fields or field.default is ...)
         }
 
     def restore(self, model: M, **values: Any) -> M:
@@ -482,6 +483,7 @@ class Kind(NamedTuple):
         fields = {
             name: field.to_json(look_up(field.attribute or name)) for name, field in self.fields.items()
         }
+        fields = {name: value for name, value in fields.items() if value != self.fields[name].default}
         arrays: dict[str, NDArray[Any]] = {}
         for item in self.items(fields):
             value = look_up(item.attribute)
@@ -517,8 +519,8 @@ class Kind(NamedTuple):
         return content
 
     def _check_fields(self, value: Any, place: str) -> None:
-        required = {name: field.spec for name, field in self.fields.items() if not field.optional}
-        optional = {name: field.spec for name, field in self.fields.items() if field.optional}
+        required = {name: field.spec for name, field in self.fields.items() if field.default is ...}
+        optional = {name: field.spec for name, field in self.fields.items() if field.default is not ...}
         check(value, Object(required, optional), place)
         check(value, self.agree, place)
 

@@ -15,13 +15,13 @@ from rosenblatt import rules
 from rosenblatt.core.hypotheses import FROM_THE_LEDGER
 from rosenblatt.data import Schema, schema_from_dict
 from rosenblatt.learner import Learner
+from rosenblatt.learner.calibration import Calibration
 from rosenblatt.learner.files import save_learner
 from rosenblatt.storage import BadModel, Content, read_model
 from rosenblatt.streams.names import NameSketch, stored_names
 from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
 L = TypeVar("L", bound=RowsLearner)
-WEIGHTS = {"W": "W", "A": "average_offset", "S": "S"}  # tensors of a learner and its attributes
 
 
 def save_stream(
@@ -36,6 +36,7 @@ def save_stream(
     learners = [each.learner for each in stream.candidates] or [learner]
     if not all(np.isfinite(each.running["sqnorm"]).all() for each in learners):
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
+    calibration = stream.calibration
     values: dict[str, Any] = {}
     if stream.statistics is not None:
         values["statistics"] = stream.statistics[:width]
@@ -58,6 +59,7 @@ def save_stream(
             "n_iter": 1,
             "schema": schema.to_dict(),
             "feature_names": schema.feature_names,
+            **({"calibration": calibration.to_json()} if calibration is not None else {}),
             **({"hashed_names": sketch.heaviest(learner.W)} if sketch is not None else {}),
             "stream": {
                 "rows": stream.rows,
@@ -76,16 +78,19 @@ def save_stream(
 def _stacked(learners: list[Learner], width: int) -> SimpleNamespace:
     """Return the arrays of several learners with the same classes, one above the other."""
 
-    def columns(array: NDArray[Any]) -> NDArray[Any]:
-        wide = np.zeros((array.shape[0], width))
-        wide[:, : min(width, array.shape[1])] = array[:, :width]
-        return wide
+    numbers = max(1, *(each.numbers_per_weight for each in learners))
 
-    none = np.zeros_like(learners[0].average_offset)
+    def beside(learner: Learner) -> NDArray[np.float64]:
+        padded = np.zeros((learner.W.shape[0], width, numbers))
+        if learner.S is not None:
+            own = learner.S[:, :width].reshape(learner.W.shape[0], width, -1)
+            padded[..., : own.shape[-1]] = own
+        return padded
+
     return SimpleNamespace(
-        W=np.stack([columns(each.W) for each in learners]),
-        average_offset=np.stack([columns(each.average_offset) for each in learners]),
-        S=np.stack([columns(none if each.S is None else each.S) for each in learners]),
+        W=np.stack([each.W[:, :width] for each in learners]).astype(np.float64),
+        average_offset=np.stack([each.average_offset[:, :width] for each in learners]),
+        S=np.stack([beside(each) for each in learners]),
         running=np.stack([each.running for each in learners]),
         totals=np.stack([each.totals for each in learners]),
     )
@@ -108,6 +113,8 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
             stream = cls(hypothesis, rule=learner.rule, forget=forget, scale=scale)
     except ValueError as error:
         raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
+    if about.get("calibration") is not None:
+        stream.calibration = Calibration.from_json(about["calibration"])
     stream.rows = metadata.get("rows", int(learner.clock))
     stream._since = metadata.get("since", 0)
     if stream.hypothesis in FROM_THE_LEDGER and learner.ledger is None:
@@ -141,9 +148,10 @@ def _restore_candidates(stream: RowsLearner, learner: Learner, content: Content)
         )
         own.add_classes(learner.classes)
         own.add_features(learner.n_features)
-        for name, attribute in WEIGHTS.items():
-            if getattr(own, attribute) is not None:
-                setattr(own, attribute, content.arrays[f"candidates.{name}"][at].copy())
+        own.W, own.average_offset = (content.arrays[f"candidates.{name}"][at].copy() for name in "WA")
+        if own.S is not None:
+            S = content.arrays["candidates.S"][at]
+            own.S = S[..., 0].copy() if own.S.ndim == 2 else S[..., : own.S.shape[-1]].copy()
         for item, record in (("running", own.running), ("totals", own.totals)):
             tensors = next(each.tensors for each in content.kind.items(content.fields) if each.name == item)
             for field, tensor in zip(record.dtype.names or (), tensors, strict=True):

@@ -26,7 +26,9 @@ from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import checked_label, exact_labels
 from rosenblatt.data.named.json_lines import flattened
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
+from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
+from rosenblatt.learner.selection import norm_of
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (
     NOT_NUMBERS,
@@ -149,6 +151,7 @@ class OnlineLearner(RowsLearner):
     _label_view: Any
     _codes_view: Any
     _numbers_view: Any
+    _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
     _candidate_calls: list[tuple[Any, Any, Any, int]]  # the loop, rule, geometry and row of every candidate
@@ -228,17 +231,49 @@ class OnlineLearner(RowsLearner):
             self._passed(1)
 
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
-        """Return a number for every class, one in all: the logistic of the scores.
+        """Return the probability of every class.
 
-        They are probabilities in earnest under the rule ``logistic`` only.
+        Before :meth:`calibrate` it is the logistic of the scores, which is a probability under the rule ``logistic``
+        only.
         """
         if len(self.labels) < 2:
             return dict.fromkeys(self.labels, 1.0)
         scores = self._scored(x)[1]
+        if self.calibration is not None:
+            norm = norm_of(self.learner, self.predicting)
+            rows = scores if scores.size == 1 else scores[None, :]
+            probabilities = self.calibration.probabilities(rows, norm)[0]
+            return dict(zip(self.labels, probabilities.tolist(), strict=True))
         if scores.size == 1:
             scores = np.array([0.0, scores[0]])
         odds = np.exp(scores - scores.max())
         return dict(zip(self.labels, (odds / odds.sum()).tolist(), strict=False))
+
+    def calibrate(self, X: Any, y: Iterable[Any], method: str = "platt") -> Self:
+        """Fit probabilities to the scores of labelled examples that were not learned from.
+
+        Examples of classes that are unknown are left out. A class that is added later discards the probabilities.
+
+        Parameters
+        ----------
+        X, y : examples and labels, as of :meth:`learn_many`
+        method : {"platt", "venn-abers"}
+
+        Examples
+        --------
+        >>> learner = OnlineLearner("last").learn_many({"x": [1.0, -1.0]}, ["yes", "no"])
+        >>> _ = learner.calibrate({"x": [2.0, 1.0, -0.5, 0.5, -1.0, -2.0]}, ["yes"] * 3 + ["no"] * 3)
+        >>> round(learner.predict_proba_one({"x": 2.0})["yes"], 2)
+        0.78
+        """
+        X = X if hasattr(X, "__len__") else list(X)
+        labels = exact_labels(y if hasattr(y, "__len__") else list(y))
+        known = np.isin(labels, self.learner.classes)
+        scores = self.learner.scores(self._weighed_matrix(self._rows(X, grow=False)), self.predicting)
+        codes = np.searchsorted(self.learner.classes, labels[known])
+        norm = norm_of(self.learner, self.predicting) or 1.0
+        self.calibration = fit_calibration(scores[known] / norm, codes, method)
+        return self
 
     def explain_one(self, x: Example, label: Any = None, against: Any = None) -> Explanation:
         """Return what every feature of an example added to its score.

@@ -41,6 +41,7 @@ from rosenblatt.core.state import State, Visits
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
+from rosenblatt.learner.calibration import Calibration
 
 ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
@@ -123,6 +124,7 @@ class RowsLearner:
         self.losses: list[float] = []  # decayed mistakes of each of them
         self.leader_changes: deque[LeaderChange] = deque(maxlen=CHANGES_KEPT)  # the latest
         self.leader_changes_in_all = 0
+        self.calibration: Calibration | None = None  # of the scores, for probabilities
         options: dict[str, Any] = {"multi_class": multi_class, "fit_intercept": fit_intercept, "seed": seed}
         if auto:
             for each in CANDIDATES if candidates is None else candidates:
@@ -179,6 +181,7 @@ class RowsLearner:
         if not self.candidates:
             self.learner.add_classes(classes)
         self.labels = self.learner.classes.tolist()
+        self.calibration = None  # it was fitted to the scores of fewer classes
         self._clear()
 
     def add_features(self, n_features: int) -> None:

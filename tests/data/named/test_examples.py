@@ -117,6 +117,18 @@ def test_as_they_arrive_rows_are_weighed_by_those_before(lines):
     assert resumed.schema.documents == 8
 
 
+def test_raw_rows_are_weighed_by_any_part_of_them(folder, lines):
+    for source in (folder, lines):
+        raw, prepared = read_all(source, prepared=False), read_all(source)
+        assert raw.schema.documents == 0
+        fitted = raw.plan.fit(raw.X)
+        np.testing.assert_allclose(fitted.apply(raw.X).toarray(), prepared.X.toarray(), rtol=1e-14)
+        part = raw.plan.fit(raw.X[:2])
+        schema = raw.schema.weighed_by(part)
+        read = read_all(source, schema=schema)
+        np.testing.assert_allclose(read.X.toarray(), part.apply(raw.X).toarray(), rtol=1e-14)
+
+
 def test_hashed_words_and_exact_reading_count_once(folder):
     for options in ({"hash_bits": 10}, {"exact": True}):
         rows = read_all(folder, **options)

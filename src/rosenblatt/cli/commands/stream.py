@@ -28,7 +28,7 @@ def stream(
     source: opt.Source = STANDARD_INPUT,
     rule: Annotated[
         str | None,
-        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="--auto"),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -38,7 +38,29 @@ def stream(
     ] = None,
     hypothesis: Annotated[
         Literal["last", "averaged", "voted", "survivor", "random"] | None,
-        flag("--hypothesis", group=LEARNER, help="The hypothesis that predicts.", show_default="averaged"),
+        flag(
+            "--hypothesis",
+            group=LEARNER,
+            help="The hypothesis that predicts.",
+            show_default="averaged, with --rule",
+        ),
+    ] = None,
+    auto: Annotated[
+        bool,
+        flag(
+            "--auto",
+            group=LEARNER,
+            help="Train several rules; the one that errs least lately predicts. The default.",
+        ),
+    ] = False,
+    scale: Annotated[
+        bool | None,
+        flag(
+            "--scale/--no-scale",
+            group=LEARNER,
+            help="Standardise features by running statistics.",
+            show_default="--scale, but for LIBSVM and VW",
+        ),
     ] = None,
     half_life: Annotated[
         float | None,
@@ -95,10 +117,13 @@ def stream(
     from rosenblatt.learner.models.options import parse_parameters, rule_from
     from rosenblatt.streams.model_file import load_stream
     from rosenblatt.streams.names import NameSketch, listen
-    from rosenblatt.streams.rows_learner import RowsLearner
+    from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
     if every < 1:
         refuse(f"--every must be 1 or more, got {every}")
+    single = bool(rule or param or hypothesis)
+    if auto and single:
+        refuse("--auto chooses rule and hypothesis: drop it, or drop --rule, --param and --hypothesis")
     if forget is not None:
         note(f"--forget {forget:g} is now --half-life {forget:g}")
         half_life = forget
@@ -112,13 +137,16 @@ def stream(
         trained = learner.learner
         own_rule = to_dict(trained.rule)
         requested_rule = (
-            to_dict(rule_from(rule or own_rule["name"], parameters)) if rule or param else own_rule
+            _options_of(to_dict(rule_from(rule or own_rule["name"], parameters))) if rule or param else None
         )
+        chosen = learner.hypothesis == AUTO
         _refuse_another(
             model,
             {
-                "--rule": (_options_of(requested_rule), _options_of(own_rule)),
-                "--hypothesis": (hypothesis, learner.hypothesis),
+                "--auto": (auto or None, chosen),
+                "--rule": (requested_rule, None if chosen else _options_of(own_rule)),
+                "--hypothesis": (hypothesis, None if chosen else learner.hypothesis),
+                "--scale": (scale, learner.statistics is not None),
                 "--half-life": (half_life, learner.forget),
                 "--hash-bits": (hash_bits, getattr(schema, "bits", 0)),
                 "--multi-class": (multi_class, trained.multi_class),
@@ -127,11 +155,12 @@ def stream(
         )
     else:
         learner = RowsLearner(
-            hypothesis or "averaged",
-            rule=rule_from(rule, parameters),
+            (hypothesis or "averaged") if single else AUTO,
+            rule=rule_from(rule, parameters) if single else None,
             multi_class=multi_class or "joint",
             fit_intercept=not no_intercept,
             forget=half_life,
+            scale=scale is not False,
         )
     examples = open_examples(
         source,
@@ -139,6 +168,8 @@ def stream(
         schema=schema,
         batch_rows=None,
     )
+    if not stored and scale is None and examples.format in ("libsvm", "vw"):
+        learner.statistics = None  # prepared vectors are scaled only on request
     sketch = stored.get("names") or NameSketch()
     listen(examples, sketch)
     run = _Run(learner, examples, model, every, json, int(stored.get("right", 0)), sketch, Meter(source))
@@ -157,7 +188,8 @@ def _refuse_another(model: str, options: dict[str, tuple[Any, Any]]) -> None:
     """Refuse options (requested value or None, value of the model) that an existing model was not trained with."""
     for option, (requested, own) in options.items():
         if requested is not None and requested != own:
-            trained = f"with {option} {own}" if own not in (None, False) else f"without {option}"
+            value = "" if own is True else f" {own}"
+            trained = f"with {option}{value}" if own not in (None, False) else f"without {option}"
             refuse(f"{model} exists and was trained {trained}: omit the option, or choose another --model")
 
 
@@ -234,6 +266,7 @@ class _Run:
             "progressive_loss": 0.0,
             **self.meter.status(self.rows),
             "skipped": self.examples.skipped.total,
+            **self._leader(),
         }
         status["progressive_loss"] = round(1.0 - status["accuracy"], 6)
         self._write()
@@ -245,10 +278,20 @@ class _Run:
             print(
                 f"{status['rows']:>12,} rows  accuracy {status['accuracy']:.4f}  "
                 f"last {since:,}: {status['recent_accuracy']:.4f}  "
-                f"{counted(status['features'], 'feature')}  {describe(status)}",
+                f"{counted(status['features'], 'feature')}  {describe(status)}"
+                + (f"  by {status['leader']}" if "leader" in status else ""),
                 flush=True,
             )
         self.reported, self.recent = self.rows, 0
+
+    def _leader(self) -> dict[str, Any]:
+        """Return what predicts under ``--auto``, and how often that changed in this run."""
+        from rosenblatt.streams.rows_learner import leader_name
+
+        if not self.learner.candidates:
+            return {}
+        name = leader_name(self.learner.learner.rule, self.learner.predicting)
+        return {"leader": name, "leader_changes": self.learner.leader_changes_in_all}
 
     def finish(self) -> None:
         """Report what came after the last report."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.batch import Batch, batch_bytes, sparse_rows
+from rosenblatt.data.batch import Batch, batch_bytes, concatenate, sparse_rows
 from rosenblatt.data.errors import SkippedLines
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import memory_limit
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
-from rosenblatt.data.tfidf import DocumentCounts
+from rosenblatt.data.tfidf import DocumentCounts, TfidfPlan
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -60,6 +60,17 @@ class NamedExamples(Examples):
     def n_features(self) -> int:
         """How many features have been met."""
         return len(self._vocabulary)
+
+    @property
+    def plan(self) -> TfidfPlan | None:
+        """The weighting to be fitted on counted rows of all that was read; None where words are not weighed."""
+        return TfidfPlan(self._word_groups()) if self._weighs else None
+
+    def read(self, prepared: bool = True) -> Batch:
+        """Read all examples into one batch; without ``prepared``, with the counts of words instead of weights."""
+        if prepared:
+            return super().read()
+        return concatenate(list(self._reading(self._counted_blocks)))
 
     @abstractmethod
     def _counted_blocks(self) -> Iterator[Batch]:

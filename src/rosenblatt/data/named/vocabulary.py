@@ -3,7 +3,7 @@
 import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.labels import check_names, checked_name, exact_labels
 from rosenblatt.data.scanners.names import sorted_rows
+from rosenblatt.data.tfidf import Tfidf
 from rosenblatt.data.words import Words, words_from_dict, words_in
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class NamedSchema:
     def n_features(self) -> int:
         """How many features there are."""
         return 1 << self.bits if self.bits else len(self.names)
+
+    def weighed_by(self, tfidf: Tfidf) -> "NamedSchema":
+        """Return this schema with the document counts of a fitted weighting."""
+        return replace(self, documents=tfidf.documents, frequency=tuple(tfidf.frequency.tolist()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :func:`named_schema_from_dict` needs, ready for JSON."""

@@ -1,0 +1,451 @@
+"""What the columns of a table are: statistics of their values, block by block, and the kind that follows from them.
+
+A column is numeric when every value it has is a number in one notation, a date when every value is one in ISO 8601,
+text when its values read like prose, an identifier when they are nearly all different single tokens, and discrete
+otherwise. What carries no information (a constant, an index, an identifier) is left out. ``ReadOptions`` overrides.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.scanners.columns import BlockStatistics
+from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.schema import Column, ColumnKind, LabelKind
+from rosenblatt.data.values import (
+    DATE_PARTS,
+    PAIRS,
+    DatePart,
+    NumberFormat,
+    absent,
+    are_int64,
+    date_numbers,
+    date_parts_of,
+    number,
+    number_formats,
+    numbers,
+    take,
+)
+from rosenblatt.data.words import looks_like_text
+
+MOST_VALUES = 1 << 16  # different values that are remembered of a column
+TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
+FEW_ROWS = 3  # fewer rows say nothing about constants
+MANY_ROWS = 20  # fewer rows say nothing about identifiers
+NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
+ID_NAME = re.compile(r"(?i:(^|[_\s.-])(id|uuid|guid)$)|[a-z]I[dD]$")
+TargetKind = Literal["classes", "numeric"]
+Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "target"]
+
+
+class ColumnReport(NamedTuple):
+    """How a column was read.
+
+    >>> print(ColumnReport("Wind", "numeric", 2, "0 to 17.5", 2, "missing values: mean and an indicator"))
+    Wind: numeric, 2 missing, 0 to 17.5, 2 features (missing values: mean and an indicator)
+    """
+
+    name: str
+    kind: Role
+    missing: int  # rows without a value
+    summary: str  # the range of numbers and dates, the levels of categories
+    features: int  # columns of X that it became; 0 where it is left out
+    note: str = ""  # what else there is to say: how numbers are written, why it is left out, a warning
+
+    def __str__(self) -> str:
+        parts = [self.kind, f"{self.missing:,} missing" if self.missing else "", self.summary]
+        parts.append(
+            "left out" if not self.features else f"{self.features:,} feature{'s'[: self.features > 1]}"
+        )
+        if self.kind == "target":
+            parts.pop()
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.name}: {', '.join(part for part in parts if part)}{note}"
+
+
+class ColumnStatistics:
+    """What is known of the values of a column so far.
+
+    Parameters
+    ----------
+    count_numbers : whether different numbers are counted too, as for a target
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> statistics = ColumnStatistics()
+    >>> statistics.update(pa.array(["12%", "", "7.5%"]))
+    >>> statistics.rows, statistics.missing, statistics.formats
+    (3, 1, [NumberFormat(decimal='.', percent=True, currency='')])
+    """
+
+    def __init__(self, count_numbers: bool = False) -> None:
+        self.rows = self.missing = 0
+        self.all_numbers = True
+        self.all_integers = True
+        self.all_finite = True  # no number is infinite
+        self.low, self.high = np.inf, -np.inf
+        self.total = 0.0
+        self.steps_of_one = True  # every number is the one before, plus 1
+        self.values: dict[str, None] | None = {}  # different strings; None where not all are known
+        self.formats: list[NumberFormat] | None = None  # in which all strings are numbers; None: none seen
+        self.parts: set[DatePart] | None = None  # of all strings as dates; empty where one is none
+        self.sample: list[str] = []  # the first values that are there
+        self.different_rows = 0  # rows when too many different values were seen
+        self.numbers: set[float] | None = set() if count_numbers else None
+        self._last = np.nan
+        self._fractions = False  # among plain numbers
+
+    @property
+    def present(self) -> int:
+        """Rows that have a value."""
+        return self.rows - self.missing
+
+    @property
+    def numeric(self) -> bool:
+        """Every value is a plain number, and there is one."""
+        return self.all_numbers and self.present > 0
+
+    @property
+    def mean(self) -> float:
+        """The mean of plain numbers."""
+        return self.total / self.present if self.present else 0.0
+
+    @property
+    def spread_integers(self) -> bool:
+        """Whether the numbers look like integers that may all be different."""
+        ends = (self.low, self.high, self._last)
+        whole = self.all_integers and all(value == round(value) for value in ends if np.isfinite(value))
+        return whole and self.high - self.low + 1 >= NEARLY_ALL * self.rows
+
+    @property
+    def labels(self) -> LabelKind:
+        """What labels in this column are."""
+        if not self.numeric:
+            return "text"
+        return "integer" if self.all_integers else "number"
+
+    @property
+    def different(self) -> float:
+        """The share of the values that are different from all before them."""
+        if self.values is None:
+            return MOST_VALUES / self.different_rows if self.different_rows else 0.0
+        return len(self.values.keys() - MISSING) / max(self.present, 1)
+
+    @property
+    def target_kind(self) -> TargetKind:
+        """Whether a target with these values names classes or measures something."""
+        if not self.numeric or self.numbers is None:
+            return "classes"
+        count = len(self.numbers)
+        if not self.all_integers:
+            return "numeric" if count > 10 else "classes"
+        return "numeric" if count > 50 or (count > 20 and 10 * count >= self.present) else "classes"
+
+    def update_numbers(self, block: BlockStatistics, column: int, rows: int) -> None:
+        """Add a column of a block of numbers by its statistics."""
+        self.rows += rows
+        self.missing += int(block.missing[column])
+        self.low = min(self.low, float(block.low[column]))
+        self.high = max(self.high, float(block.high[column]))
+        self.total += float(block.total[column])
+        follows = np.isnan(self._last) or float(block.first[column]) == self._last + 1.0
+        self.steps_of_one = self.steps_of_one and follows and block.jumps[column] == 0.0
+        self._last = float(block.last[column])
+        self.values = None
+
+    def update(self, column: Any) -> None:
+        """Add the values of a block: an Arrow array of strings or numbers, or an array of numbers."""
+        if len(column) == 0:
+            return
+        if isinstance(column, np.ndarray) or str(column.type) != "string":
+            self._add_numbers(numbers(column))
+            self.values = None
+            return
+        if len(self.sample) < TEXT_ROWS:
+            some = column[:TEXT_ROWS].to_pylist()
+            self.sample += [text for text in some if text not in MISSING][: TEXT_ROWS - len(self.sample)]
+        if self.all_numbers and self._add_texts_as_numbers(column):
+            self.values = None
+            return
+        self._add_texts(column)
+
+    def _add_texts_as_numbers(self, column: Any) -> bool:
+        values = numbers(column)
+        odd = np.flatnonzero(~np.isfinite(values))
+        texts = take(column, odd).unique().to_pylist()
+        self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
+        if not self.all_numbers:
+            return False
+        self.all_finite &= all(text in MISSING for text in texts)
+        self._add_numbers(values)
+        if self.all_integers and self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
+            self.all_integers = are_int64(column)
+        return True
+
+    def _add_numbers(self, values: Any) -> None:
+        finite = values[np.isfinite(values)]
+        self.rows += values.size
+        self.missing += int(np.isnan(values).sum())
+        self.all_finite &= finite.size + int(np.isnan(values).sum()) == values.size
+        whole = bool((finite == np.rint(finite)).all())
+        self.all_integers &= whole
+        self._fractions |= not whole
+        if finite.size:
+            self.low, self.high = min(self.low, float(finite.min())), max(self.high, float(finite.max()))
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.total += float(finite.sum())
+        if values.size:
+            steps = np.isnan(self._last) or values[0] == self._last + 1.0
+            self.steps_of_one = bool(self.steps_of_one and steps and (np.diff(values) == 1.0).all())
+            self._last = float(values[-1])
+        if self.numbers is not None and len(self.numbers) < MOST_VALUES:
+            self.numbers.update(np.unique(finite[:MOST_VALUES]).tolist())
+
+    def _add_texts(self, column: Any) -> None:
+        """Add strings that are not all plain numbers."""
+        self.rows += len(column)
+        self.steps_of_one = False
+        if self.values is None and self.formats == [] and self.parts == set():
+            self.missing += int(absent(column).sum())
+            return
+        counts = column.value_counts()
+        texts, how_many = counts.field(0).to_pylist(), counts.field(1).to_pylist()
+        self.missing += sum(n for text, n in zip(texts, how_many, strict=True) if text in MISSING)
+        present = [text for text in texts if text not in MISSING]
+        if self.formats != [] and present:
+            self.formats = self._formats_of_all(present)
+        if self.parts != set() and present:
+            self.parts = self._parts_of_all(present)
+        if self.values is not None:
+            self.values.update(dict.fromkeys(texts))
+            if len(self.values) > MOST_VALUES:
+                self.values, self.different_rows = None, self.present
+
+    def _formats_of_all(self, texts: list[str]) -> list[NumberFormat]:
+        """Return the formats in which these texts are numbers, and all before them."""
+        if self.formats is None and self.values is None and self.low <= self.high:  # plain numbers before
+            marks = (".",) if self._fractions else (".", ",")
+            self.formats = [NumberFormat(mark) for mark in marks]
+        if self.formats is None:
+            decorated = next((text for text in texts if number(text) is None), texts[0])
+            self.formats = number_formats(decorated)
+        return [form for form in self.formats if all(form.number(text) is not None for text in texts)]
+
+    def _parts_of_all(self, texts: list[str]) -> set[DatePart]:
+        if self.parts is None and self.values is None and self.low <= self.high:
+            return set()
+        parts = self.parts
+        for text in texts:
+            ours = set(date_parts_of(text))
+            timed_only = parts is not None and (ours == {"hour"}) != (parts == {"hour"})
+            if not ours or timed_only:
+                return set()
+            parts = ours if parts is None else parts | ours
+        return parts or set()
+
+
+class Decision(NamedTuple):
+    """What a column is taken for."""
+
+    role: Role
+    column: Column | None  # with nothing learned yet; None where it is left out
+    note: str = ""
+
+
+class AmbiguousNumbers(ValueError):
+    """Numbers that can be read with a decimal point and with a decimal comma."""
+
+
+def decide(
+    name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None = None
+) -> Decision:
+    """Return what a column is, by its statistics and what the options say of it.
+
+    ``decimal`` is the mark that other columns of the table use, for numbers that could be read two ways.
+    """
+    for role in ("drop", "id", "text", "category", "date", "numeric"):
+        if name in getattr(options, role):
+            return _as_asked(name, role, statistics, options)
+    if options.exact:
+        return _as_written(name, statistics, options)
+    if statistics.present == 0:
+        return Decision("constant", None, "no row has a value")
+    if statistics.numeric:
+        return _plain_numbers(name, statistics)
+    if _is_constant(statistics):
+        return Decision("constant", None, "the same in every row")
+    boolean = _is_boolean(statistics)
+    if boolean:
+        return Decision("boolean", Column(name, boolean=True), boolean)
+    if statistics.formats:
+        form = _format_of(name, statistics, options, decimal)
+        return Decision("numeric", Column(name, format=form), _describe(form))
+    if statistics.parts:
+        parts = tuple(part for part in DATE_PARTS if part in statistics.parts)
+        return Decision("date", Column(name, parts=parts))
+    return _strings(name, statistics, options)
+
+
+def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
+    if role == "drop":
+        return Decision("dropped", None, "--drop")
+    if role == "id":
+        return Decision("identifier", None, "--id")
+    if role == "text":
+        return Decision("text", Column(name, (), options.words))
+    if role == "category":
+        return Decision("category", Column(name, ()))
+    if role == "date":
+        parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
+        return Decision("date", Column(name, parts=parts))
+    if statistics.numeric or not (statistics.formats or options.decimal == ","):
+        return Decision("numeric", Column(name))
+    form = _format_of(name, statistics, options, options.decimal) if statistics.formats else NumberFormat(",")
+    return Decision("numeric", Column(name, format=form), _describe(form))
+
+
+def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
+    """Return a kind without converting anything, but for a decimal mark that is asked for."""
+    if statistics.numeric:
+        return Decision("numeric", Column(name))
+    if options.decimal and statistics.formats:
+        forms = [form for form in statistics.formats if form == NumberFormat(options.decimal)]
+        if forms:
+            return Decision("numeric", Column(name, format=forms[0]), _describe(forms[0]))
+    if looks_like_text(statistics.sample):
+        return Decision("text", Column(name, (), options.words))
+    return Decision("category", Column(name, ()))
+
+
+def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
+    if _is_constant(statistics):
+        return Decision("constant", None, "the same in every row")
+    many = statistics.rows >= MANY_ROWS and not statistics.missing
+    if many and statistics.steps_of_one:
+        return Decision("identifier", None, f"counts the rows; --numeric {name} keeps it")
+    if many and ID_NAME.search(name) and statistics.spread_integers:
+        return Decision("identifier", None, f"called so; --numeric {name} keeps it")
+    return Decision("numeric", Column(name))
+
+
+def _is_constant(statistics: ColumnStatistics) -> bool:
+    if statistics.rows < FEW_ROWS or statistics.missing:
+        return False
+    if statistics.numeric:
+        return statistics.low == statistics.high
+    return statistics.values is not None and len(statistics.values) == 1
+
+
+def _is_boolean(statistics: ColumnStatistics) -> str:
+    """Return how truth values are written, or nothing where these are none."""
+    if statistics.values is None:
+        return ""
+    lower = {text.lower() for text in statistics.values if text not in MISSING}
+    pair = next((pair for pair in PAIRS if lower <= set(pair)), None)
+    return f"{pair[0]} is 1, {pair[1]} is 0" if pair and lower else ""
+
+
+def _format_of(
+    name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
+) -> NumberFormat:
+    """Return the format of numbers; where two are possible and nothing decides, that is an error."""
+    formats = statistics.formats or []
+    mark = options.decimal or decimal
+    chosen = [form for form in formats if form.decimal == mark] if mark else formats
+    if len(formats) > 1 and _same_numbers(formats, statistics):
+        return formats[0]
+    if len(chosen) == 1:
+        return chosen[0]
+    if len(formats) == 1:
+        return formats[0]
+    example = next(text for text in (statistics.values or statistics.sample) if "," in text or "." in text)
+    readings = " or ".join(f"{form.number(example):.12g}" for form in formats)
+    raise AmbiguousNumbers(
+        f"column {name!r} holds numbers that can be read two ways, as in {example!r} ({readings}): "
+        "say which with decimal='.' or ',' (--decimal), or name the column in --category"
+    )
+
+
+def _same_numbers(formats: list[NumberFormat], statistics: ColumnStatistics) -> bool:
+    texts = [text for text in (statistics.values or statistics.sample) if text not in MISSING]
+    return all(len({form.number(text) for form in formats}) == 1 for text in texts)
+
+
+def _describe(form: NumberFormat) -> str:
+    parts = ["decimal comma"] if form.decimal == "," else []
+    parts += ["per cent"] if form.percent else []
+    parts += [f"in {form.currency}"] if form.currency else []
+    return ", ".join(parts) or "thousands separated"
+
+
+def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
+    sample = statistics.sample
+    if looks_like_text(sample):
+        return Decision("text", Column(name, (), options.words))
+    many = statistics.present >= MANY_ROWS
+    if many and statistics.different >= NEARLY_ALL:
+        words = sum(len(text.split()) for text in sample) / max(len(sample), 1)
+        if words >= 1.5:
+            return Decision("text", Column(name, (), options.words), "nearly all different, of several words")
+        return Decision("identifier", None, f"nearly all different; --category {name} keeps it")
+    note = ""
+    if many and statistics.different > 0.5:
+        note = (
+            f"warning: mostly different values; leave it out with --drop {name}, or read it as --text {name}"
+        )
+    elif many:
+        strange = [text for text in sample if number(text) is None]
+        if strange and len(strange) <= 0.1 * len(sample):
+            note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+    return Decision("category", Column(name, ()), note)
+
+
+def decimal_mark(every: Iterable[ColumnStatistics]) -> str | None:
+    """Return the decimal mark that the other columns of a table use, where they agree on one."""
+    marks = set()
+    for statistics in every:
+        if statistics.numeric:
+            marks |= {"."} if not statistics.all_integers else set()
+        elif statistics.formats and len(statistics.formats) == 1 and not _groups_only(statistics):
+            marks.add(statistics.formats[0].decimal)
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _groups_only(statistics: ColumnStatistics) -> bool:
+    """Whether no value shows a decimal mark: 1 234 says nothing about it."""
+    return not any("," in text or "." in text for text in statistics.values or statistics.sample)
+
+
+def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column | None) -> str:
+    """Describe the values of a column: a range, levels, or how many words."""
+    if decision.role == "index":
+        return ""
+    if decision.role == "numeric" and column is not None and column.format is not None:
+        values = [value for value in map(column.format.number, statistics.values or ()) if value is not None]
+        return f"{min(values):.6g} to {max(values):.6g}" if values else ""
+    if statistics.numeric:
+        return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""
+    if decision.role == "date":
+        texts = [text for text in statistics.values or () if date_numbers(text) is not None]
+        return f"{min(texts)} to {max(texts)}" if texts else ""
+    if decision.role == "text":
+        return f"{len(column.categories or ()):,} words" if column is not None else "words"
+    if statistics.values is None:
+        return f"more than {MOST_VALUES:,} values"
+    levels = [text for text in statistics.values if text not in MISSING]
+    shown = ", ".join(text[:20] for text in sorted(levels)[:4])
+    return f"{len(levels):,} value{'s'[: len(levels) != 1]}: {shown}{', …' if len(levels) > 4 else ''}"
+
+
+def feature_counts(columns: Sequence[Column], indicators: Sequence[int]) -> Mapping[str, int]:
+    """Return how many features every column became, indicators among them."""
+    counts, start = {}, 0
+    for column in columns:
+        end = start + column.width
+        counts[column.name] = column.width + sum(start <= place < end for place in indicators)
+        start = end
+    return counts
