@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from tests.rules.plain_coordinates import closed_form, flow, plain_nag, plain_scinol
 
 from rosenblatt import OnlineLearner, Perceptron, rules
-from rosenblatt.core.geometry import initial_beside
+from rosenblatt.core.geometry import initial_auxiliary
 from rosenblatt.engines.merging import mixed_learners
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
@@ -228,7 +228,7 @@ def test_a_rule_outside_the_package_can_have_the_geometry():
     rules.rule(Plain)(lambda plain, seen: (1.0, 0.1 if seen.y * seen.score <= 0.0 else 0.0))
     X, y = rows_of(classes=2)
     assert Perceptron(Plain()).fit(X, y).score(X, y) > 0.6
-    assert initial_beside(geometry_of(Plain())) == (0.0, 0.0)
+    assert initial_auxiliary(geometry_of(Plain())) == (0.0, 0.0)
 
 
 def test_a_geometry_says_which_method_its_rule_lacks():

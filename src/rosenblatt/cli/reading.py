@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.data import Examples, ReadOptions, Schema
+    from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
     skipped_in_all: int = 0  # of which some are listed
-    columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    columns: "list[ColumnReport]" = []  # noqa: RUF012 (never written to) how every column of a table was read
     numeric_target: bool = False  # the target of a table holds many different numbers
     raw: Any = None  # the rows before ``plan``; None where nothing is fitted on them
     plan: Any = None  # the preprocessing, to be fitted on any of the raw rows
@@ -103,15 +103,37 @@ def read_to_train(source: str, options: "ReadOptions") -> Rows:
     return _all_of(open_examples(source, options, batch_rows=None), options)
 
 
-def part_of(rows: Rows, numbers: "NDArray[np.int64]", fitted: Any = None) -> Rows:
-    """Return some rows; their preprocessing is fitted on them, or was ``fitted`` on others."""
+def part_of(rows: Rows, numbers: "NDArray[np.int64]", like: Rows | None = None) -> Rows:
+    """Return some rows; their preprocessing is fitted on them, or as that of other rows."""
     weight = None if rows.weight is None else rows.weight[numbers]
     part = rows._replace(y=rows.y[numbers], lines=rows.lines[numbers], weight=weight, files=())
     if rows.plan is None:
         return part._replace(X=rows.X[numbers])
     raw = rows.raw[numbers]
-    fitted = rows.plan.fit(raw) if fitted is None else fitted
-    return part._replace(X=fitted.apply(raw), raw=raw, schema=rows.schema.prepared_by(fitted))
+    fitted = rows.plan.fit(raw if like is None else like.raw)
+    return part._replace(X=fitted.apply(raw), raw=raw, schema=_prepared_by(rows.schema, fitted))
+
+
+def _plan(examples: "Examples", options: "ReadOptions") -> Any:
+    """Return what is to be fitted on raw rows: scaling and imputation of a table, weights of words; None: nothing."""
+    from rosenblatt.data import TableSchema
+
+    schema = examples.schema
+    if isinstance(schema, TableSchema):
+        return schema.plan("refuse" if options.exact else options.missing, options.scale)
+    return getattr(examples, "plan", None)
+
+
+def _prepared_by(schema: Any, fitted: Any) -> Any:
+    """Return a schema with the statistics of the rows that a preprocessing was fitted on."""
+    from dataclasses import replace
+
+    from rosenblatt.data import TableSchema
+
+    if isinstance(schema, TableSchema):
+        return replace(schema, preprocessing=fitted)
+    frequency = (*fitted.frequency.tolist(), *[0] * (len(schema.names) - fitted.frequency.size))
+    return replace(schema, documents=fitted.documents, frequency=frequency)
 
 
 def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:
@@ -169,13 +191,15 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
 
 
 def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None) -> Rows:
-    """Read all examples; ``to_train`` by these options, keep the raw rows too."""
+    """Read all examples; with the options of training, keep the raw rows and what is to be fitted on them."""
     batch = examples.read(prepared=to_train is None)
     schema, X, raw, plan = examples.schema, batch.X, None, None
-    if to_train is not None and hasattr(schema, "plan"):
-        plan, raw = schema.plan_for(to_train), batch.X
-        fitted = plan.fit(raw)
-        X, schema = fitted.apply(raw), schema.prepared_by(fitted)
+    if to_train is not None:
+        plan = _plan(examples, to_train)
+    if plan is not None:
+        raw = X
+        fitted = getattr(schema, "preprocessing", None) or plan.fit(raw)
+        X, schema = fitted.apply(raw), _prepared_by(schema, fitted)
     skipped = [str(line) for line in examples.skipped]
     note_oddities(examples)
     return Rows(
@@ -189,8 +213,8 @@ def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None) -> Rows
         skipped=skipped,
         unseen=dict(examples.unseen_in),
         skipped_in_all=examples.skipped.total,
-        columns=getattr(examples, "columns", []),
-        numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
+        columns=examples.columns,
+        numeric_target=examples.target_kind == "numeric",
         raw=raw,
         plan=plan,
     )

@@ -61,6 +61,16 @@ class Moments:
         self.missing += block.shape[0] - count
         self.count = total
 
+    def merge(self, other: "Moments") -> None:
+        """Add the moments of other rows."""
+        total = self.count + other.count
+        shift = np.where(other.count > 0, other.mean - self.mean, 0.0)
+        share = other.count / np.maximum(total, 1)
+        self._squares += other._squares + shift**2 * self.count * share
+        self.mean += shift * share
+        self.missing += other.missing
+        self.count = total
+
     def deviation(self) -> NDArray[np.float64]:
         """Return the standard deviation of every column, 1 where it is constant."""
         deviation = np.sqrt(self._squares / np.maximum(self.count, 1))
@@ -194,8 +204,8 @@ class Preprocessing:
         """
         return [*raw_names, *(f"{raw_names[column]}=(missing)" for column in self.indicators)]
 
-    def apply(self, X: Any) -> Any:
-        """Return the prepared rows, dense or CSR as they came.
+    def apply(self, X: Any, complete: bool = False) -> Any:
+        """Return the prepared rows, dense or CSR as they came; ``complete`` says that no value is missing.
 
         Raises
         ------
@@ -206,25 +216,30 @@ class Preprocessing:
                 f"X has {X.shape[1]} columns, the preprocessing was fitted on {self.raw_features}"
             )
         if isinstance(X, np.ndarray):
-            return self._apply_dense(X)
+            return self._apply_dense(X, complete)
         if self.spread is None and not np.isnan(X.data).any():
             return sparse_rows(X.data, X.indices, X.indptr, self.n_features)
         return self._apply_sparse(X)
 
-    def _apply_dense(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _apply_dense(self, X: NDArray[np.float64], complete: bool) -> NDArray[np.float64]:
+        if self.spread is None and not self.indicators and (complete or not np.isnan(X).any()):
+            return X
         values = X if self.numeric is None else X[:, self._columns]
-        absent = np.isnan(values)
-        if absent.any():
-            values = self.filled(values, absent)
-        values = self.scaled(values)
+        values, gaps = self.prepare_numbers(values)
         if not self.indicators and self.numeric is None:
             return values
         prepared = np.empty((X.shape[0], self.n_features))
         prepared[:, : self.raw_features] = values if self.numeric is None else X
         if self.numeric is not None:
             prepared[:, self._columns] = values
-        prepared[:, self.raw_features :] = absent[:, self._indicator_places]
+        prepared[:, self.raw_features :] = gaps
         return prepared
+
+    def prepare_numbers(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the numeric columns filled in and scaled, and where those with an indicator had a gap."""
+        absent = np.isnan(values)
+        filled = self.filled(values, absent) if absent.any() else values
+        return self.scaled(filled), absent[:, self._indicator_places]
 
     def _apply_sparse(self, X: Any) -> Any:
         """Scale the stored numbers, or all where they are centred; three ascending runs are merged to sorted rows."""
@@ -233,11 +248,9 @@ class Preprocessing:
         is_numeric = np.zeros(self.raw_features, bool)
         is_numeric[self._columns] = True
         ours = is_numeric[X.indices]
-        values = _numeric_part(X, self.numeric)
-        absent = np.isnan(values)
-        values = self.scaled(self.filled(values, absent) if absent.any() else values)
+        values, absent = self.prepare_numbers(_numeric_part(X, self.numeric))
         at, place = np.nonzero(values)
-        gaps, which = np.nonzero(absent[:, self._indicator_places])
+        gaps, which = np.nonzero(absent)
         runs = [
             (rows[~ours], X.indices[~ours].astype(np.int64), X.data[~ours]),
             (at, self._columns[place], values[at, place]),

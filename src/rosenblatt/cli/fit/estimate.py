@@ -156,7 +156,7 @@ def held_out_rows(request: "FitRequest", rows: "Rows") -> NDArray[np.bool_]:
         )
     labels = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
     folds = holdout(labels, SHARE, request.training.seed, in_order=request.estimate.time_order)
-    return folds.fold == 0
+    return np.asarray(folds.fold == 0)
 
 
 def _folds(request: "FitRequest", rows: "Rows", groups: NDArray[Any] | None) -> "tuple[Folds, str]":

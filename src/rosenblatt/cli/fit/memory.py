@@ -43,8 +43,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         elif flags.certify is not None:
             held = held_out_rows(request, rows)
             every_row, rows = rows, part_of(rows, (~held).nonzero()[0])
-            fitted_on_rest = getattr(rows.schema, "preprocessing", None)
-            held_rows = part_of(every_row, held.nonzero()[0], fitted_on_rest)
+            held_rows = part_of(every_row, held.nonzero()[0], rows)
         read_at = time.perf_counter()
         model, interrupted = _train(request.training, rows, progress)
         trained_at = time.perf_counter()
@@ -98,7 +97,8 @@ def _groups(request: FitRequest, rows: Rows) -> Any:
     column = read(request.source, options)
     if column.y is None or column.lines.tolist() != rows.lines.tolist():
         refuse_data(
-            f"{request.source}: column {request.estimate.groups!r} has no value in every row: fill it, or leave out --groups"
+            f"{request.source}: column {request.estimate.groups!r} has rows without a value: "
+            "fill them, or leave out --groups"
         )
     return column.y
 
@@ -107,6 +107,8 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
     """Write the HTML page: summary, columns, weights, errors on new rows, probabilities, proof and training."""
     from pathlib import PurePath
 
+    import numpy as np
+
     from rosenblatt.learner.estimate import Bound
     from rosenblatt.plots.report import HeldOut, write_report
 
@@ -114,7 +116,8 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
     if estimated is not None and estimated.figures is not None:
         about["estimate"] = estimated.figures
         numbers = None if estimated.rows is None else rows.lines[estimated.rows]
-        about["held_out"] = HeldOut(estimated.labels, estimated.predicted, estimated.probabilities, numbers)
+        labels, predicted = np.asarray(estimated.labels), np.asarray(estimated.predicted)
+        about["held_out"] = HeldOut(labels, predicted, estimated.probabilities, numbers)
         certificate = estimated.report.get("certificate")
         if certificate is not None:
             fields = {name: certificate[name] for name in Bound._fields}

@@ -87,9 +87,8 @@ def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
 
 def is_scaled(schema: Any) -> bool:
     """Return whether features were standardised."""
-    preprocessing = getattr(schema, "preprocessing", None)
-    if preprocessing is not None and getattr(preprocessing, "scale", None) is not None:
-        return preprocessing.scale is not False
+    if getattr(getattr(schema, "preprocessing", None), "spread", None) is not None:
+        return True
     return any(getattr(column, "scale", None) is not None for column in getattr(schema, "columns", ()))
 
 
