@@ -1,6 +1,7 @@
 """``fit`` on what memory holds: all rows are read, then learned from."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.errors import refuse_data
@@ -45,11 +46,22 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             every_row, rows = rows, part_of(rows, (~held).nonzero()[0])
             held_rows = part_of(every_row, held.nonzero()[0], rows)
         read_at = time.perf_counter()
+        chosen, estimated = None, None
+        if flags.auto:
+            from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
+
+            if flags.test is None and flags.certify is None:
+                chosen, estimated = choose_and_estimate(request, rows, progress)
+            else:
+                chosen = choose_training(request, rows, progress)
+            request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
         trained_at = time.perf_counter()
         fitted = Fitted(model, rows.schema, rows.about(), {}, interrupted=interrupted, columns=rows.columns)
-        estimated = None
-        if not (flags.no_estimate or interrupted):
+        if chosen is not None:
+            fitted.more["auto"] = chosen.report
+            fitted.metadata |= chosen.metadata
+        if estimated is None and not (flags.no_estimate or interrupted):
             if flags.certify is not None:
                 estimated = certified(request, model, rows, held_rows, progress)
             else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rosenblatt.learner.models import Model
 
 MOST_CLASSES = 6
+MOST_TRIED = 8  # of what --auto tried
 MOST_COLUMNS = 40  # of a table that are listed one by one
 
 
@@ -97,6 +98,8 @@ def show(report: dict[str, Any]) -> None:
     parts: list[Any] = [output.title(report["source"])]
     if report["columns"]:
         parts += [column_table(report["columns"]), ""]
+    if "auto" in report:
+        parts += [_tried(report["auto"]), "", facts([("repeat", report["auto"]["command"])]), ""]
     parts.append(facts(_facts(report)))
     estimate = _estimate_facts(report)
     if estimate:
@@ -168,6 +171,34 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     return [*rows, *training_facts(report)]
 
 
+def _tried(auto: dict[str, Any]) -> Any:
+    """Return the table of what ``--auto`` tried, the best first."""
+    from rich.text import Text
+
+    table = columns("tried", "hypothesis", "accuracy", "±", "rows", "")
+    for column in (table.columns[0], table.columns[1], table.columns[-1]):
+        column.justify = "left"
+    last = max(each["rows"] for each in auto["tried"])
+    ranked = [each for each in auto["tried"] if each["rows"] == last]
+    shown = ranked[:MOST_TRIED]
+    shown += [each for each in ranked[MOST_TRIED:] if each["chosen"]]
+    for each in shown:
+        style = "bold" if each["chosen"] else ""
+        cells = (
+            each["learner"],
+            each["hypothesis"],
+            f"{each['accuracy']:.2%}",
+            f"{each['standard_error']:.2%}",
+        )
+        remark = "chosen: the simplest within one standard error" if each["chosen"] else ""
+        table.add_row(
+            *(Text(cell, style=style) for cell in cells), f"{each['rows']:,}", Text(remark, style="dim")
+        )
+    if len(auto["tried"]) > len(shown):
+        table.add_row(Text(f"and {len(auto['tried']) - len(shown):,} more", style="dim"))
+    return table
+
+
 def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return the lines that a person reads first: the figure, what it is beside, and what kind of figure it is."""
     estimate = report.get("estimate")
@@ -181,14 +212,11 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         )
         return [("new rows", f"{errors} ({estimate['how']})")]
     span = f"{estimate['low']:.1%} to {estimate['high']:.1%}"
-    kind = (
-        "interval" if "certificate" in estimate or "held out" in estimate["how"] else "interval, no theorem"
-    )
     lines = [
         (
             "new rows",
-            f"{estimate['accuracy']:.1%} right on rows not learned from ({estimate['how']}; "
-            f"{estimate['confidence']:.0%} {kind} {span})",
+            f"{estimate['accuracy']:.1%} right on rows not learned from ({estimate['how']}, an estimate; "
+            f"{estimate['confidence']:.0%} interval {span})",
         ),
         (
             "majority",

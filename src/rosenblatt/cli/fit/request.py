@@ -142,8 +142,16 @@ class KernelFlags:
 
 @dataclass(frozen=True)
 class EstimateFlags:
-    """How well the model does on rows it did not learn from."""
+    """How well the model does on rows it did not learn from, and the choice of a learner by such rows."""
 
+    auto: Annotated[
+        bool,
+        flag(
+            "--auto",
+            group=ESTIMATE,
+            help="Choose rule, parameters, hypothesis and kernel by folds; estimate on rows outside the choice.",
+        ),
+    ] = False
     test: Annotated[
         str | None,
         flag(
@@ -203,6 +211,7 @@ class EstimateFlags:
     def given(self) -> list[str]:
         """The options that mean nothing to a fit out of core or on an engine."""
         flags = {
+            "--auto": self.auto,
             "--folds": self.folds,
             "--holdout": self.holdout,
             "--groups": self.groups,
@@ -398,6 +407,16 @@ def check_estimate(request: FitRequest) -> None:
         )
     if len(chosen) > 1:
         refuse(f"{' and '.join(chosen)} are different ways to estimate: keep one")
+    if flags.auto:
+        given = sorted(request.training.given) + sorted(request.training.parameters)
+        if request.training.task == "regression" or request.training.learner != "perceptron":
+            refuse("--auto chooses among classifiers: leave out --task and --learner")
+        if {*given} - {"seed", "ledger"}:
+            refuse(f"--auto chooses {', '.join(given)} itself: leave them out")
+        if flags.folds or flags.holdout or flags.groups or flags.no_estimate:
+            refuse(
+                "--auto holds out a fifth of the rows: leave out --folds, --holdout, --groups and --no-estimate"
+            )
     if flags.groups and flags.time_order:
         refuse("--groups and --time-order divide the rows differently: keep one")
     if flags.groups and (flags.holdout or flags.certify):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from rosenblatt import rules
 
-KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")
+KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance", "bias")
 FLAGS = {  # options of training, and how the command line spells them
     "rule": "--rule",
     "hypothesis": "--hypothesis",
