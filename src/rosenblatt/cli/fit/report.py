@@ -99,7 +99,7 @@ def show(report: dict[str, Any]) -> None:
     if report["columns"]:
         parts += [column_table(report["columns"]), ""]
     if "auto" in report:
-        parts += [_tried(report["auto"]), "", facts([("repeat", report["auto"]["command"])]), ""]
+        parts += [_tried(report["auto"]), "", facts(_choice_facts(report["auto"])), ""]
     parts.append(facts(_facts(report)))
     estimate = _estimate_facts(report)
     if estimate:
@@ -175,28 +175,30 @@ def _tried(auto: dict[str, Any]) -> Any:
     """Return the table of what ``--auto`` tried, the best first."""
     from rich.text import Text
 
-    table = columns("tried", "hypothesis", "accuracy", "±", "rows", "")
-    for column in (table.columns[0], table.columns[1], table.columns[-1]):
-        column.justify = "left"
+    table = columns("accuracy", "±", "hypothesis", "tried")
+    for column in table.columns[2:]:
+        column.justify, column.overflow, column.no_wrap = "left", "fold", False
     last = max(each["rows"] for each in auto["tried"])
     ranked = [each for each in auto["tried"] if each["rows"] == last]
-    shown = ranked[:MOST_TRIED]
-    shown += [each for each in ranked[MOST_TRIED:] if each["chosen"]]
+    shown = [*ranked[:MOST_TRIED], *(each for each in ranked[MOST_TRIED:] if each["chosen"])]
     for each in shown:
         style = "bold" if each["chosen"] else ""
-        cells = (
-            each["learner"],
-            each["hypothesis"],
-            f"{each['accuracy']:.2%}",
-            f"{each['standard_error']:.2%}",
-        )
-        remark = "chosen: the simplest within one standard error" if each["chosen"] else ""
-        table.add_row(
-            *(Text(cell, style=style) for cell in cells), f"{each['rows']:,}", Text(remark, style="dim")
-        )
+        learner = each["learner"] + (" ← chosen" if each["chosen"] else "")
+        cells = (f"{each['accuracy']:.2%}", f"{each['standard_error']:.2%}", each["hypothesis"], learner)
+        table.add_row(*(Text(cell, style=style) for cell in cells))
     if len(auto["tried"]) > len(shown):
-        table.add_row(Text(f"and {len(auto['tried']) - len(shown):,} more", style="dim"))
+        table.add_row("", "", "", Text(f"and {len(auto['tried']) - len(shown):,} more", style="dim"))
     return table
+
+
+def _choice_facts(auto: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        (
+            "chosen",
+            f"{auto['chosen']}, {auto['hypothesis']}: the simplest within one standard error of the best",
+        ),
+        ("repeat", auto["command"]),
+    ]
 
 
 def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
