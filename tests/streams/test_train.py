@@ -466,6 +466,16 @@ def test_a_run_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(t
     assert not [file for file in cache.cache_folder().iterdir() if file in left]
 
 
+def test_the_cache_of_examples_is_for_its_owner_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        cache.kept_batches(open_examples(path := written(tmp_path)), path, {})
+    finally:
+        os.umask(before)
+    folder = cache.cache_folder()
+    assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0, 0]
+
+
 def test_what_is_kept_of_standard_input_between_passes_has_a_limit(monkeypatch, tmp_path):
     monkeypatch.setenv("ROSENBLATT_SPOOL", "1000")
     monkeypatch.setattr("sys.stdin", Stdin(written(tmp_path).read_bytes() * 20, 1 << 16))
