@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")
+KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance", "bias")
 FLAGS = {  # options of training, and how the command line spells them
     "rule": "--rule",
     "hypothesis": "--hypothesis",
