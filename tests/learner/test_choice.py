@@ -26,12 +26,14 @@ def table(shape, n=300, seed=0):
     return checked_examples(X, y.astype(int))
 
 
-@pytest.mark.parametrize(("shape", "complexity"), [("line", {0}), ("product", {1}), ("ring", {1, 2, 3})])
-def test_the_simplest_that_is_good_enough_is_chosen(shape, complexity):
+@pytest.mark.parametrize("shape", ["line", "product", "ring"])
+def test_the_simplest_that_is_good_enough_is_chosen(shape):
     choice = choose(table(shape), candidates=LINEAR + RICHER)
-    assert choice.best.candidate.complexity in complexity
+    chosen = choice.best.candidate.complexity
+    assert (chosen == 0) == (shape == "line")
     assert choice.best.score > 0.9
     assert choice.best.behind <= 1.0
+    assert all(tried.behind > 1.0 for tried in choice.table if tried.candidate.complexity < chosen)
 
 
 def test_scores_of_the_choice_are_out_of_fold():
@@ -42,19 +44,18 @@ def test_scores_of_the_choice_are_out_of_fold():
     train, test = folds.train(2), folds.test(2)
     learner.train(examples.X[train], examples.y[train])
     predicted = learner.predict(examples.X[test]) == 1
-    # The shuffle of a Gram matrix is another one: the same learner, not the same visits.
-    assert (predicted == (choice.scores.scores[test] > 0)).mean() > 0.9
+    assert (predicted == (choice.scores.scores[test] > 0)).all()
 
 
 def test_candidates_are_fewer_where_rows_are_more(monkeypatch):
-    monkeypatch.setattr(module, "FIRST_ROUND_ROWS", 60)
+    monkeypatch.setattr(module, "FIRST_ROUND_ROWS", 30)
     progress = []
     candidates = [Candidate(rules.PassiveAggressive(C=C)) for C in np.geomspace(1e-4, 10.0, 12)]
     choice = choose(
         table("line", 800), candidates=candidates, on_progress=lambda *step: progress.append(step)
     )
     tried = {rows: {t.candidate for t in choice.table if t.rows == rows} for rows in (50, 200, 800)}
-    assert [len(tried[rows]) for rows in (50, 200, 800)] == [12, 4, 3]
+    assert [len(tried[rows]) for rows in (50, 200, 800)] == [12, 6, 3]
     assert tried[800] <= tried[200] <= tried[50]
     assert choice.best.rows == 800
     assert progress[0][:2] == (0, 12)
@@ -62,7 +63,7 @@ def test_candidates_are_fewer_where_rows_are_more(monkeypatch):
 
 
 def test_rows_in_time_order_are_not_thinned_out(monkeypatch):
-    monkeypatch.setattr(module, "FIRST_ROUND_ROWS", 60)
+    monkeypatch.setattr(module, "FIRST_ROUND_ROWS", 30)
     choice = choose(table("line", 400), folds=time_folds(400, 3), candidates=LINEAR * 3)
     assert {tried.rows for tried in choice.table} == {300}
 

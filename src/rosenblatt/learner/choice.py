@@ -5,6 +5,7 @@ them, and fewer candidates on more rows. Of the candidates whose scores differ f
 error of the difference, row by row, the simplest is chosen.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from rosenblatt.learner.selection import (
     stratified_folds,
 )
 
-FIRST_ROUND_ROWS, MORE_ROWS, FEWER_CANDIDATES = 2000, 4, 3
+FIRST_ROUND_ROWS, MORE_ROWS, LAST_CANDIDATES = 1000, 4, 3  # of successive halving
 MAX_KERNEL_ROWS = 6000  # in a round: a Gram matrix has this many columns
 MAX_MAPPED_FEATURES, MAX_MAPPED_NUMBERS = 1000, 1 << 25
 SCORINGS = ("accuracy", "balanced_accuracy")
@@ -247,7 +248,7 @@ def choose(
     if not remaining:
         raise ValueError("there are no candidates to choose from")
     order = _row_order(examples.labels, seed)
-    for size in _round_sizes(n, len(remaining), folds.in_order):
+    for size, count in _rounds(n, len(remaining), folds.in_order):
         chosen_rows = np.sort(order[:size])
         part = _rows_of(examples, chosen_rows)
         results = _scores_of(remaining, part, folds.restricted(chosen_rows), prepare, seed, on_progress)
@@ -259,7 +260,6 @@ def choose(
         for tried, _ in ranked:
             number = next(i for i, each in enumerate(remaining) if each is tried.candidate)
             best_of[number] = max(best_of.get(number, -np.inf), tried.score)
-        count = max(3, -(-len(remaining) // FEWER_CANDIDATES))
         remaining = [remaining[i] for i in sorted(sorted(best_of, key=lambda i: -best_of[i])[:count])]
     if not ranked:
         raise ValueError(
@@ -270,13 +270,18 @@ def choose(
     return Choice(best, table, scores, chosen_rows)
 
 
-def _round_sizes(n: int, candidates: int, in_order: bool) -> list[int]:
-    """Return the number of rows of every round; folds in time order are not thinned out."""
+def _rounds(n: int, candidates: int, in_order: bool) -> list[tuple[int, int]]:
+    """Return the number of rows of every round and how many candidates remain after it.
+
+    Rows become four times as many from round to round, candidates fewer in equal proportion, until three are left.
+    Folds in time order are not thinned out.
+    """
     sizes = [n]
-    while not in_order and candidates > FEWER_CANDIDATES and sizes[0] // MORE_ROWS >= FIRST_ROUND_ROWS // 2:
+    while not in_order and candidates > LAST_CANDIDATES and sizes[0] // MORE_ROWS >= FIRST_ROUND_ROWS:
         sizes.insert(0, sizes[0] // MORE_ROWS)
-        candidates = max(3, -(-candidates // FEWER_CANDIDATES))
-    return sizes
+    share = LAST_CANDIDATES / max(LAST_CANDIDATES, candidates)
+    steps = max(1, len(sizes) - 1)
+    return [(size, math.ceil(candidates * share ** (k / steps))) for k, size in enumerate(sizes, 1)]
 
 
 def _row_order(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
@@ -335,29 +340,17 @@ def _group_scores(
     seed: int,
 ) -> list[dict[str, OutOfFold] | None]:
     features = int(examples.X.shape[1])
-    way: Preparation | None
-    if candidates[0].kernel:
-        way = _GramMatrix(candidates[0], prepare)
-        trials = [Trial(_on_gram_matrix(each, seed), each.hypotheses, each.max_iter) for each in candidates]
-    else:
-        way = _QuadraticMap(prepare) if candidates[0].map else prepare
-        trials = [
-            Trial(partial(each.new_learner, features, seed), each.hypotheses, each.max_iter)
-            for each in candidates
-        ]
+    way = _QuadraticMap(prepare) if candidates[0].map else prepare
+    trials = [
+        Trial(partial(each.new_learner, features, seed), each.hypotheses, each.max_iter)
+        for each in candidates
+    ]
     try:
         return [*out_of_fold_trials(examples, folds, trials, way)]
     except ValueError:  # the weights of one of them grew beyond a float
         if len(candidates) == 1:
             return [None]
     return [_group_scores([each], examples, folds, prepare, seed)[0] for each in candidates]
-
-
-def _on_gram_matrix(candidate: Candidate, seed: int) -> Callable[[], Any]:
-    from rosenblatt.learner.kernel.learner import KernelLearner
-
-    fixed: dict[str, Any] = {"kernel": "precomputed", "fit_intercept": True, "keep_ledger": False}
-    return partial(KernelLearner, candidate.rule, seed=seed, **fixed)
 
 
 class _QuadraticMap:
@@ -374,38 +367,6 @@ class _QuadraticMap:
 
         def apply(self, X: Any) -> NDArray[Any]:
             return quadratic(X if self.fitted is None else self.fitted.apply(X))
-
-
-class _GramMatrix:
-    """The preparation of a caller, followed by kernels with the training rows: computed once for all rules."""
-
-    def __init__(self, candidate: Candidate, prepare: Preparation | None) -> None:
-        self._candidate, self._prepare = candidate, prepare
-
-    def fit(self, X: Any) -> "_GramMatrix._Fitted":
-        fitted = None if self._prepare is None else self._prepare.fit(X)
-        rows = _dense(X if fitted is None else fitted.apply(X))
-        return self._Fitted(self._candidate, fitted, rows)
-
-    class _Fitted(NamedTuple):
-        candidate: Candidate
-        fitted: Fitted | None
-        training_rows: NDArray[np.float64]
-
-        def apply(self, X: Any) -> NDArray[np.float64]:
-            A, B = _dense(X if self.fitted is None else self.fitted.apply(X)), self.training_rows
-            gamma = self.candidate.gamma / max(1, B.shape[1])
-            products = A @ B.T
-            if self.candidate.kernel == "poly":
-                return np.asarray((gamma * products + 1.0) ** self.candidate.degree)
-            products *= 2.0 * gamma
-            products -= gamma * (A**2).sum(axis=1)[:, None]
-            products -= gamma * (B**2).sum(axis=1)
-            return np.asarray(np.exp(np.minimum(products, 0.0, out=products), out=products))
-
-
-def _dense(X: Any) -> NDArray[np.float64]:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
 
 
 def _ranked(

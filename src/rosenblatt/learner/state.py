@@ -241,7 +241,10 @@ class LearnerState:
     ) -> NDArray[np.float64]:
         """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
         new = self._initial_S(_by_feature(old))
-        first, initial = old if old.ndim == 2 else old[..., 0], (initial_auxiliary(self.geometry) or (0.0,))[0]
+        first, initial = (
+            old if old.ndim == 2 else old[..., 0],
+            (initial_auxiliary(self.geometry) or (0.0,))[0],
+        )
         columns = np.flatnonzero((first != initial).any(axis=0))  # early in a stream most are as they were
         own = old[:, columns]
         if isinstance(self.geometry, rules.CoordinateSums):
