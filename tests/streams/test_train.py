@@ -411,7 +411,7 @@ def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkey
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for module in ("cache", "training"):
+    for module in ("cache", "train"):
         monkeypatch.setattr(f"rosenblatt.streams.{module}.write_batches", full)
     with pytest.raises(OSError, match="no room for what is kept between passes") as caught:
         train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2, keep=keep)

@@ -214,7 +214,9 @@ def _sparse(
     offset = at = n_numeric = 0
     for column in schema.columns:
         if column.words is not None:
-            blocks.append((offset, _words(columns[column.name], column, keep, unseen)))
+            words = _words(columns[column.name], column, keep, unseen)
+            weights = None if fitted is None else fitted.text_weights(offset)
+            blocks.append((offset, words if weights is None else weights.apply(words)))
         elif column.categories is None:
             for part in range(column.width):
                 places[at], values[at] = offset + part, numeric[:, n_numeric]

@@ -33,6 +33,7 @@ from rosenblatt.data.words import looks_like_text
 
 MOST_VALUES = 1 << 16  # different values that are remembered of a column
 TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
+MANY_LABELS = 2048  # different numbers of a target: more make no difference, nor do more rows of a block
 FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
@@ -254,8 +255,8 @@ class ColumnStatistics:
                 self.steps_of_one = bool(self.steps_of_one and steps and (np.diff(values) == 1.0).all())
             self._first = float(values[0]) if np.isnan(self._first) else self._first
             self._last = float(values[-1])
-        if self.numbers is not None and len(self.numbers) < MOST_VALUES:
-            self.numbers.update(np.unique(finite[:MOST_VALUES]).tolist())
+        if self.numbers is not None and len(self.numbers) < MANY_LABELS:
+            self.numbers.update(np.unique(finite[:MANY_LABELS]).tolist())
 
     def _add_texts(self, column: Any) -> None:
         """Add strings that are not all plain numbers."""

@@ -23,6 +23,7 @@ from rosenblatt.data.options import Missing, ReadOptions
 from rosenblatt.data.preprocess import MOST_SAMPLED, Moments, Preprocessing, column_medians
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Column, TableSchema
+from rosenblatt.data.tfidf import DocumentCounts
 from rosenblatt.data.values import absent, take
 from rosenblatt.data.words import count_words
 
@@ -230,13 +231,15 @@ def _fitted(
     policy: Missing,
     scale: bool,
     fill: NDArray[np.float64] | None = None,
+    documents: int = 0,
+    frequencies: Sequence[NDArray[np.int64]] = (),
 ) -> Preprocessing | None:
     """Return the preprocessing, or None where there is nothing to prepare."""
-    if not moments.count.size or (policy == "refuse" and not scale):
+    if not frequencies and (not moments.count.size or (policy == "refuse" and not scale)):
         return None
     mean = moments.mean
     moments.mean = np.where(np.isfinite(mean), mean, 0.0)  # of numbers near the end of a float64's range
-    return schema.plan(policy, scale).fitted(schema.raw_features, moments, fill)
+    return schema.plan(policy, scale).fitted(schema.raw_features, moments, fill, documents, frequencies)
 
 
 def _sorted(values: Iterable[str], options: ReadOptions) -> tuple[str, ...]:
@@ -254,6 +257,11 @@ class ValueLearner:
         self._seen: dict[str, dict[str, int]] = {column.name: {} for column in schema.columns}
         self._moments = Moments(sum(column.width for column in schema.columns if column.categories is None))
         self._sample = _Sample() if self._policy == "median" else None
+        self._documents = {
+            column.name: DocumentCounts()
+            for column in schema.columns
+            if column.words is not None and column.words.weighting == "tfidf" and not column.words.buckets
+        }
 
     def update(self, rows: Rows) -> None:
         """Add a block."""
@@ -273,7 +281,9 @@ class ValueLearner:
             if column.words is None:
                 self._seen[column.name].update(dict.fromkeys(texts_of(values.unique()), 0))
             elif not column.words.buckets:
-                count_words(texts_of(values), column.words, self._seen[column.name], grow=True)
+                counted = count_words(texts_of(values), column.words, self._seen[column.name], grow=True)
+                if column.name in self._documents:
+                    self._documents[column.name].update(counted.X)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned, as JSON can hold it."""
@@ -281,14 +291,22 @@ class ValueLearner:
             "seen": {name: list(values) for name, values in self._seen.items()},
             "moments": {name: values.tolist() for name, values in vars(self._moments).items()},
             "sample": None if self._sample is None else self._sample.to_dict(),
+            "documents": {
+                name: [counts.documents, counts.frequency.tolist()]
+                for name, counts in self._documents.items()
+            },
         }
 
     def merge(self, later: Mapping[str, Any]) -> None:
         """Add what later rows taught elsewhere, as ``to_dict`` tells it."""
         for name, values in later["seen"].items():
             own = self._seen[name]
-            for value in values:
-                own.setdefault(value, len(own))
+            places = [own.setdefault(value, len(own)) for value in values]
+            if name in self._documents:
+                documents, frequency = later["documents"][name]
+                moved = np.zeros(len(own), np.int64)
+                moved[places[: len(frequency)]] = frequency
+                self._documents[name].merge(DocumentCounts(documents, moved))
         moments = Moments(0)
         vars(moments).update({name: np.array(values) for name, values in later["moments"].items()})
         self._moments.merge(moments)
@@ -307,7 +325,11 @@ class ValueLearner:
                 columns.append(replace(column, categories=known))
         schema = replace(self._schema, columns=tuple(columns))
         fill = None if self._sample is None else self._sample.medians(self._moments.mean)
-        fitted = _fitted(schema, self._moments, self._policy, self._options.scale, fill)
+        documents = max((counts.documents for counts in self._documents.values()), default=0)
+        frequencies = [counts.frequency for counts in self._documents.values()]
+        fitted = _fitted(
+            schema, self._moments, self._policy, self._options.scale, fill, documents, frequencies
+        )
         return replace(schema, preprocessing=fitted)
 
 

@@ -252,8 +252,7 @@ def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: 
     from rosenblatt.data.columnar import FrameSource
     from rosenblatt.data.table import TableExamples
 
-    if options.words.weighting == "tfidf":
-        options = options.changed(words=options.words._replace(weighting="binary"))
+    options = options.changed(words=options.weighted_words(any_text=True))
     table = FrameSource(frame)
     return TableExamples(
         [table], path=table.path, format="frame", options=options, schema=schema, batch_rows=batch_rows
@@ -306,9 +305,11 @@ def _arrow(opening: Opening) -> Examples:
 def _table(opening: Opening) -> Examples:
     from rosenblatt.data.table import open_table
 
-    if opening.options.words.weighting == "tfidf":
-        words = opening.options.words._replace(weighting="binary")
-        opening = opening._replace(options=opening.options.changed(words=words))
+    options = opening.options
+    words = options.weighted_words(any_text=True)
+    if options.at_once and words.weighting == "tfidf":  # a table that arrives has no document counts
+        words = words._replace(weighting="binary")
+    opening = opening._replace(options=options.changed(words=words))
     return open_table(opening, SEPARATORS)
 
 

@@ -179,7 +179,12 @@ class TableSchema:
 
     def plan(self, missing: Missing = "indicator", scale: bool = False) -> PreprocessingPlan:
         """Return the preprocessing to be fitted on raw rows of this table."""
-        return PreprocessingPlan(self.numeric, missing, scale)
+        texts, first = [], 0
+        for column in self.columns:
+            if column.words is not None and column.words.weighting == "tfidf" and not column.words.buckets:
+                texts.append((first, first + column.width))
+            first += column.width
+        return PreprocessingPlan(self.numeric, missing, scale, texts=tuple(texts))
 
     @property
     def any_discrete(self) -> bool:

@@ -70,7 +70,7 @@ def test_the_same_as_the_command_line_reads_from_a_file(tmp_path):
         "kind,n,mail,y\nu,1.5,win a prize now,1\nv,2,see you at nine,0\nu,3,all is well,1\n"
     )
     table = pd.read_csv(tmp_path / "a.csv").drop(columns="y")
-    file = read_all(tmp_path / "a.csv")
+    file = read_all(tmp_path / "a.csv", words="binary")
     attributes = Attributes().fit(table)
     assert attributes.get_feature_names_out().tolist() == file.feature_names
     assert (attributes.transform(table) != file.X).sum() == 0

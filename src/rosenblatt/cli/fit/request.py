@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.flags import flag
-from rosenblatt.cli.options import OUTPUT, HypothesisName
+from rosenblatt.cli.options import OUTPUT, RULES, HypothesisName
 from rosenblatt.cli.output import note
 from rosenblatt.learner.models.options import CLASSIFIERS, TrainingOptions, parse_parameters
-from rosenblatt.rules import BY_NAME
 
 if TYPE_CHECKING:
     from rosenblatt.data.options import ReadOptions
@@ -32,7 +31,7 @@ class LearnerFlags:
     )
     rule: Annotated[
         str | None,
-        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(RULES)}.", show_default="rosenblatt"),
     ] = None
     eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None
     C: Annotated[

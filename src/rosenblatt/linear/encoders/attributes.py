@@ -15,6 +15,7 @@ from rosenblatt.data.encode import encode
 from rosenblatt.data.learn import learn_schema
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.values import is_text
+from rosenblatt.data.words import Words
 
 MISSING = ("indicator", "mean", "median", "error")
 UNSEEN = ("ignore", "error")
@@ -117,6 +118,7 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             drop=tuple(self.drop),
             scale=self.scale,
             missing="refuse" if self.missing == "error" else self.missing,  # type: ignore[arg-type]
+            words=Words(),
         )
 
     def training_rows(self, X: Any) -> Rows:
