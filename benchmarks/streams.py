@@ -324,6 +324,8 @@ def pipelines() -> None:
         "StandardScaler | PAClassifier": lambda: scaled() | linear_model.PAClassifier(),
         "StandardScaler | Perceptron": lambda: scaled() | linear_model.Perceptron(),
         "ALMAClassifier": linear_model.ALMAClassifier,
+        "LogisticRegression": linear_model.LogisticRegression,
+        "PAClassifier": linear_model.PAClassifier,
     }
 
     def run(model: Any, rows: list[dict[str, Any]], labels: list[bool]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
+from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.engines import fit_local
 from rosenblatt.engines import training as engine_training
@@ -122,8 +123,10 @@ def table_stream(hypothesis="averaged"):
     made = RowsLearner(hypothesis, rule="pegasos" if hypothesis == "averaged" else "rosenblatt")
     X, y = numbers(classes=2)
     made.progress(csr_array(np.abs(X)), np.array(["no", "yes"])[y])
-    columns = (Column("age", scale=(0.5, 2.0)), Column("town", ("Paris", "Rome", "")))
-    return lambda path: save_stream(made, path, TableSchema(columns, "play", "text"), {"right": 11})
+    columns = (Column("age"), Column("town", ("Paris", "Rome", "")))
+    fitted = Preprocessing(4, (0,), "refuse", (0.5,), (0.5,), (2.0,))
+    schema = TableSchema(columns, "play", "text", preprocessing=fitted)
+    return lambda path: save_stream(made, path, schema, {"right": 11})
 
 
 def served(**settings):

@@ -96,6 +96,7 @@ def test_the_documentation_opens_with_every_command(command):
 def test_choices_are_those_of_the_library():
     assert get_args(verify.Expectation) == EXPECTATIONS
     assert set(get_args(options.HypothesisName)) == set(NAMES)
+    assert tuple(rules.BY_NAME) == options.RULES
     text = run_well(["fit", "--help-all"]).stdout
     flat = re.sub(r"\s+", "", text)
     assert all(name in flat for name in [*rules.BY_NAME, *CLASSIFIERS, *MULTI_CLASS, *NAMES])

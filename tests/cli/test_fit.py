@@ -75,7 +75,7 @@ def test_a_file_and_an_array_give_the_same_model(tmp_path, data, write, flags, p
 def test_the_report_is_the_learners_own_word(tmp_path, data):
     X, y = data
     write_csv(tmp_path / "a.csv", X, y)
-    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --no-scale --json").stdout)
+    told = json.loads(run_well(f"fit {tmp_path / 'a.csv'} --no-scale --numeric x4 --json").stdout)
     learner = Learner()
     learner.train(X, y)
     assert told["mistakes"] == [epoch.mistakes for epoch in learner.epochs]
@@ -100,7 +100,7 @@ def test_json_is_json_where_numbers_are_not_finite(tmp_path, data):
 def test_saving_the_ledger_keeps_every_hypothesis(tmp_path, data):
     write_csv(tmp_path / "a.csv", *data)
     model = tmp_path / "m.safetensors"
-    run_well(f"fit {tmp_path / 'a.csv'} -m {model} --ledger save --no-scale")
+    run_well(f"fit {tmp_path / 'a.csv'} -m {model} --ledger save --no-scale --numeric x4")
     learner, about = load_learner(model)
     assert learner.ledger is not None
     assert about["schema"]["target"] == "y"

@@ -1,20 +1,24 @@
 """Geometries with several numbers per weight: units of columns, growth, files, and what is refused."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save_file
 from scipy.sparse import csr_array
 from tests.rules.plain_coordinates import closed_form, flow, plain_nag, plain_scinol
 
 from rosenblatt import OnlineLearner, Perceptron, rules
-from rosenblatt.core.geometry import initial_beside
+from rosenblatt.core.geometry import initial_auxiliary
 from rosenblatt.engines.merging import mixed_learners
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.rules.base import geometry_of, step
+from rosenblatt.storage import BadModel
 
 EVERY = [rules.ScInOL(), rules.ScInOLHinge(), rules.NAG(), rules.NAG(1.0, 1.0), rules.NAGLogistic()]
 STORED = {"dense": np.asarray, "csr": csr_array}
@@ -65,6 +69,47 @@ def test_numbers_are_those_of_the_plain_loop_and_survive_a_file(rule, multi_clas
     np.testing.assert_allclose(learner.weights("last"), run.W, rtol=1e-9, atol=1e-12)
     sqnorm = ((run.W * run.S[..., 0]) ** 2).sum()
     np.testing.assert_allclose(learner.running["sqnorm"].sum(), sqnorm, rtol=1e-9)
+
+
+HOSTILE = [
+    (rules.NAG(), "S", (0, 1, 0), -1.0, "is -1.0, expected a value from 0 to"),
+    (rules.NAG(), "S", (0, 1, 0), 1e9, "expected a value from 0 to"),
+    (rules.NAG(), "S", (0, 1, 1), -1.0, "expected numbers of this rule"),
+    (rules.NAG(), "S", (0, 1, 1), math.nan, "S"),
+    (rules.NAG(), "running.sqnorm", 0, 1e6, "running.sqnorm"),
+    (rules.ScInOL(), "S", (0, 1, 3), 0.0, "expected numbers of this rule"),
+    (rules.ScInOL(), "S", (0, 1, 3), 50.0, "expected the weight that follows from S"),
+    (rules.ScInOL(), "W", (0, 1), 0.5, "expected the weight that follows from S"),
+]
+
+
+@pytest.mark.parametrize(("rule", "name", "place", "value", "why"), HOSTILE)
+def test_a_file_whose_numbers_are_impossible_is_refused(rule, name, place, value, why, tmp_path):
+    X, labels = rows_of(classes=2)
+    learner = Learner(rule)
+    learner.learn(X, labels)
+    save_learner(learner, tmp_path / "m")
+    with safe_open(tmp_path / "m", "numpy") as file:
+        arrays = {key: file.get_tensor(key).copy() for key in file.keys()}  # noqa: SIM118 (not a dict)
+        about = file.metadata()
+    arrays[name][place] = value
+    save_file(arrays, tmp_path / "m", about)
+    with pytest.raises(BadModel, match=re.escape(why)):
+        load_learner(tmp_path / "m")
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (1, 7, 3)])
+def test_a_file_with_another_count_of_numbers_is_refused(shape, tmp_path):
+    X, labels = rows_of(classes=2)
+    learner = Learner(rules.NAG())
+    learner.learn(X, labels)
+    save_learner(learner, tmp_path / "m")
+    with safe_open(tmp_path / "m", "numpy") as file:
+        arrays = {key: file.get_tensor(key).copy() for key in file.keys()}  # noqa: SIM118 (not a dict)
+        about = file.metadata()
+    save_file(arrays | {"S": np.zeros(shape)}, tmp_path / "m", about)
+    with pytest.raises(BadModel, match="S "):
+        load_learner(tmp_path / "m")
 
 
 @pytest.mark.parametrize("rule", EVERY, ids=str)
@@ -228,7 +273,7 @@ def test_a_rule_outside_the_package_can_have_the_geometry():
     rules.rule(Plain)(lambda plain, seen: (1.0, 0.1 if seen.y * seen.score <= 0.0 else 0.0))
     X, y = rows_of(classes=2)
     assert Perceptron(Plain()).fit(X, y).score(X, y) > 0.6
-    assert initial_beside(geometry_of(Plain())) == (0.0, 0.0)
+    assert initial_auxiliary(geometry_of(Plain())) == (0.0, 0.0)
 
 
 def test_a_geometry_says_which_method_its_rule_lacks():

@@ -150,11 +150,12 @@ def test_binary_files_are_read_a_few_rows_at_a_time_however_they_are_cut(tmp_pat
     assert np.concatenate([batch.X.sum(axis=1) for batch in batches]).tolist() == list(range(40_000))
 
 
-def test_a_missing_number_in_parquet_names_its_row(tmp_path):
+def test_a_missing_number_in_parquet_names_its_row_where_it_must_not_be(tmp_path):
     parquet.write_table(pa.table({"a": [1.0, None, 3.0], "y": [0, 1, 0]}), tmp_path / "a.parquet")
     with pytest.raises(BadInput, match=r"a.parquet:2: column 'a' has no value"):
-        read_all(tmp_path / "a.parquet")
-    assert read_all(tmp_path / "a.parquet", skip_bad=True).lines.tolist() == [1, 3]
+        read_all(tmp_path / "a.parquet", missing="refuse")
+    assert read_all(tmp_path / "a.parquet", missing="refuse", skip_bad=True).lines.tolist() == [1, 3]
+    assert read_all(tmp_path / "a.parquet").X.tolist() == [[1, 0], [2, 1], [3, 0]]
 
 
 JSON_BAD = {

@@ -70,18 +70,19 @@ def test_what_is_written_is_read_to_the_bit_in_any_split(
     lines = ["u,d,v,y"] + [f"{u!r},{d if discrete else 0},{v!r},{y}" for u, d, v, y in rows]
     (folder / "a.csv").write_text("\n".join(lines))
     (folder / "b.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    whole = read_all(folder / "a.csv")
+    keep = {"numeric": ["u", "v"], "category": ["d"] if discrete else []}
+    whole = read_all(folder / "a.csv", **keep)
     X = dense(whole.X)
     numeric = X[:, [0, -1]]
     assert (numeric == np.array([[u, v] for u, _, v, _ in rows])).all()
     assert whole.y.tolist() == [y for *_, y in rows]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
-        split = read_all(folder / "a.csv", batch_rows=batch_rows)
-    packed = read_all(folder / "b.csv.gz")
+        split = read_all(folder / "a.csv", batch_rows=batch_rows, **keep)
+    packed = read_all(folder / "b.csv.gz", **keep)
     for other in (split, packed):
         assert dense(other.X).tobytes() == X.tobytes()
-        assert other.schema == whole.schema
+        assert other.schema.columns == whole.schema.columns
         assert other.y.tolist() == whole.y.tolist()
         assert other.lines.tolist() == whole.lines.tolist()
 
@@ -118,17 +119,15 @@ def test_a_column_the_model_needs_is_named(write):
 
 
 BAD = {
-    "nan,a,1": (1, "column 'n' has no value ('nan')"),
     "-inf,a,1": (1, "column 'n' is '-inf', not a finite number"),
     "1e999,a,1": (1, "column 'n' is '1e999', not a finite number"),
-    ",a,1": (1, "column 'n' has no value: fill it in, drop the column, or skip such lines"),
-    "NA,a,1": (1, "column 'n' has no value ('NA')"),
+    "1,a,?": (5, "the target 'y' has no value"),
     "1,a,": (5, "the target 'y' has no value"),
     "1,a,nan": (5, "the target 'y' has no value"),
     "1,a": (4, "2 values where the header names 3"),
     "1,a,2,3": (7, "4 values where the header names 3"),
     '1,5" a,3': (4, "a quote that does not close"),
-    '1,"a\n9,c,1\n",3': (3, "a quoted value that goes over the end of its line"),
+    '1,"a\n9,c,1\n"': (5, "2 values where the header names 3"),
     "1,a\0,1": (4, "a NUL byte"),
     "x" * 2_000_000: (2000001, "1 values where the header names 3"),
 }
@@ -155,10 +154,10 @@ def test_the_first_bad_line_is_the_one_named(write):
 
 
 def test_not_utf8(write):
-    path = write(b"n,d,y\n1,\xe9t\xe9,0\n2,b,1\n")
-    with pytest.raises(BadInput, match=r"data.csv:2:3: not UTF-8 text: convert the file"):
+    path = write("n,d,y\n3,ç,0\n".encode() + b"1,\xe9t\xe9,0\n2,b,1\n")  # among lines that are
+    with pytest.raises(BadInput, match=r"data.csv:3:3: not UTF-8 text: convert the file"):
         read_all(path)
-    assert read_all(path, skip_bad=True).y.tolist() == [1]
+    assert read_all(path, skip_bad=True).y.tolist() == [0, 1]
 
 
 def test_text_where_training_saw_numbers(write):
@@ -180,6 +179,6 @@ def test_a_header_alone_holds_no_examples(write, skip_bad):
 
 def test_an_interrupted_reading_does_not_shorten_the_next(write, monkeypatch):
     monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 16)
-    examples = open_examples(write("a,y\n" + "1,2\n" * 100), batch_rows=3)
+    examples = open_examples(write("a,y\n" + "1,2\n3,2\n" * 50), batch_rows=3)
     next(iter(examples))
     assert sum(batch.y.size for batch in examples) == 100

@@ -1,13 +1,15 @@
 """Tables with a text column: the column becomes a bag of words, wherever it stands."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from rosenblatt.data import BadInput, Words, open_examples, read_all
+from rosenblatt.data import BadInput, Preprocessing, PreprocessingPlan, Words, open_examples, read_all
 from rosenblatt.data.words import count_words
 from rosenblatt.learner import Learner
 
@@ -25,7 +27,7 @@ def write(tmp_path):
 
 
 def test_a_column_of_prose_becomes_words(write):
-    found = read_all(write(MAILS))
+    found = read_all(write(MAILS), words=Words())
     assert found.feature_names[:4] == ["text:free", "text:prize", "text:call", "text:now"]
     assert found.feature_names[-1] == "hour"
     assert found.X.toarray()[:, -1].tolist() == [3, 9, 8]
@@ -34,7 +36,7 @@ def test_a_column_of_prose_becomes_words(write):
 
 
 def test_the_schema_carries_the_words(write):
-    schema = json.loads(json.dumps(read_all(write(MAILS)).schema.to_dict()))
+    schema = json.loads(json.dumps(read_all(write(MAILS), words=Words()).schema.to_dict()))
     new = read_all(write("hour,text\n1,FREE call\n2,unheard of\n3,\n", "new.csv"), schema=schema)
     assert new.X.sum(axis=1).tolist() == [3, 2, 3]
     assert new.unseen == 1  # the text of which no word is known; an empty one knows no word to be unknown
@@ -80,7 +82,7 @@ def test_any_block_size_is_one_go_and_each_column_is_its_own_bag(tmp_path_factor
     path.write_text(
         "\n".join(["a\tn\tb\ty", *(f"q {a}\t{n!r}\tq {b}\tyes" for a, n, b in rows)]), encoding="utf-8"
     )
-    found = read_all(path, text=["a", "b"])
+    found = read_all(path, text=["a", "b"], numeric="n", words=Words())
     index_a, index_b = {}, {}
     X_a = count_words([f"q {a}" for a, _, _ in rows], Words(), index_a, grow=True).X.toarray()
     X_b = count_words([f"q {b}" for _, _, b in rows], Words(), index_b, grow=True).X.toarray()
@@ -89,8 +91,8 @@ def test_any_block_size_is_one_go_and_each_column_is_its_own_bag(tmp_path_factor
     assert found.feature_names == [*(f"a:{w}" for w in index_a), "n", *(f"b:{w}" for w in index_b)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
-        split = read_all(path, text=["a", "b"], batch_rows=2)
-    assert split.schema == found.schema
+        split = read_all(path, text=["a", "b"], numeric="n", words=Words(), batch_rows=2)
+    assert split.schema.columns == found.schema.columns
     assert split.X.toarray().tolist() == expected.tolist()
 
 
@@ -100,9 +102,11 @@ def test_scaled_numbers_have_mean_0_and_deviation_1(write):
     X = found.X.toarray()
     assert np.allclose(X[:, 0].mean(), 0)
     assert np.allclose(X[:, 0].std(), 1)
-    assert X[:, -1].tolist() == [0, 0, 0]  # a constant column stays one
+    assert X.shape[1] == 3  # a constant column is left out
     again = read_all(write("a,d,b\n3,u,6\n", "new.csv"), schema=found.schema.to_dict())
-    assert again.X.toarray().tolist() == [[0, 1, 0, 1]]
+    assert again.X.toarray().tolist() == [[0, 1, 0]]
+    kept = read_all(path, scale=True, numeric="b")
+    assert kept.X.toarray()[:, -1].tolist() == [0, 0, 0]
 
 
 def held_out_third(found):
@@ -128,3 +132,54 @@ def test_adult_as_it_comes(data_folder):
         f"x{n}" for n in (1, 3, 5, 11, 12, 13)
     ]
     assert held_out_third(read_all(path, scale=True)) >= 0.84
+
+
+def test_text_columns_become_tfidf_rows_of_unit_length(tmp_path):
+    """Each text column alone; other columns are left as they are."""
+    path = tmp_path / "mails.csv"
+    path.write_text(
+        "n,a,k,b,y\n1,free prize free,u,one two three,1\n2,call me now,v,two two four,0\n,free call now,u,,1\n"
+    )
+    options = {"text": ["a", "b"], "category": "k"}
+    rows, counted = read_all(path, **options), read_all(path, words="counts", **options)
+    assert rows.feature_names == counted.feature_names
+    X, C = rows.X.toarray(), counted.X.toarray()
+    names = np.array(rows.feature_names)
+    for prefix in ("a:", "b:"):
+        ours = np.char.startswith(names, prefix)
+        df = (C[:, ours] > 0).sum(axis=0)
+        expected = np.where(C[:, ours] > 0, 1 + np.log(np.maximum(C[:, ours], 1)), 0.0)
+        expected *= 1 + np.log(4 / (1 + df))
+        lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(X[:, ours], expected / np.where(lengths > 0, lengths, 1.0), rtol=1e-13)
+    others = ~(np.char.startswith(names, "a:") | np.char.startswith(names, "b:"))
+    assert (X[:, others] == C[:, others]).all()
+    again = read_all(path, schema=json.loads(json.dumps(rows.schema.to_dict())))
+    assert (again.X.toarray() == X).all()
+
+
+def test_weights_of_text_columns_are_fitted_on_any_rows(tmp_path):
+    path = tmp_path / "mails.csv"
+    path.write_text("n,a,y\n1,free prize,1\n2,call me,0\n3,free call now,1\n5,now or never,0\n")
+    raw = read_all(path, text="a", scale=True, prepared=False)
+    rows = read_all(path, text="a", scale=True)
+    whole = raw.plan.fit(raw.X)
+    np.testing.assert_allclose(whole.apply(raw.X).toarray(), rows.X.toarray(), rtol=1e-13, atol=1e-15)
+    part = raw.plan.fit(raw.X[:2])
+    assert part.documents == 2
+    unknown = [rows.feature_names.index(name) for name in ("a:now", "a:or", "a:never")]
+    assert not part.apply(raw.X).toarray()[:, unknown].any()
+    schema = replace(raw.schema, preprocessing=part)
+    np.testing.assert_allclose(
+        read_all(path, schema=schema).X.toarray(), part.apply(raw.X).toarray(), rtol=1e-13, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    "texts", [[[0, [1]]], [[1, [3, 1]]], [[1, [1, 1, 1]]], [[1, [1]], [1, [1]]], [[1, 2]], [["1", [1]]], 5]
+)
+def test_document_counts_of_a_table_must_be_those_of_its_texts(texts):
+    fitted = PreprocessingPlan((0,), texts=((1, 3),)).fit(csr_array([[1.0, 1.0, 0.0], [2.0, 0.0, 2.0]]))
+    assert Preprocessing.from_dict(fitted.to_dict()) == fitted
+    with pytest.raises(ValueError, match="not a preprocessing"):
+        Preprocessing.from_dict(fitted.to_dict() | {"texts": texts})

@@ -186,8 +186,9 @@ def test_attributes_are_fitted_on_the_cluster(client):
     assert here[0].schema_.feature_names == there.schema_.feature_names
     for mine, theirs in zip(here[0].schema_.columns, there.schema_.columns, strict=True):
         assert (mine.categories, mine.words) == (theirs.categories, theirs.words)
-        if theirs.scale is not None:
-            assert mine.scale == pytest.approx(theirs.scale, rel=1e-12)
+    mine, theirs = here[0].schema_.preprocessing, there.schema_.preprocessing
+    assert mine.centre == pytest.approx(theirs.centre, rel=1e-12)
+    assert mine.spread == pytest.approx(theirs.spread, rel=1e-12)
     np.testing.assert_allclose(
         here[0].transform(table).toarray(), there.transform(table).toarray(), rtol=1e-9, atol=1e-12
     )

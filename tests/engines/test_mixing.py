@@ -21,6 +21,8 @@ ESTIMATORS = [
     Perceptron("margin", shuffle=False),
     Perceptron("pegasos", max_iter=3),
     Perceptron("arow", max_iter=3),
+    Perceptron("nag", max_iter=3),
+    Perceptron("scinol", multi_class="ovr", max_iter=3),
     Perceptron(rules.ALMA(p=4.0), max_iter=3),
     LogisticRegression("online", lam=0.01, max_iter=3),
 ]
@@ -37,6 +39,13 @@ def test_one_shard_is_the_local_learner_bit_for_bit(estimator, classes, form):
     same_learner(here.learner_, there.learner_)
     for name, standing in here.learner_.evaluations.items():
         assert standing == there.learner_.evaluations[name]
+
+
+@pytest.mark.parametrize("rule", ["nag", "scinol-hinge"])
+def test_weights_that_relate_to_the_largest_values_of_a_shard_are_not_mixed(rule):
+    X, y = noisy()
+    with pytest.raises(ValueError, match="shards have seen different ones, so their weights cannot be mixed"):
+        fit_local(Perceptron(rule), X, y, shards=2)
 
 
 def test_one_shard_among_empty_ones_is_alone():

@@ -119,7 +119,9 @@ def test_sql_speaks_of_the_columns_of_the_table():
     )
     y = np.where(rows[:, 0] + 2 * rows[:, 2] - rows[:, 3] > 0, "yes", "no")
     model = rosenblatt.Perceptron().fit(rows, y)
-    schema = TableSchema((Column("size", scale=(5.0, 3.0)), Column("colour", ("", "it's", "red"))), "y")
+    fitted = Preprocessing(4, (0,), "refuse", (5.0,), (5.0,), (3.0,))
+    columns = (Column("size"), Column("colour", ("", "it's", "red")))
+    schema = TableSchema(columns, "y", preprocessing=fitted)
     expression = sql_expression(form_of(model, schema=schema), schema)
     table = {"size": size.tolist(), "colour": [value or None for value in colour.tolist()]}
     assert np.array_equal(in_sqlite(expression, table), model.predict(rows))

@@ -9,11 +9,12 @@ from tests.fuzz.guard import Guarded
 
 from rosenblatt.data.delimited import read_rows
 from rosenblatt.data.header import Header
-from rosenblatt.data.kinds import numbers
-from rosenblatt.data.named.json_lines import BadValue, JsonExamples
-from rosenblatt.data.scanners import libsvm, names, table_check, vw
+from rosenblatt.data.named.json_lines import BadValue, JsonExamples, flattened, parsed
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, rows_of_records
+from rosenblatt.data.scanners import libsvm, names, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
 from rosenblatt.data.textblocks import Block
+from rosenblatt.data.values import numbers
 from rosenblatt.data.words import Words
 
 COLUMNS = ["a", "b", "c"]
@@ -32,7 +33,7 @@ def guarded():
             places.append(free)
         return free.holding(text)
 
-    modules = (libsvm, vw, names, plain_numbers, table_check)
+    modules = (libsvm, vw, names, plain_numbers)
     before = [module.as_bytes for module in modules]
     for module in modules:
         module.as_bytes = holding
@@ -99,7 +100,7 @@ def check_csv(text):
         found = read_rows(Block(1, text), Header(0, COLUMNS, separator), COLUMNS)
         assert [row.line - 1 for row in found.bad] == bad
         assert all(row.column for row in found.bad)
-        assert found.opening == (found.bad[-1] if never else None)
+        assert (found.opening is not None) == never
         assert (found.lines - 1).tolist() == [line for line, _ in rows]
         cells = list(zip(*(found.columns[name].to_pylist() for name in COLUMNS), strict=True))
         assert cells == [tuple(row) for _, row in rows]
@@ -108,12 +109,6 @@ def check_csv(text):
             values = numbers(found.columns[name])
             expected = [np.nan if row[place] is None else row[place] for row in read]
             assert np.array_equal(values, np.array(expected, float), equal_nan=True)
-        plain_block = table_check.check_numbers(text, separator, 3)
-        if plain_block != table_check.NOT_PLAIN:
-            assert not bad
-            assert all(np.isfinite(row).all() for row in read)
-            whole = all(row[2] == round(row[2]) and abs(row[2]) < 2**53 for row in read)
-            assert plain_block == table_check.FRACTIONS or whole
         scanned = plain_numbers.scan_numbers(text, separator, np.array([1, 0, 2]), 2)
         if scanned is not None:
             assert not bad
@@ -125,10 +120,9 @@ def check_csv(text):
 class _Reader(JsonExamples):
     """The reader of JSON lines, without a file."""
 
-    def __init__(self):
-        from rosenblatt.data.named.vocabulary import NamedSchema
-
-        self._told = NamedSchema((), 0, "label", "text", (), Words())
+    def __init__(self, text=()):
+        self._settings = NamedSchema((), 0, "label", "text", text, Words(weighting="counts"))
+        self._set_texts(text)
         self._labelled = True
         self._written_as = {}
         self._large_label = self._fraction = None
@@ -154,6 +148,30 @@ def check_jsonl(text):
     assert refused == bad
     assert ours == rows
     assert all(columns)
+    check_words([line for offset, line in enumerate(text.split(b"\n")) if offset in {at for at, _ in rows}])
+
+
+def check_words(lines):
+    """Words that are counted many at a time are those of each text alone."""
+    parsed_lines = [parsed(line) for line in lines]
+    fields = {key for record in parsed_lines for key, value in record.items() if isinstance(value, str)}
+    reader = _Reader(tuple(sorted(fields - {"label"})[:3]))
+    records, expected = [], []
+    for line, record in zip(lines, parsed_lines, strict=True):
+        features = {key: value for key, value in record.items() if key != "label"}
+        try:
+            wanted = flattened(features, reader._settings.text, reader._settings.words)
+            records.append(reader._record(1, line))
+        except BadValue:
+            continue
+        expected.append(wanted)
+    vocabulary = Vocabulary()
+    X, _ = rows_of_records(records, vocabulary, reader._settings.words, reader._prefixes)
+    known = vocabulary.names
+    for row, wanted in enumerate(expected):
+        entries = slice(X.indptr[row], X.indptr[row + 1])
+        row_names = [known[at] for at in X.indices[entries]]
+        assert dict(zip(row_names, X.data[entries].tolist(), strict=True)) == wanted
 
 
 CHECKS = {"libsvm": check_libsvm, "vw": check_vw, "csv": check_csv, "jsonl": check_jsonl}

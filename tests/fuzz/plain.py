@@ -5,6 +5,7 @@ where it must be refused.
 """
 
 import csv
+import io
 import json
 import re
 from math import isfinite
@@ -97,9 +98,9 @@ def _namespace(part):
 
 
 def csv_rows(text, separator, width):
-    """Return what :func:`lines_of` does, and whether the last bad row never ends.
+    """Return what :func:`lines_of` does, and whether the last record never ends.
 
-    A line whose quoted value goes on makes one bad row of all the lines up to where it closes.
+    A line whose quoted value goes on makes one record of all the lines up to where it closes.
     """
     lines, rows, bad, at, never = text.split(b"\n"), [], [], 0, False
     if not lines[-1]:
@@ -110,21 +111,24 @@ def csv_rows(text, separator, width):
             while end <= len(lines) and not _closes(b"\n".join(lines[at:end]).decode("latin-1"), separator):
                 end += 1
             never = end > len(lines)
-        good, spoiled = lines_of(lines[at], lambda line: csv_line(line, separator, width))
-        if spoiled or end > at + 1:
+        if never:
+            break
+        try:
+            row = csv_record(b"\n".join(lines[at:end]), separator, width)
+        except ValueError:
             bad.append(at)
         else:
-            rows += [(at, row) for _, row in good]
+            rows += [] if row is None else [(at, row)]
         at = end
     return rows, bad, never
 
 
-def csv_line(line, separator, width):
+def csv_record(line, separator, width):
     """Return the cells as text, spaces around them dropped."""
     line = line.removesuffix(b"\r")
     if not line:
         return None
-    if b"\0" in line or b"\r" in line:
+    if b"\0" in line or re.search(rb"\r(?!\n)", line):
         raise ValueError("a control character")
     text = line.decode()
     if separator == "\t" and '"' in text and not _well_quoted(text):
@@ -132,7 +136,7 @@ def csv_line(line, separator, width):
     elif text.count('"') % 2 or not _closes(text, separator):
         raise ValueError("a quote does not close")
     else:
-        (cells,) = csv.reader([text], delimiter=separator)
+        (cells,) = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     if len(cells) != width:
         raise ValueError("ragged")
     return [cell.strip(" \t\n\r\v\f") for cell in cells]

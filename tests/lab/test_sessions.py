@@ -135,6 +135,12 @@ def test_two_columns_of_a_table_become_points():
     assert (len(points), left_out) == (500, 1500)
 
 
+def test_a_table_without_names_keeps_its_first_row():
+    table = Uploaded.read(b"0.5,10,yes\n5,20,no\n10,30,yes\n2,1,no\n")
+    assert table.columns["x1"].tolist() == [0.5, 5, 10, 2]
+    assert table.labels[-1] == "x3"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

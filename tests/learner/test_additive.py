@@ -181,7 +181,7 @@ def test_counts_below_zero_are_named():
         CountBayes().learn(csr_array([[1.0, 0.0], [0.0, -2.0]]), [0, 1])
     learner = CountBayes(0.0)
     learner.learn([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    with pytest.raises(ValueError, match="choose smoothing above zero"):
+    with pytest.raises(ValueError, match=r"choose smoothing \(alpha\) above zero"):
         learner.weights()
 
 

@@ -78,7 +78,7 @@ def test_parameters_are_checked():
         ({"alpha": [1.0]}, "alpha must be one number"),
         ({"class_prior": [0.0, 1.0]}, "class_prior must hold numbers above 0"),
         ({"binarize": np.nan}, "binarize must be"),
-        ({"alpha": 0.0}, "choose smoothing above zero"),
+        ({"alpha": 0.0}, r"choose smoothing \(alpha\) above zero"),
     ):
         with pytest.raises(ValueError, match=message):
             NaiveBayes(**parameters).fit([[1.0], [0.0]], [0, 1]).predict([[1.0]])

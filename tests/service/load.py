@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from rosenblatt.core.geometry import initial_beside
+from rosenblatt.core.geometry import initial_auxiliary
 from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
 from rosenblatt.service.rehearsal import rehearse
@@ -48,7 +48,7 @@ def bits(model):
     counts = (model.counts.mistakes, model.counts.failed)
     known = (learner.labels, learner.names, learner.rows, learner._since, counts)
     digest.update(repr(known).encode())
-    for array, beyond in ((own.W, 0.0), (own.average_offset, 0.0), (own.S, initial_beside(own.geometry))):
+    for array, beyond in ((own.W, 0.0), (own.average_offset, 0.0), (own.S, initial_auxiliary(own.geometry))):
         if array is not None:
             columns = np.full((array.shape[0], width), beyond)  # a column that was never needed is a new one
             columns[:, : min(width, array.shape[1])] = array[:, :width]

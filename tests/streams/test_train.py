@@ -94,7 +94,7 @@ def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, mult
 
 @pytest.mark.parametrize("late", ["", "1,x,0", "1,2,0.5", "1,2,spam"])
 def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, monkeypatch, late):
-    monkeypatch.setattr("rosenblatt.data.column_sources.GUESSED_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.delimited.GUESSED_BYTES", 100)
     rng = np.random.default_rng(0)
     rows = [f"{a},{b},{int(a > b)}" for a, b in rng.integers(0, 9, (400, 2))]
     path = tmp_path / "data.csv"
@@ -411,7 +411,7 @@ def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkey
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for module in ("cache", "training"):
+    for module in ("cache", "train"):
         monkeypatch.setattr(f"rosenblatt.streams.{module}.write_batches", full)
     with pytest.raises(OSError, match="no room for what is kept between passes") as caught:
         train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2, keep=keep)
@@ -464,6 +464,16 @@ def test_a_run_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(t
     assert [file.path for file in cache.abandoned_files()] == left
     cache.kept_batches(open_examples(path), path, {})
     assert not [file for file in cache.cache_folder().iterdir() if file in left]
+
+
+def test_the_cache_of_examples_is_for_its_owner_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        cache.kept_batches(open_examples(path := written(tmp_path)), path, {})
+    finally:
+        os.umask(before)
+    folder = cache.cache_folder()
+    assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0, 0]
 
 
 def test_what_is_kept_of_standard_input_between_passes_has_a_limit(monkeypatch, tmp_path):

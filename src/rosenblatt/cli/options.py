@@ -12,6 +12,25 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"  # as in rosenblatt.data.source, which a command loads only when it reads
 HypothesisName = Literal["last", "averaged", "voted", "survivor", "pocket", "random"]
+# The names of rosenblatt.rules.BY_NAME, written out so that --help need not import numpy; a test compares them.
+RULES = (
+    "rosenblatt",
+    "margin",
+    "norma",
+    "passive-aggressive",
+    "passive-aggressive-squared",
+    "paum",
+    "romma",
+    "alma",
+    "arow",
+    "pegasos",
+    "logistic",
+    "nag",
+    "nag-logistic",
+    "scinol",
+    "scinol-hinge",
+    "widrow-hoff",
+)
 DATA, COLUMNS, OUTPUT = "Data", "Columns", "Output"
 
 Source = Annotated[

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rosenblatt.data import Examples, ReadOptions, Schema
+    from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
@@ -57,8 +57,10 @@ class Rows(NamedTuple):
     skipped: list[str]
     unseen: dict[str, int]  # values that training never saw, by column
     skipped_in_all: int = 0  # of which some are listed
-    columns: list[Any] = []  # noqa: RUF012 (never written to) how every column of a table was read
+    columns: "list[ColumnReport]" = []  # noqa: RUF012 (never written to) how every column of a table was read
     numeric_target: bool = False  # the target of a table holds many different numbers
+    raw: Any = None  # the rows before ``plan``; None where nothing is fitted on them
+    plan: Any = None  # the preprocessing, to be fitted on any of the raw rows
 
     def where(self, row: int) -> int | str:
         """Return the line of a row; with its path where there are several files."""
@@ -92,6 +94,46 @@ def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) ->
     from rosenblatt.data import open_examples
 
     return _all_of(open_examples(source, options, schema=schema, batch_rows=None))
+
+
+def read_to_train(source: str, options: "ReadOptions") -> Rows:
+    """Read a whole source, and keep its raw rows with the preprocessing that was fitted on all of them."""
+    from rosenblatt.data import open_examples
+
+    return _all_of(open_examples(source, options, batch_rows=None), options)
+
+
+def part_of(rows: Rows, numbers: "NDArray[np.int64]", like: Rows | None = None) -> Rows:
+    """Return some rows; their preprocessing is fitted on them, or as that of other rows."""
+    weight = None if rows.weight is None else rows.weight[numbers]
+    part = rows._replace(y=rows.y[numbers], lines=rows.lines[numbers], weight=weight, files=())
+    if rows.plan is None:
+        return part._replace(X=rows.X[numbers])
+    raw = rows.raw[numbers]
+    fitted = rows.plan.fit(raw if like is None else like.raw)
+    return part._replace(X=fitted.apply(raw), raw=raw, schema=_prepared_by(rows.schema, fitted))
+
+
+def _plan(examples: "Examples", options: "ReadOptions") -> Any:
+    """Return what is to be fitted on raw rows: scaling and imputation of a table, weights of words; None: nothing."""
+    from rosenblatt.data import TableSchema
+
+    schema = examples.schema
+    if isinstance(schema, TableSchema):
+        return schema.plan("refuse" if options.exact else options.missing, options.scale)
+    return getattr(examples, "plan", None)
+
+
+def _prepared_by(schema: Any, fitted: Any) -> Any:
+    """Return a schema with the statistics of the rows that a preprocessing was fitted on."""
+    from dataclasses import replace
+
+    from rosenblatt.data import TableSchema
+
+    if isinstance(schema, TableSchema):
+        return replace(schema, preprocessing=fitted)
+    frequency = (*fitted.frequency.tolist(), *[0] * (len(schema.names) - fitted.frequency.size))
+    return replace(schema, documents=fitted.documents, frequency=frequency)
 
 
 def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:
@@ -148,25 +190,33 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             refuse(f"{path}: is a file to read from; write somewhere else")
 
 
-def _all_of(examples: "Examples") -> Rows:
-    from rosenblatt.data.batch import concatenate
-
-    batch = concatenate(list(examples))
+def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None) -> Rows:
+    """Read all examples; with the options of training, keep the raw rows and what is to be fitted on them."""
+    batch = examples.read(prepared=to_train is None)
+    schema, X, raw, plan = examples.schema, batch.X, None, None
+    if to_train is not None:
+        plan = _plan(examples, to_train)
+    if plan is not None:
+        raw = X
+        fitted = getattr(schema, "preprocessing", None) or plan.fit(raw)
+        X, schema = fitted.apply(raw), _prepared_by(schema, fitted)
     skipped = [str(line) for line in examples.skipped]
     note_oddities(examples)
     return Rows(
         examples.path,
-        batch.X,
+        X,
         batch.y,
         batch.lines,
-        examples.schema,
+        schema,
         weight=getattr(batch, "weight", None),
         files=getattr(batch, "files", ()),
         skipped=skipped,
         unseen=dict(examples.unseen_in),
         skipped_in_all=examples.skipped.total,
-        columns=getattr(examples, "columns", []),
-        numeric_target=getattr(examples, "target_kind", "classes") == "numeric",
+        columns=examples.columns,
+        numeric_target=examples.target_kind == "numeric",
+        raw=raw,
+        plan=plan,
     )
 
 

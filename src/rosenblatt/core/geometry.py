@@ -1,7 +1,7 @@
 """Geometries: how a row is scored and how an update changes the weights. One loop serves all of them.
 
 A rule names its geometry (:func:`rosenblatt.rules.geometry_of`), which overloads score, norms and move. Where a
-geometry needs more numbers per weight, the array ``state.beside`` holds them, laid out as the weights are.
+geometry needs more numbers per weight, the array ``state.auxiliary`` holds them, laid out as the weights are.
 
 - **Euclidean**: ``w ← shrink·w + τ y x``. It needs no second array.
 - **SecondOrder**: every weight has a variance ``Σᵢᵢ``; ``w ← shrink·w + τ y Σx`` and the rule narrows the variances
@@ -80,7 +80,7 @@ def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any, sums:
 
 def score_example(
     geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, W: Any, average_offset: Any, running: Any,
-    beside: Any, scores: NDArray[Any],
+    auxiliary: Any, scores: NDArray[Any],
 ) -> float:  # fmt: skip
     """Fill the unscaled score of every class and return ``‖xᵢ‖² + bias_input²``."""
     raise RuntimeError("score_example runs inside compiled loops only")
@@ -88,26 +88,26 @@ def score_example(
 
 @overload(score_example, **INLINED)
 def _score_example(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any, auxiliary: Any,
     scores: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     def by_weights(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        beside: Any, scores: Any,
+        auxiliary: Any, scores: Any,
     ) -> Any:  # fmt: skip
         return score_row(rows, i, layout, W, scores)
 
     def by_powers(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        beside: Any, scores: Any,
+        auxiliary: Any, scores: Any,
     ) -> Any:  # fmt: skip
-        return score_row(rows, i, layout, beside, scores)
+        return score_row(rows, i, layout, auxiliary, scores)
 
     def after_widening(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        beside: Any, scores: Any,
+        auxiliary: Any, scores: Any,
     ) -> Any:  # fmt: skip
-        widen_row(geometry, rule, rows, i, layout, W, average_offset, running, beside)
+        widen_row(geometry, rule, rows, i, layout, W, average_offset, running, auxiliary)
         return score_row(rows, i, layout, W, scores)
 
     chosen: Callable[..., Any] = _choose(
@@ -116,19 +116,21 @@ def _score_example(
     return chosen
 
 
-def scaled_score(geometry: Any, own: Any, score: float) -> float:
+def scaled_score(geometry: Any, scalars: Any, score: float) -> float:
     """Return ``w·x`` from the unscaled score and the running scalars of a hypothesis."""
     raise RuntimeError("scaled_score runs inside compiled loops only")
 
 
 @overload(scaled_score, **INLINED)
-def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
-    def linear(geometry: Any, own: Any, score: Any) -> Any:
-        return own.scale * score
+def _scaled_score(geometry: Any, scalars: Any, score: Any) -> Callable[..., Any]:
+    def linear(geometry: Any, scalars: Any, score: Any) -> Any:
+        return scalars.scale * score
 
-    def linked(geometry: Any, own: Any, score: Any) -> Any:
+    def linked(geometry: Any, scalars: Any, score: Any) -> Any:
         return (
-            score * own.scale * own.sqnorm ** ((2.0 - geometry.p) / geometry.p) if own.sqnorm > 0.0 else score
+            score * scalars.scale * scalars.sqnorm ** ((2.0 - geometry.p) / geometry.p)
+            if scalars.sqnorm > 0.0
+            else score
         )
 
     chosen: Callable[..., Any] = _choose(geometry, linear, linear, linked, linear, linear)
@@ -138,25 +140,29 @@ def _scaled_score(geometry: Any, own: Any, score: Any) -> Callable[..., Any]:
 # Norms
 
 
-def w_sqnorm(geometry: Any, own: Any) -> float:
+def w_sqnorm(geometry: Any, scalars: Any) -> float:
     """Return ``‖w‖²`` of a hypothesis (``‖θ‖_p²`` under the p-norm)."""
     raise RuntimeError("w_sqnorm runs inside compiled loops only")
 
 
 @overload(w_sqnorm, **INLINED)
-def _w_sqnorm(geometry: Any, own: Any) -> Callable[..., Any]:
-    def stored(geometry: Any, own: Any) -> Any:
-        return own.sqnorm
+def _w_sqnorm(geometry: Any, scalars: Any) -> Callable[..., Any]:
+    def stored(geometry: Any, scalars: Any) -> Any:
+        return scalars.sqnorm
 
-    def powered(geometry: Any, own: Any) -> Any:
-        return own.scale * own.scale * own.sqnorm ** (2.0 / geometry.p) if own.sqnorm > 0.0 else 0.0
+    def powered(geometry: Any, scalars: Any) -> Any:
+        return (
+            scalars.scale * scalars.scale * scalars.sqnorm ** (2.0 / geometry.p)
+            if scalars.sqnorm > 0.0
+            else 0.0
+        )
 
     chosen: Callable[..., Any] = _choose(geometry, stored, stored, powered, stored, stored)
     return chosen
 
 
 def x_sqnorm_bound(
-    geometry: Any, rows: Rows, i: Any, layout: Layout, beside: Any, pair: Any, x_sqnorm: float
+    geometry: Any, rows: Rows, i: Any, layout: Layout, auxiliary: Any, pair: Any, x_sqnorm: float
 ) -> float:
     """Return the squared norm of the example as the rule reads it, or an upper bound that needs no powers."""
     raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
@@ -164,24 +170,28 @@ def x_sqnorm_bound(
 
 @overload(x_sqnorm_bound, **INLINED)
 def _x_sqnorm_bound(
-    geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
+    geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
 ) -> Callable[..., Any]:
     def euclidean(
-        geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any
+        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
     ) -> Any:
         return 2.0 * x_sqnorm if pair.rival >= 0 else 1.0 * x_sqnorm
 
-    def variance(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
-        total = variance_along(rows, i, layout, np.uint64(pair.target), beside)
+    def variance(
+        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
+    ) -> Any:
+        total = variance_along(rows, i, layout, np.uint64(pair.target), auxiliary)
         if pair.rival >= 0:
-            total += variance_along(rows, i, layout, np.uint64(pair.rival), beside)
+            total += variance_along(rows, i, layout, np.uint64(pair.rival), auxiliary)
         return total
 
-    def longer(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
+    def longer(
+        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
+    ) -> Any:
         sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction contains x twice
         return (geometry.p - 1.0) * sides * x_sqnorm * ABOVE_ROUNDING  # ‖x‖_p ≤ ‖x‖₂
 
-    def none(geometry: Any, rows: Any, i: Any, layout: Any, beside: Any, pair: Any, x_sqnorm: Any) -> Any:
+    def none(geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any) -> Any:
         return 0.0
 
     chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer, none, none)
@@ -226,7 +236,7 @@ def x_sqnorm_in_p_norm(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any)
 
 def x_sqnorm_exact(
     geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, pair: Any, bound: float, weight: float, tau: float,
-    own: Any, W: Any, average_offset: Any, beside: Any,
+    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
 ) -> float:  # fmt: skip
     """Return the squared norm of the example as the rule reads it, given what it returned for the bound.
 
@@ -237,28 +247,38 @@ def x_sqnorm_exact(
 
 @overload(x_sqnorm_exact, **INLINED)
 def _x_sqnorm_exact(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
+    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     def same(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        own: Any, W: Any, average_offset: Any, beside: Any,
+        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
     ) -> Any:  # fmt: skip
         return bound
 
     def powered(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        own: Any, W: Any, average_offset: Any, beside: Any,
+        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
     ) -> Any:  # fmt: skip
         return x_sqnorm_in_p_norm(geometry, rows, i, layout, pair)
 
     def along_rates(
         geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        own: Any, W: Any, average_offset: Any, beside: Any,
+        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
     ) -> Any:  # fmt: skip
         gradient = -weight * tau * pair.y
         total, length = add_gradients(
-            geometry, rule, rows, i, layout, np.uint64(pair.target), gradient, own, W, average_offset, beside
+            geometry,
+            rule,
+            rows,
+            i,
+            layout,
+            np.uint64(pair.target),
+            gradient,
+            scalars,
+            W,
+            average_offset,
+            auxiliary,
         )
         if pair.rival >= 0:
             more = add_gradients(
@@ -269,10 +289,10 @@ def _x_sqnorm_exact(
                 layout,
                 np.uint64(pair.rival),
                 -gradient,
-                own,
+                scalars,
                 W,
                 average_offset,
-                beside,
+                auxiliary,
             )
             total, length = total + more[0], length + more[1]
         return weight * total / math.sqrt(length) if length > 0.0 else 0.0
@@ -309,7 +329,7 @@ def shrink_weights(
     layout: Layout,
     c: int,
     shrink: float,
-    own: Any,
+    scalars: Any,
     W: Any,
     average_offset: Any,
     visited: VisitedRows,
@@ -320,26 +340,26 @@ def shrink_weights(
 
 @overload(shrink_weights, **INLINED)
 def _shrink_weights(
-    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
     visited: Any
 ) -> Callable[..., Any]:  # fmt: skip
     def by_scale(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
         visited: Any,
     ) -> None:  # fmt: skip
-        own.sqnorm *= shrink * shrink
-        own.decay *= shrink
-        own.scale *= shrink
-        if not MIN_SCALE < own.scale < MAX_SCALE:
-            fold(rows, layout, c, own.scale, own.scale_sum, W, average_offset, visited)
-            own.scale, own.scale_sum = 1.0, 0.0
+        scalars.sqnorm *= shrink * shrink
+        scalars.decay *= shrink
+        scalars.scale *= shrink
+        if not MIN_SCALE < scalars.scale < MAX_SCALE:
+            fold(rows, layout, c, scalars.scale, scalars.scale_sum, W, average_offset, visited)
+            scalars.scale, scalars.scale_sum = 1.0, 0.0
 
     def of_theta(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, own: Any, W: Any, average_offset: Any,
+        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
         visited: Any,
     ) -> None:  # fmt: skip
-        own.decay *= shrink
-        own.scale *= shrink
+        scalars.decay *= shrink
+        scalars.scale *= shrink
 
     chosen: Callable[..., Any] = _choose(geometry, by_scale, by_scale, of_theta, by_scale, by_scale)
     return chosen
@@ -414,7 +434,7 @@ def fold_range(
 
 def move(
     geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, c: int, pair: Any, score: float, step: float,
-    own: Any, W: Any, average_offset: Any, beside: Any,
+    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
     """Add ``step·x`` to the target class and subtract it from the rival, where there is one; update the norm.
 
@@ -425,8 +445,8 @@ def move(
 
 @overload(move, **PART)
 def _move(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     chosen: Callable[..., Any] = _choose(
         geometry, _move_euclidean, _move_second_order, _move_p_norm, _move_sums, _move_rates
@@ -435,29 +455,47 @@ def _move(
 
 
 def _move_euclidean(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
-    unscaled = step if own.scale == 1.0 else step / own.scale
-    sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, own.scale_sum, W, average_offset)
+    unscaled = step if scalars.scale == 1.0 else step / scalars.scale
+    sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, scalars.scale_sum, W, average_offset)
     if pair.rival >= 0:
-        sqnorm += add_to_both(rows, i, layout, pair.rival, -unscaled, own.scale_sum, W, average_offset)
-    own.sqnorm += step * (2.0 * score + step * sqnorm)
+        sqnorm += add_to_both(rows, i, layout, pair.rival, -unscaled, scalars.scale_sum, W, average_offset)
+    scalars.sqnorm += step * (2.0 * score + step * sqnorm)
 
 
 def _move_second_order(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
-    unscaled = step / own.scale
+    unscaled = step / scalars.scale
     grown = move_along_variances(
-        rule, rows, i, layout, np.uint64(pair.target), unscaled, own.scale_sum, W, average_offset, beside
+        rule,
+        rows,
+        i,
+        layout,
+        np.uint64(pair.target),
+        unscaled,
+        scalars.scale_sum,
+        W,
+        average_offset,
+        auxiliary,
     )
     if pair.rival >= 0:
         grown += move_along_variances(
-            rule, rows, i, layout, np.uint64(pair.rival), -unscaled, own.scale_sum, W, average_offset, beside
+            rule,
+            rows,
+            i,
+            layout,
+            np.uint64(pair.rival),
+            -unscaled,
+            scalars.scale_sum,
+            W,
+            average_offset,
+            auxiliary,
         )
-    own.sqnorm = max(own.sqnorm + own.scale * own.scale * grown, 0.0)
+    scalars.sqnorm = max(scalars.sqnorm + scalars.scale * scalars.scale * grown, 0.0)
 
 
 @compiled_part
@@ -495,23 +533,32 @@ def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
 
 
 def _move_p_norm(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
-    p, unscaled = geometry.p, step / own.scale
-    own.sqnorm += add_through_link(
-        p, rows, i, layout, np.uint64(pair.target), unscaled, own.scale_sum, W, average_offset, beside
+    p, unscaled = geometry.p, step / scalars.scale
+    scalars.sqnorm += add_through_link(
+        p, rows, i, layout, np.uint64(pair.target), unscaled, scalars.scale_sum, W, average_offset, auxiliary
     )
     if pair.rival >= 0:
-        own.sqnorm += add_through_link(
-            p, rows, i, layout, np.uint64(pair.rival), -unscaled, own.scale_sum, W, average_offset, beside
+        scalars.sqnorm += add_through_link(
+            p,
+            rows,
+            i,
+            layout,
+            np.uint64(pair.rival),
+            -unscaled,
+            scalars.scale_sum,
+            W,
+            average_offset,
+            auxiliary,
         )
-    if not MIN_POWER < own.sqnorm < MAX_POWER:
+    if not MIN_POWER < scalars.sqnorm < MAX_POWER:
         whose = -1 if pair.rival >= 0 else c
-        norm, power = normalise(p, rows, layout, whose, own.scale_sum, W, average_offset, beside)
-        own.scale, own.scale_sum, own.sqnorm = own.scale * norm, 0.0, power
+        norm, power = normalise(p, rows, layout, whose, scalars.scale_sum, W, average_offset, auxiliary)
+        scalars.scale, scalars.scale_sum, scalars.sqnorm = scalars.scale * norm, 0.0, power
     if geometry.max_norm < math.inf:  # project onto the ball
-        own.scale /= max(1.0, own.scale * own.sqnorm ** (1.0 / p) / geometry.max_norm)
+        scalars.scale /= max(1.0, scalars.scale * scalars.sqnorm ** (1.0 / p) / geometry.max_norm)
 
 
 @compiled_part
@@ -579,22 +626,26 @@ def normalise(
 # Several numbers for every weight
 
 
-def numbers_of(geometry: Any, beside: Any, at: Any) -> Any:
+def numbers_of(geometry: Any, auxiliary: Any, at: Any) -> Any:
     """Return the numbers of the weight with the index ``at``, a tuple."""
     raise RuntimeError("numbers_of runs inside compiled loops only")
 
 
 @overload(numbers_of, strict=False, **INLINED)
-def _numbers_of(geometry: Any, beside: Any, at: Any) -> Callable[..., Any]:
+def _numbers_of(geometry: Any, auxiliary: Any, at: Any) -> Callable[..., Any]:
     by_count: list[Callable[..., Any]] = [
-        lambda geometry, beside, at: (beside[at],),
-        lambda geometry, beside, at: (beside[TWO * at], beside[TWO * at + ONE]),
-        lambda geometry, beside, at: (beside[THREE * at], beside[THREE * at + ONE], beside[THREE * at + TWO]),
-        lambda geometry, beside, at: (
-            beside[FOUR * at],
-            beside[FOUR * at + ONE],
-            beside[FOUR * at + TWO],
-            beside[FOUR * at + THREE],
+        lambda geometry, auxiliary, at: (auxiliary[at],),
+        lambda geometry, auxiliary, at: (auxiliary[TWO * at], auxiliary[TWO * at + ONE]),
+        lambda geometry, auxiliary, at: (
+            auxiliary[THREE * at],
+            auxiliary[THREE * at + ONE],
+            auxiliary[THREE * at + TWO],
+        ),
+        lambda geometry, auxiliary, at: (
+            auxiliary[FOUR * at],
+            auxiliary[FOUR * at + ONE],
+            auxiliary[FOUR * at + TWO],
+            auxiliary[FOUR * at + THREE],
         ),
     ]
     return by_count[geometry.types[0].count - 1]
@@ -607,23 +658,23 @@ def first_number(geometry: Any, at: Any) -> Any:
 
 
 @compiled_part
-def store_numbers(geometry: Any, numbers: Any, at: Any, beside: Any) -> None:
+def store_numbers(geometry: Any, numbers: Any, at: Any, auxiliary: Any) -> None:
     """Store the numbers of a weight."""
     first = first_number(geometry, at)
     for j in range(len(numbers)):
-        beside[first + np.uint64(j)] = numbers[j]
+        auxiliary[first + np.uint64(j)] = numbers[j]
 
 
 @compiled_part
 def replace_weight(
-    at: Any, weight: float, largest: float, own: Any, before: float, W: Any, average_offset: Any
+    at: Any, weight: float, largest: float, scalars: Any, before: float, W: Any, average_offset: Any
 ) -> None:
     """Store a weight; ``before`` is what it contributed to ``Σ (wᵢ maxᵢ)²``."""
     was = W[at]
     W[at] = weight
-    average_offset[at] += own.scale_sum * (W[at] - was)
+    average_offset[at] += scalars.scale_sum * (W[at] - was)
     product = W[at] * largest
-    own.sqnorm = max(own.sqnorm + (product * product - before), 0.0)
+    scalars.sqnorm = max(scalars.sqnorm + (product * product - before), 0.0)
 
 
 @compiled_part
@@ -661,7 +712,7 @@ def widen_row(
     W: Any,
     average_offset: Any,
     running: Any,
-    beside: Any,
+    auxiliary: Any,
 ) -> None:
     """Update the largest values of the features of an example, and the weights that follow from them.
 
@@ -669,18 +720,18 @@ def widen_row(
     """
     none = np.uint64(0)
     at = bias_index(rows, layout, none)
-    if layout.bias_input > beside[first_number(geometry, at)]:
+    if layout.bias_input > auxiliary[first_number(geometry, at)]:
         for c in range(layout.classes):
             at = bias_index(rows, layout, c)
-            widen_weight(geometry, rule, at, c, layout.bias_input, W, average_offset, running, beside)
+            widen_weight(geometry, rule, at, c, layout.bias_input, W, average_offset, running, auxiliary)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         value = abs(float(rows.values[k]))
         at = weight_index(rows, start, k, layout, none)
-        if value > beside[first_number(geometry, at)]:
+        if value > auxiliary[first_number(geometry, at)]:
             for c in range(layout.classes):
                 at = weight_index(rows, start, k, layout, c)
-                widen_weight(geometry, rule, at, c, value, W, average_offset, running, beside)
+                widen_weight(geometry, rule, at, c, value, W, average_offset, running, auxiliary)
 
 
 @compiled_part
@@ -693,72 +744,91 @@ def widen_weight(
     W: Any,
     average_offset: Any,
     running: Any,
-    beside: Any,
+    auxiliary: Any,
 ) -> None:
     """Store the largest value of a weight's feature, and the weight that follows from it."""
-    own = running[min(np.int64(c), running.shape[0] - 1)]
+    scalars = running[min(np.int64(c), running.shape[0] - 1)]
     first = first_number(geometry, at)
-    before = contribution(float(W[at]), beside[first])
-    beside[first] = max(value, beside[first])
+    before = contribution(float(W[at]), auxiliary[first])
+    auxiliary[first] = max(value, auxiliary[first])
     if W[at] != 0.0:
-        weight = weight_of(rule, numbers_of(geometry, beside, at))
-        own.decay *= weight / W[at]
-        replace_weight(at, weight, beside[first], own, before, W, average_offset)
+        weight = weight_of(rule, numbers_of(geometry, auxiliary, at))
+        scalars.decay *= weight / W[at]
+        replace_weight(at, weight, auxiliary[first], scalars, before, W, average_offset)
 
 
 def _move_sums(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
     add_to_sums(
-        geometry, rule, rows, i, layout, np.uint64(pair.target), -step, own, W, average_offset, beside
+        geometry, rule, rows, i, layout, np.uint64(pair.target), -step, scalars, W, average_offset, auxiliary
     )
     if pair.rival >= 0:
         add_to_sums(
-            geometry, rule, rows, i, layout, np.uint64(pair.rival), step, own, W, average_offset, beside
+            geometry,
+            rule,
+            rows,
+            i,
+            layout,
+            np.uint64(pair.rival),
+            step,
+            scalars,
+            W,
+            average_offset,
+            auxiliary,
         )
 
 
 @compiled_part
 def add_to_sums(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, own: Any, W: Any,
-    average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, scalars: Any, W: Any,
+    average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
     """Add the gradients of an example to the sums of class ``c``; ``gradient`` is the derivative by its score."""
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_to_sums_of(geometry, rule, at, gradient * layout.bias_input, own, W, average_offset, beside)
+        add_to_sums_of(
+            geometry, rule, at, gradient * layout.bias_input, scalars, W, average_offset, auxiliary
+        )
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
             add_to_sums_of(
-                geometry, rule, at, gradient * float(rows.values[k]), own, W, average_offset, beside
+                geometry, rule, at, gradient * float(rows.values[k]), scalars, W, average_offset, auxiliary
             )
 
 
 @compiled_part
 def add_to_sums_of(
-    geometry: Any, rule: Any, at: Any, gradient: float, own: Any, W: Any, average_offset: Any, beside: Any
+    geometry: Any,
+    rule: Any,
+    at: Any,
+    gradient: float,
+    scalars: Any,
+    W: Any,
+    average_offset: Any,
+    auxiliary: Any,
 ) -> None:
     """Add a gradient to the sums of one weight, and store the weight that follows from them."""
-    numbers = numbers_of(geometry, beside, at)
+    numbers = numbers_of(geometry, auxiliary, at)
     before = contribution(float(W[at]), numbers[0])
     numbers = add_gradient(rule, numbers, float(W[at]), gradient)
-    store_numbers(geometry, numbers, at, beside)
-    replace_weight(at, weight_of(rule, numbers), numbers[0], own, before, W, average_offset)
+    store_numbers(geometry, numbers, at, auxiliary)
+    replace_weight(at, weight_of(rule, numbers), numbers[0], scalars, before, W, average_offset)
 
 
 @compiled_part
 def add_gradients(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, own: Any, W: Any,
-    average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, scalars: Any, W: Any,
+    average_offset: Any, auxiliary: Any,
 ) -> tuple[float, float]:  # fmt: skip
     """Add the gradients of an example to the numbers of class ``c``; return ``Σ rateᵢ xᵢ²`` and ``Σ (xᵢ/maxᵢ)²``."""
     total, length = 0.0, 0.0
     if layout.bias_input != 0.0:
         at, value = bias_index(rows, layout, c), layout.bias_input
-        numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
+        numbers = add_gradient_to(geometry, rule, at, value, gradient, scalars, W, average_offset, auxiliary)
         total += rate(rule, numbers) * value * value
         length += (value / numbers[0]) * (value / numbers[0])
     start, stop = extent(rows, i, layout)
@@ -766,7 +836,9 @@ def add_gradients(
         value = float(rows.values[k])
         if value != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            numbers = add_gradient_to(geometry, rule, at, value, gradient, own, W, average_offset, beside)
+            numbers = add_gradient_to(
+                geometry, rule, at, value, gradient, scalars, W, average_offset, auxiliary
+            )
             total += rate(rule, numbers) * value * value
             length += (value / numbers[0]) * (value / numbers[0])
     return total, length
@@ -774,87 +846,109 @@ def add_gradients(
 
 @compiled_part
 def add_gradient_to(
-    geometry: Any, rule: Any, at: Any, value: float, gradient: float, own: Any, W: Any, average_offset: Any,
-    beside: Any,
+    geometry: Any, rule: Any, at: Any, value: float, gradient: float, scalars: Any, W: Any, average_offset: Any,
+    auxiliary: Any,
 ) -> Any:  # fmt: skip
     """Add a gradient to the numbers of one weight, which shrinks where the value is the largest so far."""
     first = first_number(geometry, at)
-    largest = beside[first]
+    largest = auxiliary[first]
     if abs(value) > largest:
-        beside[first] = abs(value)
+        auxiliary[first] = abs(value)
         if W[at] != 0.0:
             shrink = largest / abs(value) if largest > 0.0 else 1.0
             before = contribution(float(W[at]), largest)
-            replace_weight(at, shrink * W[at], abs(value), own, before, W, average_offset)
-    numbers = add_gradient(rule, numbers_of(geometry, beside, at), float(W[at]), gradient * value)
-    store_numbers(geometry, numbers, at, beside)
+            replace_weight(at, shrink * W[at], abs(value), scalars, before, W, average_offset)
+    numbers = add_gradient(rule, numbers_of(geometry, auxiliary, at), float(W[at]), gradient * value)
+    store_numbers(geometry, numbers, at, auxiliary)
     return numbers
 
 
 def _move_rates(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, own: Any,
-    W: Any, average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
+    W: Any, average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
-    length = length_in_largest(geometry, rows, i, layout, np.uint64(pair.target), beside)
+    length = length_in_largest(geometry, rows, i, layout, np.uint64(pair.target), auxiliary)
     if pair.rival >= 0:
-        length += length_in_largest(geometry, rows, i, layout, np.uint64(pair.rival), beside)
+        length += length_in_largest(geometry, rows, i, layout, np.uint64(pair.rival), auxiliary)
     if length > 0.0:
         along = step / math.sqrt(length)
         move_along_rates(
-            geometry, rule, rows, i, layout, np.uint64(pair.target), along, own, W, average_offset, beside
+            geometry,
+            rule,
+            rows,
+            i,
+            layout,
+            np.uint64(pair.target),
+            along,
+            scalars,
+            W,
+            average_offset,
+            auxiliary,
         )
         if pair.rival >= 0:
             move_along_rates(
-                geometry, rule, rows, i, layout, np.uint64(pair.rival), -along, own, W, average_offset, beside
+                geometry,
+                rule,
+                rows,
+                i,
+                layout,
+                np.uint64(pair.rival),
+                -along,
+                scalars,
+                W,
+                average_offset,
+                auxiliary,
             )
 
 
 @compiled_part
-def length_in_largest(geometry: Any, rows: Any, i: Any, layout: Any, c: Any, beside: Any) -> float:
+def length_in_largest(geometry: Any, rows: Any, i: Any, layout: Any, c: Any, auxiliary: Any) -> float:
     """Return ``Σ (xᵢ/maxᵢ)²`` for class ``c``."""
     length = 0.0
     if layout.bias_input != 0.0:
-        part = layout.bias_input / beside[first_number(geometry, bias_index(rows, layout, c))]
+        part = layout.bias_input / auxiliary[first_number(geometry, bias_index(rows, layout, c))]
         length += part * part
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            part = float(rows.values[k]) / beside[first_number(geometry, at)]
+            part = float(rows.values[k]) / auxiliary[first_number(geometry, at)]
             length += part * part
     return length
 
 
 @compiled_part
 def move_along_rates(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, own: Any, W: Any,
-    average_offset: Any, beside: Any,
+    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, scalars: Any, W: Any,
+    average_offset: Any, auxiliary: Any,
 ) -> None:  # fmt: skip
     """Add ``step·rateᵢ xᵢ`` to the weights of class ``c``."""
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_along_rate(geometry, rule, at, step * layout.bias_input, own, W, average_offset, beside)
+        add_along_rate(geometry, rule, at, step * layout.bias_input, scalars, W, average_offset, auxiliary)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            add_along_rate(geometry, rule, at, step * float(rows.values[k]), own, W, average_offset, beside)
+            add_along_rate(
+                geometry, rule, at, step * float(rows.values[k]), scalars, W, average_offset, auxiliary
+            )
 
 
 @compiled_part
 def add_along_rate(
-    geometry: Any, rule: Any, at: Any, step: float, own: Any, W: Any, average_offset: Any, beside: Any
+    geometry: Any, rule: Any, at: Any, step: float, scalars: Any, W: Any, average_offset: Any, auxiliary: Any
 ) -> None:
     """Add ``step`` times the rate of a weight to it."""
-    numbers = numbers_of(geometry, beside, at)
+    numbers = numbers_of(geometry, auxiliary, at)
     weight, before = float(W[at]), contribution(float(W[at]), numbers[0])
-    replace_weight(at, weight + step * rate(rule, numbers), numbers[0], own, before, W, average_offset)
+    replace_weight(at, weight + step * rate(rule, numbers), numbers[0], scalars, before, W, average_offset)
 
 
 # Outside the loop
 
 
-def initial_beside(geometry: Any) -> tuple[float, ...] | None:
+def initial_auxiliary(geometry: Any) -> tuple[float, ...] | None:
     """Return the initial values of the geometry's further numbers per weight, None where it has none."""
     if isinstance(geometry, SecondOrder):
         return (geometry.initial_variance,)

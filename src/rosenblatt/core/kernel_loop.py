@@ -116,24 +116,26 @@ def visit_block(
         slot = slots[i]
         totals.max_sqnorm = max(totals.max_sqnorm, x_sqnorm)
         for c in range(hypotheses):
-            own = running[c]
+            scalars = running[c]
             pair = class_pair(labels, p, c, hypotheses, scores)
-            score, size = own.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
-            decision = decide(rule, pair, score, size, own.sqnorm, own.updates, totals.clock, False)
+            score, size = scalars.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
+            decision = decide(rule, pair, score, size, scalars.sqnorm, scalars.updates, totals.clock, False)
             totals.mistakes += decision.mistake
             shrink = decision.shrink
             if shrink != 1.0:
-                own.sqnorm *= shrink * shrink
-                own.decay *= shrink
-                own.scale *= shrink
+                scalars.sqnorm *= shrink * shrink
+                scalars.decay *= shrink
+                scalars.scale *= shrink
                 score *= shrink
-                if not MIN_SCALE < own.scale < MAX_SCALE:  # before the step: the scale may be zero
+                if not MIN_SCALE < scalars.scale < MAX_SCALE:  # before the step: the scale may be zero
                     line = changes.folds[counts.folds]
-                    line.c, line.scale, line.scale_sum = -1 if joint else c, own.scale, own.scale_sum
+                    line.c, line.scale, line.scale_sum = -1 if joint else c, scalars.scale, scalars.scale_sum
                     counts.folds += 1
-                    _fold(line.c, own.scale, own.scale_sum, W, average_offset, counts.support)
-                    _fold_block(line.c, own.scale, own.scale_sum, block_scores, changes.steps, counts.updated)
-                    own.scale, own.scale_sum = 1.0, 0.0
+                    _fold(line.c, scalars.scale, scalars.scale_sum, W, average_offset, counts.support)
+                    _fold_block(
+                        line.c, scalars.scale, scalars.scale_sum, block_scores, changes.steps, counts.updated
+                    )
+                    scalars.scale, scalars.scale_sum = 1.0, 0.0
             if decision.tau != 0.0:
                 if slot < 0:
                     slot = counts.support
@@ -146,10 +148,10 @@ def visit_block(
                     changes.updated[counts.updated] = p
                     counts.updated += 1
                 move = weight * decision.tau * pair.y
-                own.sqnorm += move * (2.0 * score + move * size)
-                own.updates += 1
+                scalars.sqnorm += move * (2.0 * score + move * size)
+                scalars.updates += 1
                 totals.updates += 1
-                step, scale_sum = move / own.scale, own.scale_sum
+                step, scale_sum = move / scalars.scale, scalars.scale_sum
                 step_row = changes.steps[changes.update_index[p]]
                 first_row = p + 1 if once else 0
                 gram_row, rest = gram[gram_index[p], first_row:], block_scores[:, first_row:]
@@ -158,10 +160,10 @@ def visit_block(
                     _move(W, average_offset, step_row, rest, gram_row, slot, pair.rival, -step, scale_sum)
                 if keep:
                     line = ledger[totals.written]
-                    record(line, i, pair, binary, move, own.decay, totals.clock, score, own.sqnorm)
+                    record(line, i, pair, binary, move, scalars.decay, totals.clock, score, scalars.sqnorm)
                     totals.written += 1
-                own.decay = 1.0
-            own.scale_sum += weight * own.scale
+                scalars.decay = 1.0
+            scalars.scale_sum += weight * scalars.scale
         totals.clock += weight
     return visits.shape[0]
 
@@ -184,10 +186,10 @@ def _would_update(rule: Any, labels: Any, p: int, x_sqnorm: float, state: State)
     running, scores, hypotheses = state.running, state.scores, state.running.shape[0]
     size = 2.0 * x_sqnorm if scores.shape[0] > hypotheses else x_sqnorm
     for c in range(hypotheses):
-        own = running[c]
+        scalars = running[c]
         pair = class_pair(labels, p, c, hypotheses, scores)
-        score, clock = own.scale * pair.score, state.totals[0].clock
-        if decide(rule, pair, score, size, own.sqnorm, own.updates, clock, False).tau != 0.0:
+        score, clock = scalars.scale * pair.score, state.totals[0].clock
+        if decide(rule, pair, score, size, scalars.sqnorm, scalars.updates, clock, False).tau != 0.0:
             return True
     return False
 
@@ -354,18 +356,18 @@ def visit_block_on_budget(
         totals.max_sqnorm = max(totals.max_sqnorm, x_sqnorm)
         moved = 0.0
         for c in range(hypotheses):
-            own = running[c]
+            scalars = running[c]
             pair = class_pair(labels, p, c, hypotheses, scores)
             rivals[c] = pair.rival
-            score, size = own.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
-            decision = decide(rule, pair, score, size, own.sqnorm, own.updates, totals.clock, False)
+            score, size = scalars.scale * pair.score, 2.0 * x_sqnorm if joint else x_sqnorm
+            decision = decide(rule, pair, score, size, scalars.sqnorm, scalars.updates, totals.clock, False)
             totals.mistakes += decision.mistake
             if decision.shrink != 1.0:
-                own.sqnorm *= decision.shrink * decision.shrink
-                own.decay *= decision.shrink
-                own.scale *= decision.shrink
+                scalars.sqnorm *= decision.shrink * decision.shrink
+                scalars.decay *= decision.shrink
+                scalars.scale *= decision.shrink
                 # Before the step: the scale may be zero.
-                _fold_extreme_scale(own, -1 if joint else c, W, average_offset, budget)
+                _fold_extreme_scale(scalars, -1 if joint else c, W, average_offset, budget)
             moves[c] = weight * decision.tau * pair.y
             moved += weight * (decision.tau != 0.0)
         projected = False
@@ -396,27 +398,27 @@ def visit_block_on_budget(
             if not projected:
                 budget.last_correction[slot] = counts[CORRECTIONS]
         for c in range(hypotheses):
-            own = running[c]
+            scalars = running[c]
             if moves[c] != 0.0:
                 target = labels[p] if joint else c
-                own.updates += 1
+                scalars.updates += 1
                 totals.updates += 1
                 if projected:
-                    _move_projected(W, average_offset, own, target, rivals[c], moves[c], budget)
+                    _move_projected(W, average_offset, scalars, target, rivals[c], moves[c], budget)
                 else:
-                    _move_slot(W, average_offset, own, target, rivals[c], slot, moves[c], budget)
-            own.decay = 1.0
-            own.scale_sum += weight * own.scale
-            _fold_extreme_scale(own, -1 if joint else c, W, average_offset, budget)
+                    _move_slot(W, average_offset, scalars, target, rivals[c], slot, moves[c], budget)
+            scalars.decay = 1.0
+            scalars.scale_sum += weight * scalars.scale
+            _fold_extreme_scale(scalars, -1 if joint else c, W, average_offset, budget)
         totals.clock += weight
 
 
 @compiled
-def _fold_extreme_scale(own: Any, c: int, W: Any, average_offset: Any, budget: Any) -> None:
+def _fold_extreme_scale(scalars: Any, c: int, W: Any, average_offset: Any, budget: Any) -> None:
     """Fold a very large or very small scale into the coefficients."""
-    if not MIN_SCALE < own.scale < MAX_SCALE:
-        _fold(c, own.scale, own.scale_sum, W, average_offset, budget.counts[USED])
-        own.scale, own.scale_sum = 1.0, 0.0
+    if not MIN_SCALE < scalars.scale < MAX_SCALE:
+        _fold(c, scalars.scale, scalars.scale_sum, W, average_offset, budget.counts[USED])
+        scalars.scale, scalars.scale_sum = 1.0, 0.0
 
 
 @compiled
@@ -443,20 +445,20 @@ def _score_by_slots(block: Any, budget: Any, W: Any, scores: Any, value_scale: f
 
 @compiled
 def _move_slot(
-    W: Any, average_offset: Any, own: Any, target: int, rival: int, slot: int, move: float, budget: Any
+    W: Any, average_offset: Any, scalars: Any, target: int, rival: int, slot: int, move: float, budget: Any
 ) -> None:
     """Move a hypothesis along the example in a slot."""
-    step = move / own.scale
-    score = own.scale * _slot_score(W, target, slot, budget)
+    step = move / scalars.scale
+    score = scalars.scale * _slot_score(W, target, slot, budget)
     size = budget.gram[slot, slot]
     if rival >= 0:
-        score -= own.scale * _slot_score(W, rival, slot, budget)
+        score -= scalars.scale * _slot_score(W, rival, slot, budget)
         size *= 2.0
         W[rival, slot] -= step
-        average_offset[rival, slot] -= own.scale_sum * step
-    own.sqnorm += move * (2.0 * score + move * size)
+        average_offset[rival, slot] -= scalars.scale_sum * step
+    scalars.sqnorm += move * (2.0 * score + move * size)
     W[target, slot] += step
-    average_offset[target, slot] += own.scale_sum * step
+    average_offset[target, slot] += scalars.scale_sum * step
 
 
 @compiled
@@ -492,11 +494,11 @@ def _remove_row(
     joint = W.shape[0] > running.shape[0]
     squares, length = 0.0, 0.0
     for c in range(W.shape[0]):
-        own = running[0 if joint else c]
-        alpha = own.scale * W[c, slot]
+        scalars = running[0 if joint else c]
+        alpha = scalars.scale * W[c, slot]
         if alpha != 0.0:
             new_step = _new_step(c, target, budget) * budget.products[slot]
-            score = own.scale * _slot_score(W, c, slot, budget) + new_step
+            score = scalars.scale * _slot_score(W, c, slot, budget) + new_step
             squares += alpha * (alpha * budget.gram[slot, slot] - 2.0 * score)
             length += abs(alpha) * (0.5 if joint else 1.0)
     keep = 1.0
@@ -515,11 +517,13 @@ def _remove_row(
         running[c].sqnorm *= keep * keep
         budget.moves[c] *= keep
     for c in range(W.shape[0]):
-        own = running[0 if joint else c]
-        alpha = own.scale * W[c, slot]
+        scalars = running[0 if joint else c]
+        alpha = scalars.scale * W[c, slot]
         if alpha != 0.0:  # ‖w − a‖² = ‖w‖² − 2 w·a + ‖a‖²
-            score = own.scale * _slot_score(W, c, slot, budget)
-            own.sqnorm = max(own.sqnorm - alpha * (2.0 * score - alpha * budget.gram[slot, slot]), 0.0)
+            score = scalars.scale * _slot_score(W, c, slot, budget)
+            scalars.sqnorm = max(
+                scalars.sqnorm - alpha * (2.0 * score - alpha * budget.gram[slot, slot]), 0.0
+            )
         W[c, slot] = 0.0
         average_offset[c, slot] = 0.0
     budget.counts[REMOVED] += 1
@@ -593,7 +597,7 @@ def _solve_shares(budget: Any) -> None:
 
 @compiled
 def _move_projected(
-    W: Any, average_offset: Any, own: Any, target: int, rival: int, move: float, budget: Any
+    W: Any, average_offset: Any, scalars: Any, target: int, rival: int, move: float, budget: Any
 ) -> None:
     """Move a hypothesis along the projection of the example onto the support rows (Orabona et al. 2009)."""
     products, shares = budget.products, budget.shares
@@ -603,11 +607,11 @@ def _move_projected(
         score += (W[target, s] - (W[rival, s] if rival >= 0 else 0.0)) * products[s]
     if rival >= 0:
         size *= 2.0
-    own.sqnorm += move * (2.0 * own.scale * score + move * size)
+    scalars.sqnorm += move * (2.0 * scalars.scale * score + move * size)
     for s in range(budget.counts[USED]):
-        step = move * shares[s] / own.scale
+        step = move * shares[s] / scalars.scale
         W[target, s] += step
-        average_offset[target, s] += own.scale_sum * step
+        average_offset[target, s] += scalars.scale_sum * step
         if rival >= 0:
             W[rival, s] -= step
-            average_offset[rival, s] -= own.scale_sum * step
+            average_offset[rival, s] -= scalars.scale_sum * step

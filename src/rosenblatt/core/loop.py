@@ -186,7 +186,7 @@ def learn(
     there are two classes, or floats, which are real targets. The largest norm is computed by the caller.
     """
     order, weights = visits
-    W, average_offset, running, scores, totals, beside, marks = state
+    W, average_offset, running, scores, totals, auxiliary, marks = state
     total = totals[0]
     one = single_output(labels)
     classes, hypotheses = (1, 1) if one else (scores.shape[0], running.shape[0])
@@ -208,38 +208,65 @@ def learn(
         prefetch_ahead(rows, labels, order, t, distance, layout)
         if weighted:
             weight = weights[t]
-        x_sqnorm = score_example(geometry, rule, rows, i, layout, W, average_offset, running, beside, scores)
+        x_sqnorm = score_example(
+            geometry, rule, rows, i, layout, W, average_offset, running, auxiliary, scores
+        )
         for c in range(hypotheses):
-            own = running[c]
+            scalars = running[c]
             pair = class_pair(labels, i, c, hypotheses, scores)
-            score, norm = scaled_score(geometry, own, pair.score), w_sqnorm(geometry, own)
-            size = x_sqnorm_bound(geometry, rows, i, layout, beside, pair, x_sqnorm)
-            decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
+            score, norm = scaled_score(geometry, scalars, pair.score), w_sqnorm(geometry, scalars)
+            size = x_sqnorm_bound(geometry, rows, i, layout, auxiliary, pair, x_sqnorm)
+            decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if bound_is_loose(geometry) and decision.tau != 0.0:
                 size = x_sqnorm_exact(
-                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, own, W, average_offset, beside
+                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, scalars, W, average_offset,
+                    auxiliary,
                 )  # fmt: skip
-                decision = decide(rule, pair, score, size, norm, own.updates, clock, real)
+                decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):
                 visited = np.int64(t)
                 break
             mistakes += decision.mistake
             if decision.shrink != 1.0:
                 whose, before = -1 if joint else c, VisitedRows(order, t, marks, from_zero)
-                shrink_weights(geometry, rows, layout, whose, decision.shrink, own, W, average_offset, before)
+                shrink_weights(
+                    geometry, rows, layout, whose, decision.shrink, scalars, W, average_offset, before
+                )
                 score *= decision.shrink
             if decision.tau != 0.0:
                 step_size = weight * decision.tau * (1.0 if real else pair.y)
-                own.updates += 1
+                scalars.updates += 1
                 updates += 1
                 move(
-                    geometry, rule, rows, i, layout, c, pair, score, step_size, own, W, average_offset, beside
+                    geometry,
+                    rule,
+                    rows,
+                    i,
+                    layout,
+                    c,
+                    pair,
+                    score,
+                    step_size,
+                    scalars,
+                    W,
+                    average_offset,
+                    auxiliary,
                 )
                 if keep:
-                    record(ledger[written], i, pair, binary, step_size, own.decay, clock, score, own.sqnorm)
+                    record(
+                        ledger[written],
+                        i,
+                        pair,
+                        binary,
+                        step_size,
+                        scalars.decay,
+                        clock,
+                        score,
+                        scalars.sqnorm,
+                    )
                     written += 1
-                own.decay = 1.0
-            own.scale_sum += weight * own.scale
+                scalars.decay = 1.0
+            scalars.scale_sum += weight * scalars.scale
         if visited == np.int64(t):
             break
         clock += weight

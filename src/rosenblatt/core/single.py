@@ -22,8 +22,10 @@ from rosenblatt.jit import compiled, compiled_around_rules
 from rosenblatt.rules import PNorm
 
 # The address table: addresses of arrays, then sizes and flags.
-VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, BESIDE = range(12)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_WEIGHED, N_BESIDE = range(12, 21)
+VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, AUXILIARY = range(12)
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_WEIGHED, N_AUXILIARY = range(
+    12, 21
+)
 CODES, NUMBERS, KEYS = range(21, 24)
 ENTRIES = 24
 RADIX_FROM = 48  # so many keys are sorted faster by bytes
@@ -74,9 +76,9 @@ def new_row_buffer(size: int, state: State, bias_input: float, averaged: bool) -
     row: tuple[NDArray[Any], ...] = buffer[1:6]
     table[: len(row)] = [array.ctypes.data for array in row]
     arrays: tuple[NDArray[Any], ...] = state[:6]
-    table[W : BESIDE + 1] = [array.ctypes.data for array in arrays]
+    table[W : AUXILIARY + 1] = [array.ctypes.data for array in arrays]
     table[CODES:ENTRIES] = [array.ctypes.data for array in (buffer.codes, buffer.numbers, buffer.keys)]
-    table[N_BESIDE] = state.beside.size
+    table[N_AUXILIARY] = state.auxiliary.size
     table[N_WEIGHTS], table[N_CLASSES] = state.W.size, state.scores.size
     table[N_HYPOTHESES], table[HAS_BIAS] = state.running.size, bias_input != 0.0
     table[AVERAGED], table[N_ROWS], table[N_VISITS] = averaged, 1, 1
@@ -224,7 +226,7 @@ def best_class(
     W: Any,
     average_offset: Any,
     running: Any,
-    beside: Any,
+    auxiliary: Any,
     averaged: bool,
     p: float,
     scores: Any,
@@ -237,23 +239,35 @@ def best_class(
     """
     classes, hypotheses = scores.shape[0], running.shape[0]
     for c in range(classes):
-        own = running[min(c, hypotheses - 1)]
+        scalars = running[min(c, hypotheses - 1)]
         if p > 0.0:
             scores[c] = _linked_score(
-                values, indices, lo, hi, bias_input, W, average_offset, own, beside, averaged, p, classes, c
+                values,
+                indices,
+                lo,
+                hi,
+                bias_input,
+                W,
+                average_offset,
+                scalars,
+                auxiliary,
+                averaged,
+                p,
+                classes,
+                c,
             )
             if averaged and hypotheses > 1:
-                scores[c] *= _link_factor(W, average_offset, own, p, classes, c)
+                scores[c] *= _link_factor(W, average_offset, scalars, p, classes, c)
             continue
         last = bias_input * W[c]
         for k in range(lo, hi):
             last += values[k] * W[(1 + np.int64(indices[k])) * classes + c]
-        scores[c] = own.scale * last
+        scores[c] = scalars.scale * last
         if averaged:
             past = bias_input * average_offset[c]
             for k in range(lo, hi):
                 past += values[k] * average_offset[(1 + np.int64(indices[k])) * classes + c]
-            scores[c] = own.scale_sum * last - past
+            scores[c] = scalars.scale_sum * last - past
     if classes == 1:
         return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
     best, tie = 0, False
@@ -267,21 +281,21 @@ def best_class(
 
 @compiled
 def _linked_score(
-    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, own: Any, beside: Any,
-    averaged: bool, p: float, classes: int, c: int,
+    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, scalars: Any,
+    auxiliary: Any, averaged: bool, p: float, classes: int, c: int,
 ) -> float:  # fmt: skip
     """Return the score of class ``c`` through the p-norm link, of the last or (without its factor) the mean vector."""
     total = 0.0
     if not averaged:
-        total += bias_input * beside[c]
+        total += bias_input * auxiliary[c]
         for k in range(lo, hi):
-            total += values[k] * beside[(1 + np.int64(indices[k])) * classes + c]
-        return total * own.scale * own.sqnorm ** ((2.0 - p) / p) if own.sqnorm > 0.0 else total
+            total += values[k] * auxiliary[(1 + np.int64(indices[k])) * classes + c]
+        return total * scalars.scale * scalars.sqnorm ** ((2.0 - p) / p) if scalars.sqnorm > 0.0 else total
     if bias_input != 0.0:
-        total += bias_input * _power(own.scale_sum * W[c] - average_offset[c], p)
+        total += bias_input * _power(scalars.scale_sum * W[c] - average_offset[c], p)
     for k in range(lo, hi):
         at = (1 + np.int64(indices[k])) * classes + c
-        total += values[k] * _power(own.scale_sum * W[at] - average_offset[at], p)
+        total += values[k] * _power(scalars.scale_sum * W[at] - average_offset[at], p)
     return total
 
 
@@ -292,16 +306,16 @@ def _power(theta: float, p: float) -> float:
 
 
 @compiled
-def _link_factor(W: Any, average_offset: Any, own: Any, p: float, classes: int, c: int) -> float:
+def _link_factor(W: Any, average_offset: Any, scalars: Any, p: float, classes: int, c: int) -> float:
     """Return ``‖θ‖_p^(2−p)`` of the summed vector of class ``c``."""
     most = 0.0
     for at in range(c, W.shape[0], classes):
-        most = max(most, abs(own.scale_sum * W[at] - average_offset[at]))
+        most = max(most, abs(scalars.scale_sum * W[at] - average_offset[at]))
     if most == 0.0:
         return 1.0
     total = 0.0
     for at in range(c, W.shape[0], classes):
-        theta = own.scale_sum * W[at] - average_offset[at]
+        theta = scalars.scale_sum * W[at] - average_offset[at]
         if theta != 0.0:
             total += (abs(theta) / most) ** p
     return (most * total ** (1.0 / p)) ** (2.0 - p)
@@ -339,10 +353,12 @@ def _predict_by(address: int, p: float, averaged: bool) -> int:
     weights = numba.carray(_pointer(table[W]), table[N_WEIGHTS], np.float64)
     sums = numba.carray(_pointer(table[OFFSET]), table[N_WEIGHTS], np.float64)
     running = numba.carray(_pointer(table[RUN]), hypotheses, RUNNING)
-    beside = numba.carray(_pointer(table[BESIDE]), table[N_BESIDE], np.float64)
+    auxiliary = numba.carray(_pointer(table[AUXILIARY]), table[N_AUXILIARY], np.float64)
     scores = numba.carray(_pointer(table[SCORES]), classes, np.float64)
     bias_input = float(table[HAS_BIAS])
-    return best_class(values, indices, 0, n, bias_input, weights, sums, running, beside, averaged, p, scores)
+    return best_class(
+        values, indices, 0, n, bias_input, weights, sums, running, auxiliary, averaged, p, scores
+    )
 
 
 def link_power(geometry: Any) -> float:
@@ -381,7 +397,7 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
         numba.carray(_pointer(table[RUN]), table[N_HYPOTHESES], RUNNING),
         numba.carray(_pointer(table[SCORES]), classes, np.float64),
         numba.carray(_pointer(table[TOTAL]), 1, TOTALS),
-        numba.carray(_pointer(table[BESIDE]), table[N_BESIDE], np.float64),
+        numba.carray(_pointer(table[AUXILIARY]), table[N_AUXILIARY], np.float64),
         numba.carray(_pointer(table[TOTAL]), 0, np.uint8),
     )
     visits = Visits(
@@ -479,7 +495,7 @@ def predict_then_learn(
     order, weight = visits
     p = link_power(geometry)
     values, indices, starts = rows
-    W, average_offset, running, scores, totals, beside, _ = state
+    W, average_offset, running, scores, totals, auxiliary, _ = state
     totals[0].max_sqnorm = max(
         totals[0].max_sqnorm, largest_visited(values, starts, order) + bias_input * bias_input
     )
@@ -489,7 +505,7 @@ def predict_then_learn(
         for h in range(guesses.shape[1]):
             mean = averaged if guesses.shape[1] == 1 else h == 1
             guesses[t, h] = best_class(
-                values, indices, lo, hi, bias_input, W, average_offset, running, beside, mean, p, scores
+                values, indices, lo, hi, bias_input, W, average_offset, running, auxiliary, mean, p, scores
             )
         one = Visits(order[t : t + 1], weight[t : t + 1])
         _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)

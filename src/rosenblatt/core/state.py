@@ -47,7 +47,7 @@ class State(NamedTuple):
     running: NDArray[Any]  # RUNNING, one per hypothesis
     scores: NDArray[Any]  # buffer for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
-    beside: NDArray[np.float64] = NOTHING  # the geometry's further numbers per weight, in the layout of W
+    auxiliary: NDArray[np.float64] = NOTHING  # the geometry's further numbers per weight, in the layout of W
     marks: NDArray[np.uint8] = (
         NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
     )

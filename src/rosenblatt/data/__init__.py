@@ -9,6 +9,7 @@ from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
+from rosenblatt.data.values import NumberFormat
 from rosenblatt.data.words import Words
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Examples",
     "LibsvmSchema",
     "NamedSchema",
+    "NumberFormat",
     "Preprocessing",
     "PreprocessingPlan",
     "ReadOptions",

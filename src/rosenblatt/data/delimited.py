@@ -1,51 +1,62 @@
-"""Delimited text: blocks of lines into columns of strings, every row with its line.
+"""Delimited text: blocks of lines into columns of strings or numbers, every row with its line.
 
-One line is one row: a value may be quoted, but may not hold a line end, so that every row knows its line. A quoted
-value that goes over a line end makes one bad row of all its lines (RFC 4180: they are one record), and none of them is
-taken for a row. In tab-separated text a quote that does not close on its line is a character like others: prose is
-full of them.
+A row is a record as RFC 4180 has it: a quoted value may hold the separator, two quotes for one, and line ends; such a
+row has the number of its first line. In tab-separated text a quote that does not close on its line is a character like
+others: prose is full of them.
 """
 
 import re
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.cells import column_of_cell, first_not_utf8
-from rosenblatt.data.header import Header
+from rosenblatt.data import textblocks
+from rosenblatt.data.errors import BadInput
+from rosenblatt.data.header import UTF8, Header, read_header
+from rosenblatt.data.memory import Room
+from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
+from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.source import UTF8_MARK
-from rosenblatt.data.textblocks import Block
+from rosenblatt.data.textblocks import Block, Scanner, count, scanned
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
+QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+UNCLOSED = "a quote that does not close: close it, or write it twice"
+NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
+MISPLACED = "misplaced quotes"
+NOT_SCANNED = " +-.eE"  # separators that could be part of a number
+# Of a table that is not all numbers, where memory is short: strings take many times the memory of their text, and
+# small blocks twice the time.
+TEXT_BLOCK_BYTES = 1 << 18
+GUESSED_BYTES = 1 << 13  # that columns are guessed from
+
+T = TypeVar("T")
 
 
-def _closed_line(separator: bytes) -> re.Pattern[bytes]:
+@cache
+def closed_line(separator: str) -> re.Pattern[bytes]:
     """Return what a line matches whose quoted values all close; what follows a closing quote belongs to the value."""
-    value = rb'(?:"(?>[^"]|"")*+"[^%b]*+|[^"%b][^%b]*+|)' % ((separator,) * 3)
-    return re.compile(rb"%b(?:%b%b)*+" % (value, separator, value), re.DOTALL)
+    mark = re.escape(separator.encode())
+    value = rb'(?:"(?>[^"]|"")*+"[^%b]*+|[^"%b][^%b]*+|)' % ((mark,) * 3)
+    return re.compile(rb"%b(?:%b%b)*+" % (value, mark, value), re.DOTALL)
 
 
-def _closing_line(separator: bytes) -> re.Pattern[bytes]:
+@cache
+def closing_line(separator: str) -> re.Pattern[bytes]:
     """Return what a line matches that begins inside a quoted value and ends outside any."""
+    mark = re.escape(separator.encode())
     return re.compile(
-        rb'(?>[^"]|"")*+"[^%b]*+(?:%b(?:%b))?+' % (separator, separator, _closed_line(separator).pattern),
-        re.DOTALL,
+        rb'(?>[^"]|"")*+"[^%b]*+(?:%b(?:%b))?+' % (mark, mark, closed_line(separator).pattern), re.DOTALL
     )
 
 
-CLOSED_LINE = {separator: _closed_line(separator.encode()) for separator in ",;\t"}
-CLOSING_LINE = {separator: _closing_line(separator.encode()) for separator in ",;"}
-UNCLOSED = "a quote that does not close on its line: close it, or write it twice"
-OVER_LINES = "a quoted value that goes over the end of its line: write a row on one line, or close the quote"
-NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
-MISPLACED = "misplaced quotes"
-
-
 class BadRow(NamedTuple):
-    """A line that is no row."""
+    """A record that is no row."""
 
     line: int
     reason: str
@@ -61,7 +72,8 @@ class Rows(NamedTuple):
     numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
     source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
     any_missing: bool = False  # among the numbers
-    opening: BadRow | None = None  # the last of the bad ones, where its quote does not close in the block
+    opening: BadRow | None = None  # where a quote opens that does not close in the block
+    statistics: BlockStatistics | None = None  # of the numbers side by side
 
     def moved(self, by: int) -> "Rows":
         """Return the rows, as many lines later."""
@@ -72,46 +84,62 @@ class Rows(NamedTuple):
         opening = None if self.opening is None else self.opening._replace(line=self.opening.line + by)
         return self._replace(lines=self.lines + by, bad=bad, source=source, opening=opening)
 
-    def bad_rows(self, told: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
+    def bad_rows(self, wrong: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
         """Return rows as bad ones: each because of what is wrong with its cell in the column of a name."""
-        if self.source is None or not told:
-            return [BadRow(int(self.lines[row]), reason) for row, reason, _ in told]
+        if self.source is None or not wrong:
+            return [BadRow(int(self.lines[row]), reason) for row, reason, _ in wrong]
         block, header = self.source
         texts = block.text.split(b"\n")
-        found = []
-        for row, reason, name in told:
+        bad = []
+        for row, reason, name in wrong:
             line = int(self.lines[row])
             text, place = texts[line - block.first_line], None if name is None else header.names.index(name)
             column = 0 if place is None else column_of_cell(text, header.separator, place)
-            found.append(BadRow(line, reason, column))
-        return found
+            bad.append(BadRow(line, reason, column))
+        return bad
 
 
 def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     r"""Read the wanted columns of a block of lines.
 
-    >>> rows = read_rows(Block(2, b'1, 2,x\n3,4\n5,6,"y,z"\n'), Header(1, ["a", "b", "c"], ","), ["b", "c"])
+    >>> rows = read_rows(Block(2, b'1, 2,x\n3,4\n5,6,"y,\nz"\n'), Header(1, ["a", "b", "c"], ","), ["b", "c"])
     >>> {name: column.to_pylist() for name, column in rows.columns.items()}
-    {'b': ['2', '6'], 'c': ['x', 'y,z']}
+    {'b': ['2', '6'], 'c': ['x', 'y,\nz']}
     >>> rows.lines, rows.bad
     (array([2, 4]), [BadRow(line=3, reason='2 values where the header names 3', column=4)])
     """
     source = block
+    if header.encoding != UTF8:
+        block = Block(block.first_line, _as_utf8(block.text, header.encoding))
     if header.separator == "\t" and b'"' in block.text:
         block = Block(block.first_line, _quotes_as_written(block.text))
-    text, lines, bad, is_open = _plain_lines(block, header.separator)
-    columns, lines, ragged = _parse(text, lines, header, wanted)
-    rows = Rows(columns, lines, [], source=(source, header))
-    if not bad and not ragged:
+    records = _records(block, header)
+    columns, numbered, ragged = _parse(records, header, wanted)
+    rows = Rows(columns, numbered, [], source=(source, header), opening=records.opening)
+    if not records.bad and not ragged:
         return rows
     texts = source.text.split(b"\n")
-    told = [BadRow(line, reason, column) for line, reason, column in bad]
+    bad = list(records.bad)
     for line, reason in ragged:
         at = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
         quote = texts[line - block.first_line].find(b'"') + 1
-        told.append(BadRow(line, reason, quote if reason == MISPLACED else at))
-    told.sort()
-    return rows._replace(bad=told, opening=told[-1] if is_open else None)
+        bad.append(BadRow(line, reason, quote if reason == MISPLACED else at))
+    return rows._replace(bad=sorted(bad))
+
+
+def _as_utf8(text: bytes, encoding: str) -> bytes:
+    """Convert lines to UTF-8; one that cannot be decoded becomes one that is not UTF-8."""
+    try:
+        return text.decode(encoding).encode()
+    except UnicodeDecodeError:
+        pass
+    converted = []
+    for line in text.split(b"\n"):
+        try:
+            converted.append(line.decode(encoding).encode())
+        except UnicodeDecodeError:
+            converted.append(b"\xff")
+    return b"\n".join(converted)
 
 
 def _quotes_as_written(text: bytes) -> bytes:
@@ -120,93 +148,143 @@ def _quotes_as_written(text: bytes) -> bytes:
     >>> _quotes_as_written(b'a\t"b ""c"\n5" pipe\tso\n')
     b'a\t"b ""c"\n"5"" pipe"\t"so"\n'
     """
-    lines = text.split(b"\n")
-    for at, line in enumerate(lines):
+    texts = text.split(b"\n")
+    for at, line in enumerate(texts):
         if b'"' in line and not QUOTED_LINE.fullmatch(line):
             end = b"\r" if line.endswith(b"\r") else b""
             values = line.removesuffix(b"\r").replace(b'"', b'""').split(b"\t")
-            lines[at] = b'"' + b'"\t"'.join(values) + b'"' + end
-    return b"\n".join(lines)
+            texts[at] = b'"' + b'"\t"'.join(values) + b'"' + end
+    return b"\n".join(texts)
 
 
-def after_quote(text: bytes, separator: str) -> bytes | None:
-    r"""Return the lines after the one on which a quoted value ends that began before them; None where none does.
+def end_of_quote(text: bytes, separator: str, start: int = 0) -> int:
+    r"""Return where the line ends on which a quoted value ends that began before ``start``; -1 where none does.
 
-    >>> after_quote(b'so,1\nsaid he",2\n3,4\n', ",")
-    b'3,4\n'
+    >>> end_of_quote(b'so,1\nsaid he",2\n3,4\n', ",")
+    16
     """
-    start = 0
     while (quote := text.find(b'"', start)) >= 0:
-        start, end = text.rfind(b"\n", start, quote) + 1 or start, text.find(b"\n", quote)
-        if CLOSING_LINE[separator].fullmatch(text, start, end):
-            return text[end + 1 :]
+        begin, end = max(text.rfind(b"\n", start, quote) + 1, start), text.find(b"\n", quote)
+        if closing_line(separator).fullmatch(text, begin, end):
+            return end + 1
         start = end + 1
-    return None
+    return -1
 
 
-def _plain_lines(
-    block: Block, separator: str
-) -> tuple[bytes, NDArray[np.int64], list[tuple[int, str, int]], bool]:
-    """Set aside blank lines, and lines that are no text or whose quotes do not close.
+class _Records(NamedTuple):
+    """The records of a block that can be parsed."""
 
-    The last value says whether the quote of the last bad line does not close in the block.
-    """
-    data = np.frombuffer(block.text, np.uint8)
+    text: bytes
+    lines: NDArray[np.int64]  # of the first line of every record
+    bad: list[BadRow]
+    opening: BadRow | None  # where a record begins that the block does not end
+    spans: list[int]  # lines of every record that has several, as (place among the records, lines) flattened
+
+    def each(self) -> Iterator[bytes]:
+        """Yield the text of every record."""
+        texts = iter(self.text[:-1].split(b"\n"))
+        longer = dict(zip(self.spans[::2], self.spans[1::2], strict=True))
+        for at in range(self.lines.size):
+            yield b"\n".join(next(texts) for _ in range(longer.get(at, 1)))
+
+
+def _records(block: Block, header: Header) -> _Records:
+    """Cut a block into records; set aside blank lines, comments, and what is no text or whose quotes do not close."""
+    text, separator = block.text, header.separator
+    data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1])
-    blank = (ends == starts) | ((ends == starts + 1) & (data[starts] == RETURN))
+    ignored = (ends == starts) | ((ends == starts + 1) & (data[starts] == RETURN))
+    if header.comment is not None:
+        mark = header.comment.encode()
+        ignored |= [text.startswith(mark, start) for start in starts.tolist()]
+    first = np.arange(ends.size)  # the first line of the record that every line belongs to
     bad: dict[int, tuple[str, int]] = {}
+    unfinished = ends.size  # the first line of a record that does not end here
+    if b'"' in text:
+        unfinished = _join_lines(text, separator, starts, ends, ignored, first, bad)
 
     def reject(positions: Any, reason: str) -> None:
         for row, position in zip(np.searchsorted(ends, positions).tolist(), positions.tolist(), strict=True):
-            bad.setdefault(row, (reason, position - int(starts[row]) + 1))
+            bad.setdefault(int(first[row]), (reason, _column_in(text, starts, int(first[row]), position)))
 
-    if b"\0" in block.text:
+    if b"\0" in text:
         reject(np.flatnonzero(data == 0), "a NUL byte: is this a text file?")
-    if b"\r" in block.text:
+    if b"\r" in text:
         returns = np.flatnonzero(data == RETURN)
-        reject(
-            returns[data[returns + 1] != NEWLINE],
-            "a carriage return inside the line: end lines with a newline",
-        )
-    inner = np.zeros(ends.size, bool)  # lines of a row that began on a line before
-    is_open = False
-    if b'"' in block.text:
-        after = 0  # the first line that no row before reaches
-        for row in _odd_quotes(data, ends, ord(separator)):
-            if row < after:
-                continue
-            lo, hi = int(starts[row]), int(ends[row])
-            closed = CLOSED_LINE[separator].fullmatch(block.text, lo, hi)
-            if closed is None and separator in CLOSING_LINE:
-                reject(np.array([_opening_quote(block.text[lo:hi], separator) + lo]), OVER_LINES)
-                rest = after_quote(block.text[hi + 1 :], separator)
-                is_open = rest is None
-                after = ends.size if rest is None else int(np.searchsorted(ends, len(block.text) - len(rest)))
-                inner[row + 1 : after] = True
-            elif closed is None or block.text.count(b'"', lo, hi) % 2:
-                reject(np.array([block.text.rfind(b'"', lo, hi)]), UNCLOSED)
-    if not block.text.isascii():
-        for row in _not_utf8(block.text):
-            at = first_not_utf8(block.text[int(starts[row]) : int(ends[row])])
-            bad.setdefault(row, ("not UTF-8 text: convert the file to UTF-8", at + 1))
-    bad = {row: told for row, told in bad.items() if not inner[row]}
-    keep = ~(blank | inner)
-    keep[list(bad)] = False
-    lines = block.first_line + np.flatnonzero(keep)
-    text = block.text
+        inside = returns[data[returns + 1] != NEWLINE]
+        reject(inside, "a carriage return inside the line: end lines with a newline")
+    if not text.isascii():
+        for row in _not_utf8(text):
+            at = first_not_utf8(text[int(starts[row]) : int(ends[row])])
+            reason = "not UTF-8 text: convert the file to UTF-8, or name its encoding (--encoding)"
+            reject(np.array([int(starts[row]) + at]), reason)
+    opening = None
+    if unfinished < ends.size:
+        line = text[int(starts[unfinished]) : int(ends[unfinished])]
+        opening = BadRow(block.first_line + unfinished, NEVER_CLOSED, opening_quote(line, separator) + 1)
+    own = first == np.arange(ends.size)
+    ignored &= own
+    keep = ~ignored
+    keep[unfinished:] = False
+    for row in bad:
+        keep[first == row] = False
+    kept_text = text
     if not keep.all():
         pieces = zip(starts[keep].tolist(), ends[keep].tolist(), strict=True)
-        text = b"".join(text[start : end + 1] for start, end in pieces)
-    return text, lines, [(block.first_line + row, *told) for row, told in bad.items()], is_open
+        kept_text = b"".join(text[start : end + 1] for start, end in pieces)
+    numbers = np.flatnonzero(keep & own)
+    spans: list[int] = []
+    if not own.all():
+        lengths = np.bincount(np.cumsum((keep & own)[keep]) - 1, minlength=numbers.size)
+        for at in np.flatnonzero(lengths > 1).tolist():
+            spans += [at, int(lengths[at])]
+    rows = [BadRow(block.first_line + row, *about) for row, about in bad.items() if row < unfinished]
+    return _Records(kept_text, block.first_line + numbers, rows, opening, spans)
 
 
-def _opening_quote(line: bytes, separator: str) -> int:
+def _join_lines(
+    text: bytes,
+    separator: str,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    ignored: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    bad: dict[int, tuple[str, int]],
+) -> int:
+    """Join the lines of every record in ``first``; return the line of one that does not end, or how many there are."""
+    after = 0  # the first line that no record before reaches
+    for row in _odd_quotes(np.frombuffer(text, np.uint8), ends, ord(separator)):
+        if row < after or ignored[row]:
+            continue
+        lo, hi = int(starts[row]), int(ends[row])
+        closed = closed_line(separator).fullmatch(text, lo, hi)
+        if closed is None and separator != "\t":
+            stop = end_of_quote(text, separator, hi + 1)
+            if stop < 0:
+                first[row:] = row
+                return row
+            after = int(np.searchsorted(ends, stop))
+            first[row:after] = row
+            hi = stop - 1
+        if text.count(b'"', lo, hi) % 2 or (closed is None and separator == "\t"):
+            bad.setdefault(row, (UNCLOSED, _column_in(text, starts, row, text.rfind(b'"', lo, hi))))
+    return ends.size
+
+
+def _column_in(text: bytes, starts: NDArray[np.int64], row: int, position: int) -> int:
+    """Return the column of a position in the first line of its record; the end of that line for a later one."""
+    start = int(starts[row])
+    end = text.find(b"\n", start)
+    return min(position, end) - start + 1
+
+
+def opening_quote(line: bytes, separator: str) -> int:
     """Return where the quote stands that opens the last value of a line."""
     at = 0
     while True:
         if line[at : at + 1] == b'"':
-            end = re.compile(rb'"(?>[^"]|"")*+"').match(line, at)
+            end = QUOTED.match(line, at)
             if end is None:
                 return at
             at = end.end()
@@ -235,14 +313,20 @@ def _not_utf8(text: bytes) -> list[int]:
     try:
         text.decode()
     except UnicodeDecodeError:
-        return [
-            row for row, line in enumerate(text.split(b"\n")) if "\ufffd" in line.decode(errors="replace")
-        ]
+        return [row for row, line in enumerate(text.split(b"\n")) if not _is_utf8(line)]
     return []
 
 
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _parse(
-    text: bytes, lines: NDArray[np.int64], header: Header, wanted: list[str]
+    records: _Records, header: Header, wanted: list[str]
 ) -> tuple[dict[str, Any], NDArray[np.int64], list[tuple[int, str]]]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -255,14 +339,17 @@ def _parse(
         )
         return "skip"
 
+    text, numbered = records.text, records.lines
+    if numbered.size == 0:
+        return {name: pa.array([], pa.string()) for name in wanted}, numbered, []
     # pyarrow drops a mark from the start of what it is given, though that is inside our file
     given = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
-    if lines.size == 0:
-        return {name: pa.array([], pa.string()) for name in wanted}, lines, []
     table = arrow_csv.read_csv(
         pa.py_buffer(given),
         arrow_csv.ReadOptions(use_threads=False, block_size=len(given) + 1, column_names=header.names),
-        arrow_csv.ParseOptions(delimiter=header.separator, invalid_row_handler=note),
+        arrow_csv.ParseOptions(
+            delimiter=header.separator, invalid_row_handler=note, newlines_in_values=bool(records.spans)
+        ),
         arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(wanted, pa.string()),
             include_columns=wanted,
@@ -270,30 +357,31 @@ def _parse(
             check_utf8=False,
         ),
     )
-    if table.num_rows + len(ragged) != lines.size:
-        return _parse_one_by_one(text, lines, header, wanted)
-    spaces = any(space in text for space in (b" ", b"\t", b"\v", b"\f"))
+    if table.num_rows + len(ragged) != numbered.size:
+        return _parse_one_by_one(records, header, wanted)
+    spaces = any(space in text for space in (b" ", b"\t", b"\v", b"\f")) or bool(records.spans)
     columns = {name: _trimmed(table[name]) if spaces else _one_array(table[name]) for name in wanted}
-    good = np.delete(lines, [row for row, _ in ragged])
-    return columns, good, [(int(lines[row]), reason) for row, reason in ragged]
+    good = np.delete(numbered, [row for row, _ in ragged])
+    return columns, good, [(int(numbered[row]), reason) for row, reason in ragged]
 
 
 def _parse_one_by_one(
-    text: bytes, lines: NDArray[np.int64], header: Header, wanted: list[str]
+    records: _Records, header: Header, wanted: list[str]
 ) -> tuple[dict[str, Any], NDArray[np.int64], list[tuple[int, str]]]:
-    """Parse where quotes joined lines: alone, no line can reach into the next."""
+    """Parse where quotes joined records: alone, none can reach into the next."""
     import pyarrow as pa
 
-    if lines.size == 1:
+    numbered = records.lines
+    if numbered.size == 1:
         return (
             {name: pa.array([], pa.string()) for name in wanted},
-            lines[:0],
-            [(int(lines[0]), MISPLACED)],
+            numbered[:0],
+            [(int(numbered[0]), MISPLACED)],
         )
-    parts = [
-        _parse(line + b"\n", lines[row : row + 1], header, wanted)
-        for row, line in enumerate(text[:-1].split(b"\n"))
-    ]
+    parts = []
+    for at, text in enumerate(records.each()):
+        alone = [0, text.count(b"\n") + 1] if b"\n" in text else []
+        parts.append(_parse(_Records(text + b"\n", numbered[at : at + 1], [], None, alone), header, wanted))
     columns = {name: pa.concat_arrays([part[0][name] for part in parts]) for name in wanted}
     return (
         columns,
@@ -310,3 +398,198 @@ def _trimmed(column: Any) -> Any:
     import pyarrow.compute as pc
 
     return pc.ascii_trim_whitespace(_one_array(column))
+
+
+def cell_starts(line: bytes, separator: str) -> list[int]:
+    """Return where every cell of a line starts, from 0, spaces before it stepped over.
+
+    >>> cell_starts(b'1, 2,"x,y",4', ",")
+    [0, 3, 5, 11]
+    """
+    starts = [0]
+    quoted = False
+    for at, byte in enumerate(line):
+        if byte == QUOTE:
+            quoted = not quoted
+        elif byte == ord(separator) and not quoted:
+            starts.append(at + 1)
+    spaces = _spaces(separator)
+    ends = [*(start - 1 for start in starts[1:]), len(line)]
+    cells = [line[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [start + len(cell) - len(cell.lstrip(spaces)) for start, cell in zip(starts, cells, strict=True)]
+
+
+def _spaces(separator: str) -> bytes:
+    return b" " if separator == "\t" else b" \t"
+
+
+def column_of_cell(line: bytes, separator: str, place: int) -> int:
+    """Return the column of a cell, 1-based in bytes; where the line has too few cells, that of its end.
+
+    >>> column_of_cell(b"7;spam", ";", 1), column_of_cell(b"7;spam", ";", 2)
+    (3, 7)
+    """
+    if QUOTE not in line:  # as almost always
+        before = line.split(separator.encode(), place + 1)
+        if place < len(before):
+            cell, start = before[place], sum(map(len, before[:place])) + place
+            return 1 + start + len(cell) - len(cell.lstrip(_spaces(separator)))
+    starts = cell_starts(line, separator)
+    return 1 + (starts[place] if place < len(starts) else len(line.rstrip(b"\r")))
+
+
+def first_not_utf8(line: bytes) -> int:
+    """Return where the first byte that is not UTF-8 stands, from 0.
+
+    >>> first_not_utf8(bytes([97, 255]))
+    1
+    """
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+class _OpenRecord:
+    """A record whose quoted value goes on after its block."""
+
+    def __init__(self, path: str, separator: str) -> None:
+        self._path, self._separator = path, separator
+        self._parts: list[bytes] = []
+        self.line = self.column = 0
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._parts)
+
+    def open(self, rows: Rows) -> None:
+        """Begin with the end of a block, where that is open."""
+        if rows.opening is not None:
+            assert rows.source is not None
+            block = rows.source[0]
+            self.line, _, self.column = rows.opening
+            self._parts = [block.text.split(b"\n", self.line - block.first_line)[-1]]
+
+    def closed_by(self, rows: Rows) -> list[tuple[bytes, int]]:
+        """Add a block; where that ends the record, return text and line of it and of what follows it."""
+        assert rows.source is not None
+        first_line, text = rows.source[0]
+        end = end_of_quote(text, self._separator)
+        if end < 0:
+            self._parts.append(text)
+            if sum(map(len, self._parts)) > textblocks.LONGEST_LINE:
+                raise BadInput(self._path, self.line, textblocks.too_long(), self.column)
+            return []
+        record = b"".join([*self._parts, text[:end]])
+        self._parts = []
+        rest = (text[end:], first_line + text.count(b"\n", 0, end))
+        return [(record, self.line), *([rest] if rest[0] else [])]
+
+
+class DelimitedSource:
+    """CSV or TSV text as blocks of columns."""
+
+    def __init__(self, path: str, header: Header) -> None:
+        self.path, self.names, self.header = path, header.names, header
+
+    @classmethod
+    def open(
+        cls, path: str, separator: str | None, options: ReadOptions, tight: bool = False, **known: Any
+    ) -> "DelimitedSource":
+        """Read the header of a file; ``known`` says what :func:`read_header` may rely on."""
+        return cls(path, read_header(path, separator, options.header, tight=tight, options=options, **known))
+
+    @property
+    def usual_target(self) -> str:
+        """The target unless another is named, as the first lines say."""
+        return self.header.target or self.names[-1]
+
+    @property
+    def prose(self) -> list[str]:
+        """The columns that read like prose in the first lines."""
+        return list(self.header.prose)
+
+    def head(self) -> Rows:
+        """Return the first rows, as strings."""
+        head = next(textblocks.blocks_of_lines(self.path, GUESSED_BYTES))
+        rest = head.text.split(b"\n", self.header.line)
+        text = rest[-1] if len(rest) > self.header.line else b""
+        return read_rows(Block(self.header.line + 1, bytes(text)), self.header, self.names)
+
+    def rows(
+        self,
+        wanted: Sequence[str],
+        side_by_side: int = 0,
+        then: Callable[[Rows], T] = lambda _: None,  # type: ignore[assignment, return-value]
+        statistics: bool = False,
+    ) -> Iterator[tuple[Rows, T]]:
+        """Yield blocks of rows, and what ``then`` makes of each on the core that has just read it.
+
+        With ``side_by_side`` so many of the wanted columns, from the first on, are read as numbers that lie side by
+        side, where a block is all plain numbers; with ``statistics`` these come along. The lines that ``then`` sees
+        are numbered from 0 in every block.
+        """
+        names = list(wanted)
+        slots = self._slots(names) if side_by_side else np.empty(0, np.int64)
+        separator = self.header.separator
+        scan = bool(side_by_side) and separator not in NOT_SCANNED
+
+        def read(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
+            scanned_numbers = scan_numbers(text, separator, slots, side_by_side, room) if scan else None
+            if scanned_numbers is None:
+                rows = read_rows(Block(0, bytes(text)), self.header, names)
+                return count(text, b"\n"), rows, then(rows)
+            values, others = scanned_numbers.values, scanned_numbers.others
+            columns = {name: values[:, k] for k, name in enumerate(names[:side_by_side])}
+            columns |= {name: others[k] for k, name in enumerate(names[side_by_side:])}
+            rows = Rows(columns, scanned_numbers.lines, [], values)
+            if statistics and values.shape[0]:
+                rows = rows._replace(statistics=block_statistics(values))
+            if scanned_numbers.missing:
+                source = (Block(0, bytes(text)), self.header)
+                rows = rows._replace(source=source, any_missing=True)
+            return scanned_numbers.n_lines, rows, then(rows)
+
+        return self._through(read)
+
+    def _through(self, function: Scanner[tuple[int, Rows, T]]) -> Iterator[tuple[Rows, T]]:
+        """Yield what a function makes of every block after the header, with its lines; the first block is small.
+
+        A record that goes on in the next block is put together from both. Where a block after its beginning was read
+        as numbers, and its text is gone, blocks are read once more from there on, with their text.
+        """
+        size = min(TEXT_BLOCK_BYTES, textblocks.BLOCK_BYTES) if self.header.small_blocks else None
+
+        def with_text(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
+            n_lines, rows, result = function(text, room, first)
+            return n_lines, rows._replace(source=rows.source or (Block(0, bytes(text)), self.header)), result
+
+        skip, reader = self.header.line, function
+        while True:
+            line, record = skip + 1, _OpenRecord(self.path, self.header.separator)
+            restart = False
+            for n_lines, block, result in scanned(self.path, reader, textblocks.HEAD_BYTES, skip, size):
+                rows = block.moved(line)
+                line += n_lines
+                if not record.is_open:
+                    record.open(rows)
+                    yield rows, result
+                    continue
+                restart = rows.source is None
+                if restart:
+                    break
+                for text, at in record.closed_by(rows):
+                    _, part, own_result = function(memoryview(text), Room(), False)
+                    record.open(part.moved(at))
+                    yield part.moved(at), own_result
+            if not restart:
+                break
+            skip, reader = record.line - 1, with_text
+        if record.is_open:
+            raise BadInput(self.path, record.line, NEVER_CLOSED, record.column)
+
+    def _slots(self, wanted: list[str]) -> NDArray[np.int64]:
+        """Return where each column goes among those wanted, or -1."""
+        place_of = {name: place for place, name in enumerate(wanted)}
+        return np.array([place_of.get(name, -1) for name in self.names], np.int64)

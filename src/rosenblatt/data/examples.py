@@ -9,9 +9,7 @@ from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
 from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.schema import Schema
 
-
-class SecondLook(Exception):
-    """What the head of a source said of it does not hold for all of it."""
+FEW_BAD = 5  # fewer bad lines are never too many
 
 
 class Examples(ABC):
@@ -40,6 +38,8 @@ class Examples(ABC):
         self.unseen_in: Counter[str] = Counter()
         self.unlabelled = 0
         self.notes: list[str] = []
+        self.skip_share = 1.0  # the largest share of lines that may be passed over
+        self.revised = False  # the latest first reading ended early: a later part disagreed with the head
 
     @property
     @abstractmethod
@@ -78,10 +78,11 @@ class Examples(ABC):
     def __iter__(self) -> Iterator[Batch]:
         return self._reading(self._blocks)
 
-    def at_first_sight(self) -> Iterator[Batch]:
+    def first_reading(self) -> Iterator[Batch]:
         """Yield batches without looking at all of the source first, by what its head says.
 
-        Raises :class:`SecondLook` where a later part says otherwise: nothing that was yielded then counts.
+        Where a later part says otherwise it ends early and ``revised`` is True: nothing that was yielded counts, and
+        the next iteration knows better.
         """
         return iter(self)
 
@@ -89,11 +90,15 @@ class Examples(ABC):
         self.skipped = SkippedLines()
         self.unseen_in = Counter()
         self.unlabelled = 0
-        empty = True
+        self.revised = False
+        rows = 0
         for batch in self._batches(blocks()):
-            empty = False
+            rows += batch.lines.size
             yield self._finish(batch)
-        if empty:
+        if self.revised:
+            return
+        self._check_share(rows)
+        if not rows:
             bad = self.skipped
             reason = "no examples in the file"
             if bad:
@@ -102,6 +107,17 @@ class Examples(ABC):
                 )
                 reason = f"{which}: {bad[0]}"
             raise BadInput(self.path, None, reason)
+
+    def _check_share(self, rows: int) -> None:
+        """Refuse a source of which too many lines were passed over."""
+        bad = self.skipped
+        if rows and bad.total >= FEW_BAD and bad.total > self.skip_share * (rows + bad.total):
+            raise BadInput(
+                self.path,
+                None,
+                f"{bad.total:,} of {rows + bad.total:,} lines are bad, more than skip_share={self.skip_share:g} "
+                f"allows; the first: {bad[0]}: correct them, or allow more (--skip-share)",
+            )
 
     def _batches(self, blocks: Iterator[Batch]) -> Iterator[Batch]:
         named = (b if b.files else b._replace(files=((0, self.path),)) for b in blocks)

@@ -1,36 +1,38 @@
-"""The header of a table: how its columns are called, where its data begin, and what its first lines say of it."""
+"""The beginning of delimited text: encoding, separator, names of the columns, and where the data begin.
 
+Is the first line names of columns, or already data? Every column is a witness. A first value that occurs again below
+it, or a number with a fraction above numbers, speaks for data; a value that never occurs again in a column of repeated
+values, for a name; a word above nothing but numbers settles it. Where none speaks it is a line of names, and numbers
+among the names are an error.
+"""
+
+import codecs
+import csv
 from collections import Counter
+from math import isfinite
 from typing import NamedTuple
 
 from rosenblatt.data.errors import BadInput, shown
-from rosenblatt.data.first_line import (
-    FirstLines,
-    first_lines,
-    invented_names,
-    is_data,
-    number_among_names,
-    text_columns,
-    usual_target,
-)
-from rosenblatt.data.kinds import number
+from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.missing import MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
+from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
+from rosenblatt.data.textblocks import blocks_of_lines
+from rosenblatt.data.values import number
+from rosenblatt.data.words import looks_like_text
 
 MOST_COLUMNS = 1 << 20
-
-
-def check_width(path: str, line: int | None, columns: int) -> None:
-    """Refuse more columns than any table has."""
-    if columns > MOST_COLUMNS:
-        told = (
-            f"{columns:,} columns, more than {MOST_COLUMNS:,}: write wide rows as LIBSVM text or JSON lines"
-        )
-        raise BadInput(path, line, told)
+SEPARATORS = ",\t;|"
+HEAD_BYTES = 1 << 16
+SAMPLED_LINES = 500
+FIRST_LINES_OF_A_PIPE = 2  # a header and a row
+MOST_LINES_OF_A_PIPE = 20  # that are waited for where fewer do not tell names from data
+UTF8 = "utf-8"
+INDEX_NAMES = ("", "Unnamed: 0")  # of the first column, as pandas writes its index
 
 
 class Header(NamedTuple):
-    """How the columns of a table are called, and where its data begin."""
+    """How the columns of a table are called, and how its text is read."""
 
     line: int  # of the names; where there are none, the line before the data
     names: list[str]
@@ -38,7 +40,27 @@ class Header(NamedTuple):
     named: bool = True  # the file itself names its columns
     target: str | None = None  # which column is the target unless another is named
     prose: tuple[str, ...] = ()  # columns that read like prose by the first lines
-    sparing: bool = False  # read it in small blocks: not all are numbers, and memory is short
+    small_blocks: bool = False  # not all are numbers, and memory is short
+    numbers: bool = False  # the first lines hold nothing but plain numbers
+    encoding: str = UTF8
+    comment: str | None = None
+    index_column: str | None = None  # a column that counts rows, as pandas writes it
+    notes: tuple[str, ...] = ()  # what was decided, each a sentence
+
+
+class FirstLines(NamedTuple):
+    """The beginning of a table, cut into values."""
+
+    line: int  # of the first
+    separator: str
+    first: list[str]
+    below: list[list[str]]  # lines of as many values as the first
+    encoding: str
+    notes: tuple[str, ...]
+
+    def column(self, place: int) -> list[str]:
+        """Return the values below the first in one column, missing ones left out."""
+        return [row[place] for row in self.below if row[place] not in MISSING]
 
 
 def read_header(
@@ -47,38 +69,252 @@ def read_header(
     named: bool | None = None,
     schema: TableSchema | None = None,
     tight: bool = False,
+    *,
+    options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    like: Header | None = None,
 ) -> Header:
     """Read the column names, or invent them where the first line is data.
 
     Parameters
     ----------
-    separator : the likeliest of comma, tab and semicolon unless given
+    separator : the likeliest of comma, tab, semicolon and bar unless given
     named : whether the first line holds names; found from the first lines unless given
     schema : of a model; files are then laid out as in its training, and may bring names all the same
     tight : whether memory is short
+    options : encoding, separator and comments, where they are given; ``exact`` allows no repairs
+    like : the header of another file of the same table: where that has no names, this has none either
     """
     known = schema.headerless if schema else None
-    lines = first_lines(path, separator or (known.separator if known else None), wait=schema is None)
+    if known is None and like is not None and not like.named:
+        known = Headerless(tuple(like.names), like.separator)
+    separator = options.separator or separator or (known.separator if known else None)
+    lines = first_lines(path, separator, options, wait=schema is None)
     check_width(path, lines.line, len(lines.first))
-    if named is None and schema is not None:
-        named = known is None or {column.name for column in schema.columns} <= set(lines.first)
+    if named is None and (schema is not None or known is not None):
+        needed = set(known.names if known else ()) if schema is None else {c.name for c in schema.columns}
+        named = known is None or needed <= set(lines.first)
     if named is None:
         named = not is_data(lines)
     if named:
-        _check_names(path, lines.line, lines.first)
-        return _header(lines, lines.line, lines.first, tight)
-    if schema is not None and known is not None:
-        names = _names_by_place(path, lines, known, schema.target)
+        names, index, notes = _checked_names(path, lines, options.exact)
+        return _header(lines, lines.line, names, tight, options, index, notes)
+    if known is not None:
+        names = _names_by_place(path, lines, known, None if schema is None else schema.target)
     else:
         names = invented_names(lines)
-    return _header(lines, lines.line - 1, names, tight)
+    return _header(lines, lines.line - 1, names, tight, options)
 
 
-def _header(lines: FirstLines, line: int, names: list[str], tight: bool) -> Header:
+def check_width(path: str, line: int | None, columns: int) -> None:
+    """Refuse more columns than any table has."""
+    if columns > MOST_COLUMNS:
+        reason = (
+            f"{columns:,} columns, more than {MOST_COLUMNS:,}: write wide rows as LIBSVM text or JSON lines"
+        )
+        raise BadInput(path, line, reason)
+
+
+def first_lines(
+    path: str,
+    separator: str | None = None,
+    options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    wait: bool = True,
+) -> FirstLines:
+    """Read the first lines; the separator is the one that cuts them most evenly unless it is given.
+
+    Of a pipe a header and a row are waited for, and more where these do not tell names from data: how many depends on
+    the lines, never on how they arrive.
+    """
+    if path != STANDARD_INPUT or standard_input().is_kept:
+        return _cut_lines(path, separator, options, SAMPLED_LINES)
+    for at_most in range(FIRST_LINES_OF_A_PIPE, MOST_LINES_OF_A_PIPE + 1):
+        if wait:
+            standard_input().wait_for(at_most)
+        lines = _cut_lines(path, separator, options, at_most)
+        ended = 1 + len(lines.below) < at_most
+        if not wait or options.header is not None or ended or _settled(lines):
+            break
+    return lines
+
+
+def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: int) -> FirstLines:
+    notes: list[str] = []
+    line, texts, encoding = _head(path, options, notes, at_most)
+    if "\0" in texts[0]:
+        raise BadInput(path, line, "the header holds a NUL byte: is this a text file?")
+    texts = [text.replace("\0", "") for text in texts]
+    chosen = separator or _separator(texts)
+    if separator is None and chosen != ",":
+        notes.append(f"separated by {'tabs' if chosen == chr(9) else repr(chosen)}")
+    rows = _cut(texts, chosen)
+    if chosen != "\t":
+        _check_quotes(path, line, texts[0], chosen)
+    first = rows[0]
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    return FirstLines(line, chosen, first, below, encoding, tuple(notes))
+
+
+def _check_quotes(path: str, line: int, text: str, separator: str) -> None:
+    try:
+        next(csv.reader([text], delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise BadInput(path, line, f"the header cannot be read: {error}") from None
+
+
+def _head(path: str, options: ReadOptions, notes: list[str], at_most: int) -> tuple[int, list[str], str]:
+    """Return the number of the first line that is text, it and lines after it, and the encoding."""
+    comment = None if options.comment is None else options.comment.encode()
+    if path != STANDARD_INPUT:
+        with opened(path) as (_, packing):
+            if packing == "UTF-16":
+                notes.append("UTF-16 text")
+    for block in blocks_of_lines(path, HEAD_BYTES):
+        raw = block.text.split(b"\n")
+        for offset, text in enumerate(raw):
+            if not text.strip() or (comment and text.startswith(comment)):
+                continue
+            line = block.first_line + offset
+            own = [
+                text
+                for text in raw[offset : offset + at_most]
+                if text.strip() and not (comment and text.startswith(comment))
+            ]
+            encoding = _encoding(path, line, text, b"\n".join(raw[:-1]), options, notes)
+            return line, [_decoded(text, encoding).rstrip("\r") for text in own], encoding
+    raise BadInput(path, None, "the file is empty: it holds no examples")
+
+
+def _decoded(text: bytes, encoding: str) -> str:
+    return text.decode(encoding, errors="replace")
+
+
+def _encoding(path: str, line: int, first: bytes, head: bytes, options: ReadOptions, notes: list[str]) -> str:
+    """Return the encoding of the lines: as asked, else UTF-8 where the first block is, else that of Windows."""
+    if options.encoding is not None:
+        name = codecs.lookup(options.encoding).name
+        if name.startswith("utf-16"):
+            return UTF8  # a byte order mark says so, and it is converted as it is read
+        if "a,1".encode(name) != b"a,1":
+            raise BadInput(path, None, f"the encoding {name} is no superset of ASCII: convert it to UTF-8")
+        return name
+    try:
+        head.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return UTF8
+    if options.exact or b"\0" in head:
+        try:
+            first.decode()
+        except UnicodeDecodeError:
+            reason = "the header is not UTF-8 text: convert the file, or name its encoding (--encoding)"
+            raise BadInput(path, line, reason) from None
+        return UTF8
+    if _some_utf8(head):
+        return UTF8  # a bad line among good ones
+    encoding = "latin-1"
+    try:
+        head.decode("cp1252")
+        encoding = "cp1252"
+    except UnicodeDecodeError:
+        pass
+    notes.append(f"not UTF-8: read as {encoding}; --encoding names another")
+    return encoding
+
+
+def _some_utf8(head: bytes) -> bool:
+    """Whether some line that is not ASCII is UTF-8."""
+    for line in head.split(b"\n"):
+        if not line.isascii():
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                continue
+            return True
+    return False
+
+
+def is_data(lines: FirstLines) -> bool:
+    """Whether the first line is data like those below it."""
+    numeric = [value for value in lines.first if number(value) is not None]
+    votes = int(len(set(numeric)) < len(numeric))  # two columns of one number
+    counted = _counted(lines.first)  # 0, 1, 2, ... may be names: they say nothing
+    for place, value in enumerate(lines.first):
+        below = lines.column(place)
+        if not below or value in MISSING:
+            continue
+        ours = number(value)
+        if ours is None and all(number(other) is not None for other in below):
+            return False
+        if ours is not None and counted:
+            continue
+        if value in below:
+            votes += 1
+        elif ours is not None and isfinite(ours):
+            votes += ours != round(ours)
+        elif 2 * len(set(below)) <= len(below):
+            votes -= 1
+    return votes > 0
+
+
+def _settled(lines: FirstLines) -> bool:
+    """Whether the lines tell names from data: a word above a number, or a first line that is data."""
+    columns = ((value, lines.column(place)) for place, value in enumerate(lines.first))
+    named = any(below and number(value) is None and number(below[0]) is not None for value, below in columns)
+    return named or is_data(lines)
+
+
+def number_among_names(names: list[str]) -> str | None:
+    """Return a number among the names; whole numbers that count up from 0 or 1 are names."""
+    numeric = [name for name in names if isfinite(number(name) or 0.0) and number(name) is not None]
+    return numeric[0] if numeric and not _counted(names) else None
+
+
+def invented_names(lines: FirstLines) -> list[str]:
+    """Name the columns of a file that does not: ``label`` and ``text``, or ``x1``, ``x2`` and so on."""
+    text = text_columns(lines)
+    if len(lines.first) == 2 and len(text) == 1:
+        return ["text", "label"] if text == [0] else ["label", "text"]
+    return [f"x{place}" for place in range(1, len(lines.first) + 1)]
+
+
+def usual_target(lines: FirstLines, text: list[int]) -> int:
+    """Return the place of the target: the last column, or the first if the last is text and the first is not."""
+    last = len(lines.first) - 1
+    return 0 if last in text and 0 not in text else last
+
+
+def text_columns(lines: FirstLines) -> list[int]:
+    """Return the places of the columns whose values read like prose."""
+    return [place for place in range(len(lines.first)) if looks_like_text(lines.column(place))]
+
+
+def _header(
+    lines: FirstLines,
+    line: int,
+    names: list[str],
+    tight: bool,
+    options: ReadOptions,
+    index: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Header:
     text = text_columns(lines)
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
     numbers = all(value in MISSING or number(value) is not None for row in lines.below for value in row)
-    return Header(line, names, lines.separator, line == lines.line, target, prose, tight and not numbers)
+    return Header(
+        line,
+        names,
+        lines.separator,
+        line == lines.line,
+        target,
+        prose,
+        tight and not numbers,
+        numbers,
+        lines.encoding,
+        options.comment,
+        index,
+        (*lines.notes, *notes),
+    )
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:
@@ -94,17 +330,83 @@ def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str
     return names if len(lines.first) == len(names) else without
 
 
-def _check_names(path: str, line: int, names: list[str]) -> None:
-    if "" in names:
-        raise BadInput(path, line, f"column {names.index('') + 1} has no name: name it, or drop it")
+def _checked_names(
+    path: str, lines: FirstLines, exact: bool
+) -> tuple[list[str], str | None, tuple[str, ...]]:
+    """Return the names, those that are missing or repeated made distinct, the index column, and notes about them."""
+    names, notes, index = list(lines.first), [], None
     value = number_among_names(names)
     if value is not None:
         raise BadInput(
             path,
-            line,
+            lines.line,
             f"the first line holds {shown(value)}, not names: add a line with the column names, "
             "or say header=False (--no-header) if it is data",
         )
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise BadInput(path, line, f"two columns are called {repeated[0]!r}: rename one")
+    if exact and "" in names:
+        raise BadInput(path, lines.line, f"column {names.index('') + 1} has no name: name it, or drop it")
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if exact and repeated:
+        raise BadInput(path, lines.line, f"two columns are called {repeated[0]!r}: rename one")
+    if names[0] in INDEX_NAMES and len(names) > 1 and not exact:
+        index = names[0] = distinct_name(names[0] or "index", names[1:])
+        notes.append(f"the first column has no name: an index, left out (--numeric {index} keeps it)")
+    for place, name in enumerate(names):
+        if not name:
+            names[place] = distinct_name(f"column {place + 1}", names)
+            notes.append(f"column {place + 1} has no name: called {names[place]!r}")
+        elif name in names[:place]:
+            names[place] = distinct_name(name, names)
+            notes.append(f"two columns are called {name!r}: the later one is {names[place]!r} here")
+    return names, index, tuple(notes)
+
+
+def distinct_name(name: str, others: list[str]) -> str:
+    """Return a name that no other column has.
+
+    >>> distinct_name("a", ["a", "b"])
+    'a.1'
+    """
+    candidate, count = name, 0
+    while candidate in others:
+        count += 1
+        candidate = f"{name}.{count}"
+    return candidate
+
+
+def _counted(names: list[str]) -> bool:
+    numeric = [name for name in names if number(name) is not None and isfinite(number(name) or 0.0)]
+    return bool(numeric) and numeric in [
+        [str(start + place) for place in range(len(numeric))] for start in (0, 1)
+    ]
+
+
+def _cut(lines: list[str], separator: str) -> list[list[str]]:
+    """Cut lines into values; a quoted value may hold line ends, but not in tab-separated text."""
+    if separator == "\t":
+        return [
+            [value.strip().removeprefix('"').removesuffix('"') for value in line.split("\t")]
+            for line in lines
+        ]
+    rows: list[list[str]] = []
+    reader = csv.reader((line + "\n" for line in lines), delimiter=separator)
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            continue
+        if row is None:
+            return rows
+        rows.append([value.strip() for value in row])
+
+
+def _separator(lines: list[str]) -> str:
+    """Return the separator that cuts most lines into as many values as the first; of equals, the most frequent."""
+
+    def evenness(separator: str) -> tuple[float, int]:
+        rows = _cut(lines[:51], separator)
+        width = len(rows[0]) if rows else 1
+        even = sum(len(row) == width for row in rows) / max(len(rows), 1)
+        return (even if width > 1 else 0.0), lines[0].count(separator)
+
+    return max(SEPARATORS, key=evenness)

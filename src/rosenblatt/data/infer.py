@@ -33,6 +33,7 @@ from rosenblatt.data.words import looks_like_text
 
 MOST_VALUES = 1 << 16  # different values that are remembered of a column
 TEXT_ROWS = 1000  # whether a column is text is judged by this many rows
+MANY_LABELS = 2048  # different numbers of a target: more make no difference, nor do more rows of a block
 FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
@@ -96,7 +97,7 @@ class ColumnStatistics:
         self.sample: list[str] = []  # the first values that are there
         self.different_rows = 0  # rows when too many different values were seen
         self.numbers: set[float] | None = set() if count_numbers else None
-        self._last = np.nan
+        self._first = self._last = np.nan
         self._fractions = False  # among plain numbers
 
     @property
@@ -154,6 +155,7 @@ class ColumnStatistics:
         self.total += float(block.total[column])
         follows = np.isnan(self._last) or float(block.first[column]) == self._last + 1.0
         self.steps_of_one = self.steps_of_one and follows and block.jumps[column] == 0.0
+        self._first = float(block.first[column]) if np.isnan(self._first) else self._first
         self._last = float(block.last[column])
         self.values = None
 
@@ -172,6 +174,55 @@ class ColumnStatistics:
             self.values = None
             return
         self._add_texts(column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` needs, as JSON can hold it (NaN and infinity among the numbers)."""
+        stored = dict(vars(self))
+        stored["values"] = None if self.values is None else list(self.values)
+        stored["formats"] = None if self.formats is None else [form.to_dict() for form in self.formats]
+        stored["parts"] = None if self.parts is None else sorted(self.parts)
+        stored["numbers"] = None if self.numbers is None else sorted(self.numbers)
+        return stored
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "ColumnStatistics":
+        """Read back what another process of this version wrote."""
+        statistics = cls()
+        vars(statistics).update(stored)
+        values, formats, parts = (stored[name] for name in ("values", "formats", "parts"))
+        statistics.values = None if values is None else dict.fromkeys(values)
+        statistics.formats = None if formats is None else [NumberFormat(**form) for form in formats]
+        statistics.parts = None if parts is None else set(parts)
+        statistics.numbers = None if stored["numbers"] is None else set(stored["numbers"])
+        return statistics
+
+    def merge(self, later: "ColumnStatistics") -> None:
+        """Add the statistics of later rows."""
+        if not later.rows:
+            return
+        follows = np.isnan(self._last) or later._first == self._last + 1.0
+        self.steps_of_one = bool(self.steps_of_one and later.steps_of_one and follows)
+        had_numbers, has_numbers = self.all_numbers and self.present, later.all_numbers and later.present
+        if not (self.all_numbers and later.all_numbers):
+            plain = (self._fractions if had_numbers else False) or (
+                later._fractions if has_numbers else False
+            )
+            self.formats = _common_formats(self, later, bool(had_numbers or has_numbers), plain)
+            self.parts = _common_parts(self, later) if not (had_numbers or has_numbers) else set()
+        known = self.values is not None and later.values is not None
+        self.values = {**(self.values or {}), **(later.values or {})} if known else None
+        self.different_rows += later.different_rows
+        self.rows, self.missing = self.rows + later.rows, self.missing + later.missing
+        self.all_numbers &= later.all_numbers
+        self.all_integers &= later.all_integers
+        self.all_finite &= later.all_finite
+        self.low, self.high = min(self.low, later.low), max(self.high, later.high)
+        self.total += later.total
+        self.sample = (self.sample + later.sample)[:TEXT_ROWS]
+        self._first = later._first if np.isnan(self._first) else self._first
+        self._last, self._fractions = later._last, self._fractions | later._fractions
+        if self.numbers is not None and later.numbers is not None:
+            self.numbers |= later.numbers
 
     def _add_texts_as_numbers(self, column: Any) -> bool:
         values = numbers(column)
@@ -200,10 +251,12 @@ class ColumnStatistics:
                 self.total += float(finite.sum())
         if values.size:
             steps = np.isnan(self._last) or values[0] == self._last + 1.0
-            self.steps_of_one = bool(self.steps_of_one and steps and (np.diff(values) == 1.0).all())
+            with np.errstate(invalid="ignore", over="ignore"):
+                self.steps_of_one = bool(self.steps_of_one and steps and (np.diff(values) == 1.0).all())
+            self._first = float(values[0]) if np.isnan(self._first) else self._first
             self._last = float(values[-1])
-        if self.numbers is not None and len(self.numbers) < MOST_VALUES:
-            self.numbers.update(np.unique(finite[:MOST_VALUES]).tolist())
+        if self.numbers is not None and len(self.numbers) < MANY_LABELS:
+            self.numbers.update(np.unique(finite[:MANY_LABELS]).tolist())
 
     def _add_texts(self, column: Any) -> None:
         """Add strings that are not all plain numbers."""
@@ -248,6 +301,26 @@ class ColumnStatistics:
         return parts or set()
 
 
+def _common_formats(
+    one: ColumnStatistics, other: ColumnStatistics, plain: bool, fractions: bool
+) -> list[NumberFormat] | None:
+    """Return the formats in which the strings of both are numbers, where some of their rows are plain ones."""
+    lists = [each.formats for each in (one, other) if each.formats is not None]
+    if not lists:
+        return None
+    formats = [form for form in lists[0] if all(form in each for each in lists)]
+    if plain:
+        formats = [form for form in formats if not form.percent and not (fractions and form.decimal == ",")]
+    return formats
+
+
+def _common_parts(one: ColumnStatistics, other: ColumnStatistics) -> set[DatePart] | None:
+    if one.parts is None or other.parts is None:
+        return other.parts if one.parts is None else one.parts
+    mixed = (one.parts == {"hour"}) != (other.parts == {"hour"})
+    return set() if mixed or not one.parts or not other.parts else one.parts | other.parts
+
+
 class Decision(NamedTuple):
     """What a column is taken for."""
 
@@ -272,6 +345,8 @@ def decide(
             return _as_asked(name, role, statistics, options)
     if options.exact:
         return _as_written(name, statistics, options)
+    if statistics.rows == 0:
+        return Decision("category", Column(name, ()))
     if statistics.present == 0:
         return Decision("constant", None, "no row has a value")
     if statistics.numeric:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from rosenblatt.data.source import (
 )
 from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
 from rosenblatt.data.tfidf import TfidfPlan
-
-if TYPE_CHECKING:
-    from rosenblatt.data.column_sources import ColumnSource
 
 BY_SUFFIX = {
     ".svm": "libsvm",
@@ -98,7 +95,8 @@ def open_examples(
 
     Parameters
     ----------
-    source : a path, a pattern as in ``logs/*.csv``, a list of paths, ``-`` for standard input, or ``sample:NAME``
+    source : a path, a pattern as in ``logs/*.csv``, a list of paths, ``-`` for standard input, ``sample:NAME``, or a
+        data frame (pandas, polars, pyarrow)
     options : how it is read
     schema : the schema of a trained model (or its ``to_dict()``), to encode new files as in training
     batch_rows : rows of every batch but the last; None for batches as they are read, without copying
@@ -118,6 +116,8 @@ def open_examples(
     known = schema_from_dict(schema) if isinstance(schema, Mapping) else schema
     if options.format not in (None, *FORMATS):
         raise ValueError(f"format is {options.format!r}: expected one of {', '.join(FORMATS)}")
+    if is_frame(source):
+        return _frame(source, options, known, batch_rows)
     path = name_of(source)
     if path.startswith("sample:"):
         from rosenblatt.data.samples import SampleExamples
@@ -131,7 +131,9 @@ def open_examples(
         paths = [file for folder in paths for file in files_in(folder)]
         form = options.format or find_format(paths[0])
     form = options.format or form
-    return OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
+    examples = OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
+    examples.skip_share = options.skip_share
+    return examples
 
 
 def read_all(
@@ -246,6 +248,22 @@ def _is_label(line: bytes) -> bool:
     return True
 
 
+def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: int | None) -> Examples:
+    from rosenblatt.data.columnar import FrameSource
+    from rosenblatt.data.table import TableExamples
+
+    options = options.changed(words=options.weighted_words(any_text=True))
+    table = FrameSource(frame)
+    return TableExamples(
+        [table], path=table.path, format="frame", options=options, schema=schema, batch_rows=batch_rows
+    )
+
+
+def is_frame(source: Any) -> bool:
+    """Whether a source is a data frame in memory, not the name of a file."""
+    return hasattr(source, "columns") or hasattr(source, "column_names")
+
+
 def _libsvm(opening: Opening) -> Examples:
     from rosenblatt.data.libsvm import LibsvmExamples
 
@@ -285,31 +303,14 @@ def _arrow(opening: Opening) -> Examples:
 
 
 def _table(opening: Opening) -> Examples:
-    """Open named columns: as they arrive, or by the kind that all values of a column give it."""
-    if opening.options.words.weighting == "tfidf":
-        words = opening.options.words._replace(weighting="binary")
-        opening = opening._replace(options=opening.options.changed(words=words))
-    options, schema = opening.options, opening.schema
-    by_name = options.at_once or bool(options.hash_bits)
-    if isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema)):
-        return _open_table(opening)
-    if STANDARD_INPUT in opening.paths and schema is None:
-        standard_input().keep()  # a table is read twice: for the kinds of its columns, then for its rows
-    if opening.format in SEPARATORS and len(opening.paths) == 1:
-        from rosenblatt.data.table import open_table
+    from rosenblatt.data.table import open_table
 
-        return open_table(opening, SEPARATORS[opening.format])
-    from rosenblatt.data.columns import ColumnExamples
-
-    return ColumnExamples(
-        _columns(opening),
-        path=opening.path,
-        format=opening.format,
-        target=options.target,
-        schema=schema,
-        options=options,
-        batch_rows=opening.batch_rows,
-    )
+    options = opening.options
+    words = options.weighted_words(any_text=True)
+    if options.at_once and words.weighting == "tfidf":  # a table that arrives has no document counts
+        words = words._replace(weighting="binary")
+    opening = opening._replace(options=options.changed(words=words))
+    return open_table(opening, SEPARATORS)
 
 
 def _refuse_hashing(opening: Opening, what: str) -> None:
@@ -317,27 +318,6 @@ def _refuse_hashing(opening: Opening, what: str) -> None:
         raise BadInput(
             opening.path, None, f"{what} numbers its features: there are no names to hash (--hash-bits)"
         )
-
-
-def _open_table(opening: Opening) -> Examples:
-    from rosenblatt.data.open_table import OpenTableExamples
-
-    options = opening.options
-    if options.scale:
-        raise BadInput(opening.path, None, "columns cannot be scaled (--scale) before all of them are read")
-    return OpenTableExamples(
-        _columns(opening),
-        path=opening.path,
-        format=opening.format,
-        target=options.target,
-        schema=_named(opening),
-        grow=options.grow,
-        text=options.text,
-        words=options.words,
-        bits=options.hash_bits,
-        batch_rows=opening.batch_rows,
-        skip_bad=options.skip_bad,
-    )
 
 
 def _named(opening: Opening) -> NamedSchema | None:
@@ -348,19 +328,7 @@ def _named(opening: Opening) -> NamedSchema | None:
     return opening.schema
 
 
-def _columns(opening: Opening) -> "list[ColumnSource]":
-    from rosenblatt.data.column_sources import ArrowSource, DelimitedSource, ParquetSource
-
-    options = opening.options
-    if opening.format in SEPARATORS:
-        separator = SEPARATORS[opening.format]
-        tight = options.tight or options.at_once  # what arrives is not waited for
-        return [DelimitedSource.open(path, separator, options.header, tight) for path in opening.paths]
-    source = ParquetSource if opening.format == "parquet" else ArrowSource
-    return [source(path) for path in opening.paths]
-
-
-SEPARATORS = {"csv": None, "tsv": "\t"}  # None: by the first lines
+SEPARATORS: dict[str, str | None] = {"csv": None, "tsv": "\t"}  # None: by the first lines
 OPENERS: dict[str, Callable[[Opening], Examples]] = {
     "libsvm": _libsvm,
     "vw": _vw,

@@ -114,7 +114,9 @@ class ReadOptions:
         >>> ReadOptions(hash_bits=18).weighted_words(any_text=True).weighting
         'binary'
         """
-        if self.words.weighting == "tfidf" and (self.exact or self.hash_bits or not any_text):
+        if self.words.weighting == "tfidf" and (
+            self.exact or self.hash_bits or self.words.buckets or not any_text
+        ):
             return self.words._replace(weighting="binary")
         return self.words
 

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.options import MISSING_POLICIES, Missing
+from rosenblatt.data.tfidf import DocumentCounts, Tfidf
 
 BLOCK_ROWS = 8192  # rows whose statistics are computed while they are in the cache
 MOST_SAMPLED = 1 << 17  # values of a column that a median is computed from while rows arrive
-FIELDS = ("raw_features", "numeric", "missing", "fill", "centre", "spread", "indicators")
+FIELDS = (
+    "raw_features", "numeric", "missing", "fill", "centre", "spread", "indicators", "documents", "texts"
+)  # fmt: skip
 
 
 class Moments:
@@ -61,6 +64,16 @@ class Moments:
         self.missing += block.shape[0] - count
         self.count = total
 
+    def merge(self, other: "Moments") -> None:
+        """Add the moments of other rows."""
+        total = self.count + other.count
+        shift = np.where(other.count > 0, other.mean - self.mean, 0.0)
+        share = other.count / np.maximum(total, 1)
+        self._squares += other._squares + shift**2 * self.count * share
+        self.mean += shift * share
+        self.missing += other.missing
+        self.count = total
+
     def deviation(self) -> NDArray[np.float64]:
         """Return the standard deviation of every column, 1 where it is constant."""
         deviation = np.sqrt(self._squares / np.maximum(self.count, 1))
@@ -79,6 +92,7 @@ class PreprocessingPlan:
     missing : ``"indicator"``, ``"mean"``, ``"median"``, ``"refuse"`` or ``"drop"``, as in ``ReadOptions``
     scale : whether numbers become (x − mean) / deviation
     centre : whether the mean is subtracted; not for sparse vectors, whose zeros would be lost
+    texts : (first, end) of the raw columns of every text whose counted words are weighed by tf-idf
 
     Examples
     --------
@@ -91,6 +105,7 @@ class PreprocessingPlan:
     missing: Missing = "indicator"
     scale: bool = False
     centre: bool = True
+    texts: tuple[tuple[int, int], ...] = ()
 
     def fit(self, X: Any) -> "Preprocessing":
         """Learn from raw rows, dense or CSR."""
@@ -102,12 +117,24 @@ class PreprocessingPlan:
             fill = column_medians([values[:, column] for column in range(values.shape[1])], fill)
         elif self.missing == "median":
             fill = np.median(values, axis=0) if values.shape[0] else fill
-        return self.fitted(X.shape[1], moments, fill)
+        counts = DocumentCounts()
+        if self.texts:
+            counts.update(X)
+        frequencies = [counts.frequency[first:end] for first, end in self.texts]
+        return self.fitted(X.shape[1], moments, fill, counts.documents, frequencies)
 
     def fitted(
-        self, raw_features: int, moments: Moments, fill: NDArray[np.float64] | None = None
+        self,
+        raw_features: int,
+        moments: Moments,
+        fill: NDArray[np.float64] | None = None,
+        documents: int = 0,
+        frequencies: Sequence[NDArray[np.int64]] = (),
     ) -> "Preprocessing":
-        """Return the preprocessing that the moments of the numeric columns give; ``fill`` replaces their means."""
+        """Return the preprocessing that the moments of the numeric columns give; ``fill`` replaces their means.
+
+        ``frequencies`` says in how many of the ``documents`` each word of every text occurs.
+        """
         numeric = range(raw_features) if self.numeric is None else self.numeric
         gaps = np.flatnonzero(moments.missing) if self.missing == "indicator" else np.empty(0, np.int64)
         filled = moments.mean if fill is None else fill
@@ -125,6 +152,11 @@ class PreprocessingPlan:
             tuple(centre.tolist()) if scale else None,
             tuple(moments.deviation().tolist()) if scale else None,
             tuple(numeric[at] for at in gaps.tolist()),
+            documents,
+            tuple(
+                (first, tuple(frequency.tolist()))
+                for (first, _), frequency in zip(self.texts, frequencies, strict=True)
+            ),
         )
 
 
@@ -142,6 +174,9 @@ class Preprocessing:
     missing : what a missing number means; with ``"refuse"`` and ``"drop"`` it is an error here
     fill, centre, spread : one value for every numeric column; None where nothing is scaled
     indicators : raw columns that have an indicator, ascending
+    documents : how many rows the weights of words come from
+    texts : of every text, its first raw column, and in how many documents each of its words occurs; its counts become
+        rows of tf-idf with unit length (:class:`rosenblatt.data.tfidf.Tfidf`)
 
     Examples
     --------
@@ -160,6 +195,8 @@ class Preprocessing:
     centre: tuple[float, ...] | None = None
     spread: tuple[float, ...] | None = None
     indicators: tuple[int, ...] = ()
+    documents: int = 0
+    texts: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @classmethod
     def fit(
@@ -184,7 +221,8 @@ class Preprocessing:
     def plan(self) -> PreprocessingPlan:
         """What was fitted."""
         centred = self.centre is None or any(self.centre)
-        return PreprocessingPlan(self.numeric, self.missing, self.spread is not None, centred)
+        texts = tuple((first, first + len(frequency)) for first, frequency in self.texts)
+        return PreprocessingPlan(self.numeric, self.missing, self.spread is not None, centred, texts)
 
     def feature_names(self, raw_names: Sequence[str]) -> list[str]:
         """Return the names after preprocessing.
@@ -194,8 +232,8 @@ class Preprocessing:
         """
         return [*raw_names, *(f"{raw_names[column]}=(missing)" for column in self.indicators)]
 
-    def apply(self, X: Any) -> Any:
-        """Return the prepared rows, dense or CSR as they came.
+    def apply(self, X: Any, complete: bool = False) -> Any:
+        """Return the prepared rows, dense or CSR as they came; ``complete`` says that no value is missing.
 
         Raises
         ------
@@ -206,25 +244,37 @@ class Preprocessing:
                 f"X has {X.shape[1]} columns, the preprocessing was fitted on {self.raw_features}"
             )
         if isinstance(X, np.ndarray):
-            return self._apply_dense(X)
+            return self._apply_dense(X, complete)
+        if self.texts:
+            X = self._tfidf.apply(X)
         if self.spread is None and not np.isnan(X.data).any():
             return sparse_rows(X.data, X.indices, X.indptr, self.n_features)
         return self._apply_sparse(X)
 
-    def _apply_dense(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _apply_dense(self, X: NDArray[np.float64], complete: bool) -> NDArray[np.float64]:
+        if self.spread is None and not self.indicators and (complete or not np.isnan(X).any()):
+            return X
         values = X if self.numeric is None else X[:, self._columns]
-        absent = np.isnan(values)
-        if absent.any():
-            values = self.filled(values, absent)
-        values = self.scaled(values)
+        values, gaps = self.prepare_numbers(values)
         if not self.indicators and self.numeric is None:
             return values
         prepared = np.empty((X.shape[0], self.n_features))
         prepared[:, : self.raw_features] = values if self.numeric is None else X
         if self.numeric is not None:
             prepared[:, self._columns] = values
-        prepared[:, self.raw_features :] = absent[:, self._indicator_places]
+        prepared[:, self.raw_features :] = gaps
         return prepared
+
+    def text_weights(self, first: int) -> Tfidf | None:
+        """Return the weights of the words of the text whose raw columns begin at ``first``; None where it has none."""
+        frequency = dict(self.texts).get(first)
+        return None if frequency is None else Tfidf(self.documents, np.array(frequency, np.int64))
+
+    def prepare_numbers(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the numeric columns filled in and scaled, and where those with an indicator had a gap."""
+        absent = np.isnan(values)
+        filled = self.filled(values, absent) if absent.any() else values
+        return self.scaled(filled), absent[:, self._indicator_places]
 
     def _apply_sparse(self, X: Any) -> Any:
         """Scale the stored numbers, or all where they are centred; three ascending runs are merged to sorted rows."""
@@ -233,11 +283,9 @@ class Preprocessing:
         is_numeric = np.zeros(self.raw_features, bool)
         is_numeric[self._columns] = True
         ours = is_numeric[X.indices]
-        values = _numeric_part(X, self.numeric)
-        absent = np.isnan(values)
-        values = self.scaled(self.filled(values, absent) if absent.any() else values)
+        values, absent = self.prepare_numbers(_numeric_part(X, self.numeric))
         at, place = np.nonzero(values)
-        gaps, which = np.nonzero(absent[:, self._indicator_places])
+        gaps, which = np.nonzero(absent)
         runs = [
             (rows[~ours], X.indices[~ours].astype(np.int64), X.data[~ours]),
             (at, self._columns[place], values[at, place]),
@@ -287,6 +335,7 @@ class Preprocessing:
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` needs, ready for JSON."""
         stored = {name: getattr(self, name) for name in FIELDS}
+        stored["texts"] = [[first, list(frequency)] for first, frequency in self.texts]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
 
     @classmethod
@@ -310,6 +359,7 @@ class Preprocessing:
         indicators = _columns("indicators", stored["indicators"], features)
         if numeric is not None and not set(indicators) <= set(numeric):
             raise ValueError("not a preprocessing: an indicator of a column that holds no numbers")
+        documents, texts = _texts(stored["documents"], stored["texts"], features, numeric)
         return cls(
             features,
             numeric,
@@ -318,7 +368,18 @@ class Preprocessing:
             _numbers("centre", stored["centre"], width) if scaled else None,
             spread,
             indicators,
+            documents,
+            texts,
         )
+
+    @cached_property
+    def _tfidf(self) -> Tfidf:
+        frequency = np.zeros(self.raw_features, np.int64)
+        groups = np.full(self.raw_features, -1, np.int32)
+        for at, (first, own) in enumerate(self.texts):
+            frequency[first : first + len(own)] = own
+            groups[first : first + len(own)] = at
+        return Tfidf(self.documents, frequency, groups)
 
     @cached_property
     def _columns(self) -> NDArray[np.int64]:
@@ -370,6 +431,28 @@ def _columns(name: str, value: Any, features: int) -> tuple[int, ...]:
     if not ascending or list(value) != sorted(set(value)) or not all(0 <= each < features for each in value):
         raise ValueError(f"not a preprocessing: {name} must be ascending columns below {features}")
     return tuple(value)
+
+
+def _texts(
+    documents: Any, texts: Any, features: int, numeric: tuple[int, ...] | None
+) -> tuple[int, tuple[tuple[int, tuple[int, ...]], ...]]:
+    """Return stored document counts, or raise ValueError where they cannot be."""
+    if type(documents) is not int or documents < 0 or not isinstance(texts, list | tuple):
+        raise ValueError(f"not a preprocessing: {documents!r} documents")
+    end, checked = 0, []
+    for text in texts:
+        if not isinstance(text, list | tuple) or len(text) != 2 or not isinstance(text[1], list | tuple):
+            raise ValueError("not a preprocessing: a text is its first column and its document counts")
+        first, frequency = text[0], tuple(text[1])
+        if type(first) is not int or not end <= first <= features - len(frequency):
+            raise ValueError(f"not a preprocessing: a text begins at column {first!r}")
+        if not all(type(count) is int and 0 <= count <= documents for count in frequency):
+            raise ValueError("not a preprocessing: a word is in fewer than no documents, or in more than all")
+        end = first + len(frequency)
+        if numeric is None or any(first <= column < end for column in numeric):
+            raise ValueError("not a preprocessing: a column of words that holds numbers")
+        checked.append((first, frequency))
+    return documents, tuple(checked)
 
 
 def _numbers(name: str, value: Any, width: int) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ The shipped ones are read from the files inside the installed package; scikit-le
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.attributes import scaled
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.scales import Scales
 from rosenblatt.data.schema import Column, LabelKind, Schema, TableSchema
 
 PREFIX = "sample:"
@@ -76,13 +75,8 @@ class SampleExamples(Examples):
         super().__init__(source, batch_rows, skip_bad)
         sample = load_sample(source.removeprefix(PREFIX))
         kind: LabelKind = "text" if sample.y.dtype.kind == "U" else "integer"
-        scales: list[tuple[float, float] | None] = [None] * len(sample.feature_names)
-        if scale:
-            seen = Scales(len(sample.feature_names))
-            seen.see(sample.X)
-            scales = [*seen.found()]
-        columns = zip(sample.feature_names, scales, strict=True)
-        self._schema = TableSchema(tuple(Column(name, scale=own) for name, own in columns), "class", kind)
+        table = TableSchema(tuple(Column(name) for name in sample.feature_names), "class", kind)
+        self._schema = replace(table, preprocessing=table.plan(scale=scale).fit(sample.X))
         self._sample = sample if schema is None else self._as_trained(sample, schema)
 
     @property
@@ -99,8 +93,15 @@ class SampleExamples(Examples):
         self._schema = schema
         return Sample(sample.X[:, [names.index(name) for name in wanted]], sample.y, wanted)
 
+    def read(self, prepared: bool = True) -> Batch:
+        """Return all rows; without ``prepared`` nothing is scaled."""
+        if prepared:
+            return super().read()
+        return Batch(self._sample.X, self._sample.y, np.arange(1, self._sample.y.size + 1))
+
     def _blocks(self) -> Iterator[Batch]:
-        X = scaled(self._sample.X.copy(), self._schema)
+        fitted = self._schema.preprocessing
+        X = self._sample.X if fitted is None else fitted.apply(self._sample.X, complete=True)
         yield Batch(X, self._sample.y, np.arange(1, self._sample.y.size + 1))
 
 

@@ -32,7 +32,6 @@ class Column:
     format: NumberFormat | None = None  # how its numbers are written; None: plainly, as in -12.5e3
     parts: tuple[DatePart, ...] = ()  # the features of a date; none: not a date
     boolean: bool = False  # 1 and 0, written as yes and no
-    scale: tuple[float, float] | None = None  # (centre, spread) of a numeric column that is scaled
 
     def __post_init__(self) -> None:
         if self.words is not None:
@@ -97,8 +96,6 @@ class Column:
             stored["parts"] = list(self.parts)
         if self.boolean:
             stored["boolean"] = True
-        if self.scale is not None:
-            stored["scale"] = list(self.scale)
         return stored
 
 
@@ -182,7 +179,12 @@ class TableSchema:
 
     def plan(self, missing: Missing = "indicator", scale: bool = False) -> PreprocessingPlan:
         """Return the preprocessing to be fitted on raw rows of this table."""
-        return PreprocessingPlan(self.numeric, missing, scale)
+        texts, first = [], 0
+        for column in self.columns:
+            if column.words is not None and column.words.weighting == "tfidf" and not column.words.buckets:
+                texts.append((first, first + column.width))
+            first += column.width
+        return PreprocessingPlan(self.numeric, missing, scale, texts=tuple(texts))
 
     @property
     def any_discrete(self) -> bool:
@@ -262,7 +264,20 @@ def _table(stored: Mapping[str, Any]) -> TableSchema:
             return replace(schema, preprocessing=Preprocessing.from_dict(preprocessing))
         except ValueError as error:
             raise ValueError(f"not a schema: {error}") from error
-    return schema
+    scales = [_scale(entry.get("scale")) for entry in stored["columns"]]
+    return schema if all(scale is None for scale in scales) else _scaled_columns(schema, scales)
+
+
+def _scaled_columns(schema: TableSchema, scales: list[tuple[float, float] | None]) -> TableSchema:
+    """Return a schema as versions before 0.3 stored it: with a scale in every column, and no value may be missing."""
+    for column, scale in zip(schema.columns, scales, strict=True):
+        if scale is not None and column.categories is not None:
+            raise TypeError(f"column {column.name!r} has a scale, but is not numeric")
+    pairs = zip(schema.columns, scales, strict=True)
+    every = [scale or (0.0, 1.0) for column, scale in pairs if column.categories is None]
+    centre, spread = tuple(scale[0] for scale in every), tuple(scale[1] for scale in every)
+    fitted = Preprocessing(schema.raw_features, schema.numeric, "refuse", centre, centre, spread)
+    return replace(schema, preprocessing=fitted)
 
 
 def _count(value: Any) -> int:
@@ -299,7 +314,6 @@ def _column(entry: Any) -> Column:
         None if entry.get("format") is None else _number_format(entry["format"]),
         _date_parts(entry.get("parts", [])),
         _flag(entry.get("boolean", False)),
-        _scale(entry.get("scale")),
     )
 
 

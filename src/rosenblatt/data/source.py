@@ -6,6 +6,7 @@ name, so that the system removes it however the process ends, and holds no more 
 
 import atexit
 import bz2
+import codecs
 import errno
 import glob
 import gzip
@@ -54,8 +55,8 @@ SIGNATURES = (
     Signature(b"ARROW1", "format", "arrow", "Arrow IPC"),
     Signature(b"\xff\xff\xff\xff", "format", "arrow", "an Arrow stream"),
     Signature(b"PK\x03\x04", "unreadable", "a zip archive"),
-    Signature(b"\xff\xfe", "unreadable", "UTF-16 text"),
-    Signature(b"\xfe\xff", "unreadable", "UTF-16 text"),
+    Signature(b"\xff\xfe", "compression", "UTF-16"),  # decoded as it is read, like what is compressed
+    Signature(b"\xfe\xff", "compression", "UTF-16"),
 )
 
 
@@ -86,9 +87,37 @@ def decompressed(file: Any, compression: str) -> Any:
         return bz2.BZ2File(file)
     if compression == "xz":
         return lzma.LZMAFile(file)
+    if compression == "UTF-16":
+        return io.BufferedReader(_Utf8(file))
     import pyarrow as pa
 
     return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+
+class _Utf8(io.RawIOBase):
+    """UTF-16 text, with a byte order mark, as UTF-8."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            raw = self._file.read(1 << 16)
+            try:
+                self._left = self._decoder.decode(raw, final=not raw).encode()
+            except UnicodeError as error:
+                raise OSError(f"not UTF-16 text: {error}") from error
+            if not raw:
+                break
+        n = min(len(buffer), len(self._left))
+        buffer[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
 
 
 def without_suffix(path: str) -> str:

@@ -1,159 +1,612 @@
-"""Delimited text, with names or without: columns that are numeric, discrete or text."""
+"""Tables as examples: one reader for delimited text, Parquet, Arrow and data frames.
 
-from collections.abc import Callable, Iterable, Iterator
+Kinds are learned from the first block where that is all plain numbers, and learning starts again where a later block
+disagrees; else from all blocks. What is read into memory is parsed once: blocks are held until the schema is known.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rosenblatt.data.attributes import Encoded, Strings, learn_schema
-from rosenblatt.data.batch import Batch
-from rosenblatt.data.column_sources import DelimitedSource
-from rosenblatt.data.delimited import Rows
-from rosenblatt.data.encoded_rows import bad_rows, encode_rows, wanted_of
+from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
+from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
+from rosenblatt.data.encode import Encoded, encode
 from rosenblatt.data.errors import BadInput, BadLine
-from rosenblatt.data.examples import Examples, SecondLook
-from rosenblatt.data.header import Header, read_header
+from rosenblatt.data.examples import Examples
+from rosenblatt.data.header import Header
+from rosenblatt.data.infer import FEW_ROWS, ColumnReport, TargetKind
+from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
+from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.schema import Headerless, TableSchema
+from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.schema import Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
+from rosenblatt.data.values import distinct, is_text, number, numbers
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
 
+T = TypeVar("T")
+
+
+class TableSource(Protocol):
+    """A table as blocks of named columns."""
+
+    path: str
+    names: list[str]
+
+    @property
+    def header(self) -> Header | None:
+        """How its text is read; None where it is no text."""
+
+    @property
+    def usual_target(self) -> str:
+        """The target unless another is named."""
+
+    @property
+    def prose(self) -> list[str]:
+        """The columns that read like prose in the first rows."""
+
+    def head(self) -> Rows:
+        """Return the first rows."""
+
+    def rows(
+        self,
+        wanted: Sequence[str],
+        side_by_side: int = 0,
+        then: Callable[[Rows], T] = ...,
+        statistics: bool = False,
+    ) -> Iterator[tuple[Rows, T]]:
+        """Yield blocks of the wanted columns, each row with its line, and what ``then`` makes of each."""
+
 
 class TableExamples(Examples):
-    """Examples from delimited text; columns are matched by name."""
+    """Examples from named columns, by one schema for all files; columns are matched by name.
 
-    format = "csv"
+    Parameters
+    ----------
+    sources : the files, of the same columns
+    path, format : how the source is called, and what it is
+    options : how it is read
+    schema : of a trained model; without one it is learned from all rows
+    batch_rows : rows of every batch but the last; None for batches as they are read
+    """
 
     def __init__(
         self,
-        path: str,
-        header: Header,
+        sources: Sequence[TableSource],
         *,
-        target: str | None,
-        schema: TableSchema | None,
-        batch_rows: int | None,
+        path: str,
+        format: str,
         options: ReadOptions,
+        schema: Schema | None = None,
+        batch_rows: int | None = None,
     ) -> None:
         super().__init__(path, batch_rows, options.skip_bad)
+        self.format = format
+        self.dropped = 0  # rows of the latest reading that were left out because a value is missing
+        self._sources = list(sources)
         self._options = options
-        self._header = header
-        self._target = target
-        self._schema = schema
-        self._only_block: Rows | None = None  # a small file is parsed once
+        self._learned: Learned | None = None
+        self._held: list[tuple[TableSource, Rows]] = []
+        if schema is not None and not isinstance(schema, TableSchema):
+            known = (
+                "LIBSVM text without column names" if schema.feature_names is None else "another kind of file"
+            )
+            raise BadInput(path, None, f"is a table, but the model was trained on {known}")
+        self._target, self._schema = self._checked(schema)
+        for header in self._headers:
+            self.notes += [note for note in header.notes if note not in self.notes]
+
+    def _checked(self, schema: TableSchema | None) -> tuple[str | None, TableSchema | None]:
+        """Check the columns against what is asked of them; return the target and the schema."""
+        options, first = self._options, self._sources[0]
+        asked = [options.target] if options.target is not None else []
+        if schema is not None:
+            for source in self._sources:
+                _check_has(source, asked)
+                missing = [column.name for column in schema.columns if column.name not in source.names]
+                if missing:
+                    reason = (
+                        f"the model needs {_listed(missing)}, not among the columns {_listed(source.names)}"
+                    )
+                    raise BadInput(source.path, _line(source), reason)
+            if options.target is not None:
+                return options.target, replace(schema, target=options.target)
+            everywhere = all(schema.target in source.names for source in self._sources)
+            return schema.target if everywhere else None, schema
+        every = [*asked, *options.drop, *options.numeric, *options.category, *options.text, *options.date]
+        for source in self._sources:
+            _check_has(source, [*every, *options.id])
+            _check_has(source, first.names)
+        if len(first.names) < 2:
+            reason = f"only one column, {first.names[0]!r}: features and a target are needed"
+            raise BadInput(first.path, _line(first), reason)
+        return options.target or first.usual_target, None
+
+    @property
+    def _headers(self) -> list[Header]:
+        return [source.header for source in self._sources if source.header is not None]
 
     @property
     def schema(self) -> TableSchema:
-        """Kinds and categories; without a given schema, the file is read to find them."""
+        """Kinds, categories, words and preprocessing; without a given schema, all rows are read to learn them."""
         if self._schema is None:
-            self._schema = self._learned(self._columns)
+            self._schema = self._learn(hold=False)
         return self._schema
 
-    def at_first_sight(self) -> Iterator[Batch]:
-        """Yield batches by what the head says, if that is that all columns are numbers."""
-        asked = self._options.text or self._options.category or self._options.scale
-        if asked or self._schema is not None or self.path == STANDARD_INPUT:
-            return iter(self)
-        head = DelimitedSource(self.path, self._header).head()
-        if head.bad or not head.lines.size:
-            return iter(self)
-        guess = self._learned(lambda: [head.columns])
-        if guess.any_discrete or guess.labels == "text" or encode_rows(head, guess, True).bad:
-            return iter(self)
-        return self._reading(lambda: self._guessed_blocks(guess))
+    @property
+    def columns(self) -> list[ColumnReport]:
+        """How every column was read; empty with a model's schema."""
+        if self._schema is None:
+            _ = self.schema
+        return [] if self._learned is None else self._learned.reports()
 
-    def _guessed_blocks(self, guess: TableSchema) -> Iterator[Batch]:
-        for rows, found in self._encoded(guess, strings_first=False):
-            whole = found.y is None or found.y.dtype == np.int64
-            if rows.numbers is None or rows.any_missing or (guess.labels == "integer" and not whole):
-                raise SecondLook
-            if found.rows.size:
-                yield Batch(found.X, found.y, rows.lines)
-        self._schema = guess
+    @property
+    def target_kind(self) -> TargetKind:
+        """``"numeric"`` where the target measures something, else ``"classes"``."""
+        if self._schema is None:
+            _ = self.schema
+        return "classes" if self._learned is None else self._learned.target_kind
 
-    def _learned(self, columns: Callable[[], Iterable[Strings]]) -> TableSchema:
-        """Return the schema that some columns teach."""
-        features = [name for name in self._header.names if name != self._target]
-        look = self._look if columns == self._columns else None
-        found = learn_schema(columns, features, self._target, self._options, look)
-        if self._header.named:
-            return found
-        return replace(found, headerless=Headerless(tuple(self._header.names), self._header.separator))
+    def read(self, prepared: bool = True) -> Batch:
+        """Read all rows into one batch, every block parsed once; raw rows without ``prepared``."""
+        if self._schema is None:
+            self._schema = self._learn(hold=True)
+        try:
+            return concatenate(list(self._reading(lambda: self._blocks(prepared))))
+        finally:
+            self._held = []
 
-    def _columns(self) -> Iterator[Strings]:
-        return (rows.columns for rows in self._rows(self._header.names))
+    def first_reading(self) -> Iterator[Batch]:
+        """Yield batches by the schema that the first rows suggest, if that is that all columns are plain numbers.
 
-    def _look(self) -> Iterator[Strings]:
-        first, count = None, 0
-        for rows in DelimitedSource(self.path, self._header).look(self._target):
-            first, count = (rows if count == 0 else None), count + 1
-            yield rows.columns
-        self._only_block = first
+        Where a later block disagrees it ends early and sets ``revised``: what was yielded does not count, and the next
+        iteration reads by the schema of all rows.
+        """
+        guess = self._guess()
+        return iter(self) if guess is None else self._reading(lambda: self._guessed_blocks(guess))
 
-    def _rows(self, wanted: list[str]) -> Iterator[Rows]:
-        if self._only_block is not None:
-            return iter([self._only_block])
-        return DelimitedSource(self.path, self._header).rows(wanted)
+    def _learn(self, hold: bool) -> TableSchema:
+        names = [name for name in self._sources[0].names if name != self._target]
+        statistics = self._statistics(names, hold)
+        try:
+            self._learned = learn_schema(
+                lambda: (rows for _, rows in self._all_rows(names)),
+                names,
+                self._target,
+                self._options,
+                statistics=statistics,
+                index=self._index,
+            )
+        except ValueError as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(self.path, None, str(error)) from error
+        return self._with_layout(self._learned.schema)
 
-    def _encoded(self, schema: TableSchema, strings_first: bool = True) -> Iterator[tuple[Rows, Encoded]]:
-        """Yield rows, and what they are by a schema."""
+    def _with_layout(self, schema: TableSchema) -> TableSchema:
+        header = self._sources[0].header
+        if header is None or header.named:
+            return schema
+        return replace(schema, headerless=Headerless(tuple(header.names), header.separator))
+
+    @property
+    def _index(self) -> str | None:
+        header = self._sources[0].header
+        return None if header is None else header.index_column
+
+    def _statistics(self, names: list[str], hold: bool) -> TableStatistics:
+        """Read all rows for their statistics: as numbers while they are, else as strings from the start."""
+        for as_numbers in (True, False):
+            if as_numbers and not all(header.numbers for header in self._headers):
+                continue
+            statistics, agreed = TableStatistics(names, self._target), True
+            self._held = []
+            for source in self._sources:
+                side_by_side = len(names) if as_numbers else 0
+                for rows, _ in source.rows(self._wanted(names), side_by_side, statistics=True):
+                    if rows.lines.size:
+                        statistics.update(rows)
+                    agreed = not as_numbers or statistics.all_numbers
+                    if not agreed:
+                        break
+                    if hold:
+                        self._held.append((source, rows))
+                if not agreed:
+                    break
+            if agreed:
+                break
+        return statistics
+
+    def _wanted(self, names: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys([*names, *([] if self._target is None else [self._target])]))
+
+    def _all_rows(self, names: list[str]) -> Iterator[tuple[TableSource, Rows]]:
+        if self._held:
+            yield from self._held
+            return
+        for source in self._sources:
+            for rows, _ in source.rows(self._wanted(names)):
+                yield source, rows
+
+    def _encoder(self, schema: TableSchema, prepared: bool) -> Callable[[Rows], Encoded]:
+        policy = schema.missing if self._learned is None else missing_policy(self._options)
         labelled = self._target is not None
 
-        def encode(rows: Rows) -> Encoded:
-            return encode_rows(rows, schema, labelled)
+        def encode_block(rows: Rows) -> Encoded:
+            fast = _encode_numbers(rows, schema, labelled, prepared, policy)
+            return fast or encode(rows.columns, schema, labelled, prepared=prepared, missing=policy)
 
-        if self._only_block is not None:
-            return iter([(self._only_block, encode(self._only_block))])
-        wanted, side_by_side = wanted_of(schema, self._target)
-        return DelimitedSource(self.path, self._header).rows_and(encode, wanted, side_by_side, strings_first)
+        return encode_block
 
-    def _blocks(self) -> Iterator[Batch]:
+    def _encoded(self, prepared: bool) -> Iterator[tuple[TableSource, Rows, Encoded]]:
+        """Yield blocks of rows and what they are by the schema."""
         schema = self.schema
-        for rows, found in self._encoded(schema):
-            self._pass_over(BadLine(self.path, *bad) for bad in bad_rows(rows, found))
-            self.unseen_in.update(found.unseen)
-            if found.rows.size:
-                yield Batch(found.X, found.y, rows.lines[found.rows])
+        encoder = self._encoder(schema, prepared)
+        if self._held:
+            for source, rows in self._held:
+                yield source, rows, encoder(rows)
+            return
+        names = [column.name for column in schema.columns]
+        plain = all(column.plain for column in schema.columns)
+        plain &= self._target is None or schema.labels != "text"
+        for source in self._sources:
+            for rows, encoded in source.rows(self._wanted(names), len(names) if plain else 0, encoder):
+                yield source, rows, encoded
+
+    def _blocks(self, prepared: bool = True) -> Iterator[Batch]:
+        self.dropped = 0
+        for source, rows, encoded in self._encoded(prepared):
+            self._pass_over(BadLine(source.path, *bad) for bad in _bad_rows(rows, encoded))
+            self.unseen_in.update(encoded.unseen)
+            self.dropped += encoded.dropped
+            if encoded.rows.size:
+                every = encoded.rows.size == rows.lines.size
+                lines = rows.lines if every else rows.lines[encoded.rows]
+                yield Batch(encoded.X, encoded.y, lines, files=((0, source.path),))
+        if self.dropped:
+            note = f"{self.dropped:,} rows with a missing value left out (missing='drop')"
+            self.notes = [*(each for each in self.notes if "left out (missing=" not in each), note]
+
+    def _guess(self) -> TableStatistics | None:
+        """Return the statistics of the first rows where these suggest that all columns are plain numbers."""
+        header = self._sources[0].header
+        chosen = self._options
+        unread = self._schema is None and len(self._sources) == 1 and self.path != STANDARD_INPUT
+        lists = (chosen.drop, chosen.category, chosen.text, chosen.date, chosen.id)
+        if (
+            not unread
+            or header is None
+            or not header.numbers
+            or header.index_column
+            or chosen.scale
+            or any(lists)
+        ):
+            return None
+        head = self._sources[0].head()
+        names = [name for name in self._sources[0].names if name != self._target]
+        statistics = TableStatistics(names, self._target)
+        statistics.update(head)
+        columns = statistics.columns.values()
+        plain = all(each.numeric and each.all_finite and not each.missing for each in columns)
+        features = [statistics.columns[name] for name in names]
+        varied = all(each.low < each.high and not each.steps_of_one for each in features)
+        if head.bad or head.lines.size < FEW_ROWS or not plain or not (varied or chosen.exact):
+            return None
+        return statistics
+
+    def _guessed_blocks(self, guess: TableStatistics) -> Iterator[Batch]:
+        self.revised = False
+        labels = guess.columns[str(self._target)].labels
+        statistics = TableStatistics(guess.names, self._target)
+        source = self._sources[0]
+        for rows, _ in source.rows(self._wanted(guess.names), len(guess.names), statistics=True):
+            y = None if rows.numbers is None else rows.columns[str(self._target)]
+            if y is not None and labels == "integer":
+                y = as_written(y)
+            if y is None or rows.any_missing or rows.bad or (labels == "integer" and y.dtype != np.int64):
+                self.revised = True
+                return
+            if rows.lines.size:
+                statistics.update(rows)
+                yield Batch(rows.numbers, y, rows.lines)
+        names = guess.names
+        self._learned = learn_schema(tuple, names, self._target, self._options, statistics=statistics)
+        self._schema = self._with_layout(self._learned.schema)
 
 
-def open_table(opening: "Opening", separator: str | None) -> TableExamples:
-    """Open delimited text, and check its header against what is asked of it."""
-    path, options, schema, target = opening.paths[0], opening.options, opening.schema, opening.options.target
-    if schema is not None and not isinstance(schema, TableSchema):
-        raise BadInput(
-            path, None, "is a table, but the model was trained on LIBSVM text without column names"
-        )
-    if path == STANDARD_INPUT and schema is None:
-        standard_input().keep()  # once to learn the schema, once to encode
-    header = read_header(path, separator, options.header, schema, options.tight)
-    names = header.names
-    line = header.line + (not header.named)
-    for name in [*([] if target is None else [target]), *options.text, *options.category]:
-        if name not in names:
-            raise BadInput(path, line, f"no column is called {name!r}; there are {_listed(names)}")
-    if schema is None:
-        if len(names) < 2:
-            raise BadInput(path, line, f"only one column, {names[0]!r}: features and a target are needed")
-        target = header.target if target is None else target
-        return TableExamples(
-            path, header, target=target, schema=None, batch_rows=opening.batch_rows, options=options
-        )
-    missing = [column.name for column in schema.columns if column.name not in names]
-    if missing:
-        raise BadInput(
-            path, line, f"the model needs {_listed(missing)}, not among the columns {_listed(names)}"
-        )
-    if target is None and schema.target in names:
-        target = schema.target
-    elif target is not None and target != schema.target:
-        schema = replace(schema, target=target)
+def _encode_numbers(
+    rows: Rows, schema: TableSchema, labelled: bool, prepared: bool, policy: str
+) -> Encoded | None:
+    """Encode a block of numbers as it lies in memory; None where that is not possible."""
+    if rows.numbers is None or (rows.any_missing and policy in ("refuse", "drop")):
+        return None
+    if not all(column.plain for column in schema.columns):
+        return None
+    y = rows.columns[schema.target] if labelled and schema.target is not None else None
+    if y is not None and rows.any_missing and np.isnan(y).any():
+        return None
+    X = rows.numbers
+    places = [list(rows.columns).index(column.name) for column in schema.columns]
+    if places != list(range(X.shape[1])):
+        X = X[:, places]
+    if prepared and schema.preprocessing is not None:
+        X = schema.preprocessing.apply(X, complete=not rows.any_missing)
+    if y is not None and schema.labels == "integer":
+        y = as_written(y)
+    return Encoded(X, y, np.arange(rows.lines.size), {}, 0, Counter())
+
+
+def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
+    """Return what is wrong with the lines and the values of rows, in order."""
+    if not rows.bad and not encoded.bad:
+        return []
+    wrong = [(row, reason, name) for row, (reason, name) in sorted(encoded.bad.items())]
+    return sorted(rows.bad + rows.bad_rows(wrong))
+
+
+def _check_has(source: TableSource, names: Sequence[str]) -> None:
+    known = set(source.names)
+    for name in names:
+        if name not in known:
+            reason = f"no column is called {name!r}; there are {_listed(source.names)}"
+            raise BadInput(source.path, _line(source), reason)
+
+
+def _line(source: TableSource) -> int | None:
+    """Return the line that names the columns, or would."""
+    return None if source.header is None else source.header.line + (not source.header.named)
+
+
+def _listed(names: Sequence[str], at_most: int = 20) -> str:
+    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return ", ".join(repr(name) for name in names[:at_most]) + more
+
+
+def open_table(opening: "Opening", separators: dict[str, str | None]) -> Examples:
+    """Open a table: by the kinds that all values give its columns, or as it arrives."""
+    options, schema = opening.options, opening.schema
+    by_name = options.at_once or bool(options.hash_bits)
+    arrives = isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema))
+    if STANDARD_INPUT in opening.paths and schema is None and not arrives:
+        standard_input().keep()  # it is read again where a later row disagrees
+    tight = options.tight or (arrives and options.at_once)
+    sources = _sources(opening, separators, schema if isinstance(schema, TableSchema) else None, tight)
+    if arrives:
+        return ArrivingTable(sources, opening)
     return TableExamples(
-        path, header, target=target, schema=schema, batch_rows=opening.batch_rows, options=options
+        sources,
+        path=opening.path,
+        format=opening.format,
+        options=options,
+        schema=schema,
+        batch_rows=opening.batch_rows,
     )
 
 
-def _listed(names: list[str], at_most: int = 20) -> str:
-    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
-    return ", ".join(repr(name) for name in names[:at_most]) + more
+def _sources(
+    opening: "Opening", separators: dict[str, str | None], schema: TableSchema | None, tight: bool
+) -> list[TableSource]:
+    from rosenblatt.data.columnar import ArrowSource, ParquetSource
+
+    if opening.format not in separators:
+        source = ParquetSource if opening.format == "parquet" else ArrowSource
+        return [source(path) for path in opening.paths]
+    separator = separators[opening.format]
+    first = DelimitedSource.open(opening.paths[0], separator, opening.options, tight, schema=schema)
+    others = [
+        DelimitedSource.open(path, separator, opening.options, tight, schema=schema, like=first.header)
+        for path in opening.paths[1:]
+    ]
+    return [first, *others]
+
+
+class _Said(NamedTuple):
+    """A feature that some rows have."""
+
+    name: str
+    rows: NDArray[np.int64]  # ascending
+    values: NDArray[np.float64]
+
+    def among(self, place: NDArray[np.int64]) -> "_Said":
+        """Return it of the rows that have a place, which is their new number."""
+        rows = place[self.rows]
+        return _Said(self.name, rows[rows >= 0], self.values[rows >= 0])
+
+
+class ArrivingTable(Examples):
+    """A table read once, as it arrives: every value speaks for itself, and names join as they appear.
+
+    A number is a feature of its column's name, anything else ``column=value``, or words where the column is prose by
+    the first row; a missing value is the feature ``column=(missing)``, or none. So the first row can be learned from
+    before the last is known.
+    """
+
+    def __init__(self, sources: Sequence[TableSource], opening: "Opening") -> None:
+        options, schema = opening.options, opening.schema
+        super().__init__(opening.path, opening.batch_rows, options.skip_bad)
+        self.format = opening.format
+        if schema is not None and not isinstance(schema, NamedSchema):
+            reason = "has features by name, but the model was trained on another kind of file"
+            raise BadInput(opening.path, None, reason)
+        if options.scale:
+            raise BadInput(
+                opening.path, None, "columns cannot be scaled (--scale) before all of them are read"
+            )
+        self._sources = list(sources)
+        self._options = options
+        first = self._sources[0]
+        target = options.target or (schema.target if schema else None) or first.usual_target
+        self._target: str = target
+        for source in self._sources:
+            if schema is None:
+                _check_has(source, [target])
+            _check_has(source, [*options.drop, *options.id])
+        self._labelled = all(target in source.names for source in self._sources)
+        self._labels: LabelKind | None = schema.labels if schema else None
+        chosen = options.text or tuple(
+            name for name in first.prose if name not in (target, *options.category, *options.numeric)
+        )
+        self._known = schema or NamedSchema(
+            (), options.hash_bits, target, "text", tuple(chosen), options.words
+        )
+        self._vocabulary = Vocabulary(self._known, options.grow or schema is None)
+        for source in self._sources:
+            self.notes += source.header.notes if source.header is not None else ()
+
+    @property
+    def schema(self) -> NamedSchema:
+        """Names met so far, in order of appearance."""
+        known = self._known
+        names = () if known.bits else self._vocabulary.names
+        return NamedSchema(names, known.bits, self._target, self._labels or "text", known.text, known.words)
+
+    def _blocks(self) -> Iterator[Batch]:
+        for source in self._sources:
+            for rows, _ in source.rows(source.names):
+                batch = self._batch(source, rows)
+                if batch is not None:
+                    yield batch._replace(files=((0, source.path),))
+
+    def _batch(self, source: TableSource, rows: Rows) -> Batch | None:
+        bad: dict[int, tuple[str, str]] = {}  # row -> what is wrong with it, in which column
+        y = None
+        if self._labelled and rows.lines.size:
+            y = self._label_column(rows.columns[self._target], bad)
+        said: list[_Said] = []
+        for name in source.names:
+            left_out = name in (self._target, *self._options.drop, *self._options.id)
+            if not left_out and rows.lines.size:
+                said += self._said(name, rows.columns[name], bad)
+        wrong = rows.bad_rows([(row, reason, name) for row, (reason, name) in bad.items()])
+        self._pass_over(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
+        keep = np.delete(np.arange(rows.lines.size), list(bad))
+        if not keep.size:
+            return None
+        if bad:  # what they say joins nothing
+            place = np.full(rows.lines.size, -1)
+            place[keep] = np.arange(keep.size)
+            said = [one for one in (each.among(place) for each in said) if one.rows.size]
+            y = None if y is None else y[keep]
+        return Batch(self._sparse(self._placed(said), keep.size), y, rows.lines[keep])
+
+    def _label_column(self, column: Any, bad: dict[int, tuple[str, str]]) -> NDArray[Any]:
+        texts, codes = _strings(column)
+        if self._labels is None:
+            first = next((text for text in (texts[code] for code in codes) if text not in MISSING), None)
+            self._labels = first and ("integer" if _number(first) is not None else "text")
+        for at, label in enumerate(texts):
+            if label in MISSING or (self._labels != "text" and _number(label) is None):
+                reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
+                bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
+        kind = self._labels or "text"
+        values = [label if kind == "text" else _whole_or_number(label) for label in texts]
+        found: NDArray[Any] = labels_of(values, kind)[codes]
+        return found
+
+    def _said(self, name: str, column: Any, bad: dict[int, tuple[str, str]]) -> "Iterator[_Said]":
+        """Yield what a column says: numbers as they are, other values as names of their own."""
+        if name in self._known.text:
+            yield from self._words(name, column)
+            return
+        if name in self._options.category:
+            column = column if is_text(column) else column.cast("string").fill_null("")
+        values = np.full(len(column), np.nan) if name in self._options.category else numbers(column)
+        finite = np.isfinite(values)
+        if finite.any():
+            yield _Said(name, np.flatnonzero(finite), values[finite])
+        odd = np.flatnonzero(~finite)
+        if odd.size:
+            texts, codes = _strings(column.take(odd))
+            for at, value in enumerate(texts):
+                where = odd[codes == at]
+                if value in MISSING:
+                    yield from self._missing(name, where, bad)
+                    continue
+                if name in self._options.category:
+                    yield _Said(f"{name}={value}", where, np.ones(where.size))
+                    continue
+                if name in self._options.numeric and number(value) is None:
+                    reason = f"column {name!r} is {value!r}, not a number"
+                    bad.update(dict.fromkeys(where.tolist(), (reason, name)))
+                    continue
+                if number(value) is not None:  # of a kind that no float64 holds
+                    reason = f"column {name!r} is {value!r}, not a finite number"
+                    bad.update(dict.fromkeys(where.tolist(), (reason, name)))
+                    continue
+                yield _Said(f"{name}={value}", where, np.ones(where.size))
+
+    def _missing(
+        self, name: str, where: NDArray[np.int64], bad: dict[int, tuple[str, str]]
+    ) -> "Iterator[_Said]":
+        """Yield the feature of a missing value, or note the rows that must not have one."""
+        policy = missing_policy(self._options)
+        if policy == "indicator":
+            yield _Said(f"{name}=(missing)", where, np.ones(where.size))
+        elif policy in ("refuse", "drop"):
+            reason = f"column {name!r} has no value: fill it in, or choose how with missing (--missing)"
+            bad.update(dict.fromkeys(where.tolist(), (reason, name)))
+
+    def _words(self, name: str, column: Any) -> "Iterator[_Said]":
+        rows: dict[str, list[int]] = {}
+        for row, value in enumerate(column.to_pylist()):
+            for word in self._known.words.cut(value or ""):
+                rows.setdefault(word, []).append(row)
+        for word, where in rows.items():
+            yield _Said(f"{name}:{word}", np.array(where), np.ones(len(where)))
+
+    def _placed(self, said: "list[_Said]") -> list[Any]:
+        """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
+        entries = []
+        for one in sorted(said, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
+            place = self._vocabulary.place(one.name)
+            entries.append((one.rows, np.full(one.rows.size, place), one.values))
+        return entries
+
+    def _sparse(self, entries: list[Any], n_rows: int) -> Any:
+        parts = (
+            [np.concatenate(part) for part in zip(*entries, strict=True)] if entries else [np.empty(0)] * 3
+        )
+        rows, places, values = parts[0].astype(np.int64), parts[1].astype(np.int64), parts[2]
+        known = places >= 0
+        if not known.all():
+            self.unseen_in["features the model does not know"] += int((~known).sum())
+            rows, places, values = rows[known], places[known], values[known]
+        order = np.lexsort((places, rows))
+        rows, places, values = rows[order], places[order], values[order]
+        first = np.ones(rows.size, bool)
+        first[1:] = (rows[1:] != rows[:-1]) | (places[1:] != places[:-1])
+        starts = np.flatnonzero(first)
+        if starts.size < rows.size:  # hashes that collide add up; words count once unless they are counted
+            binary = self._known.words.binary and not self._known.bits
+            values = values[starts] if binary else np.add.reduceat(values, starts)
+            rows, places = rows[starts], places[starts]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+        return sparse_rows(values, places, indptr, len(self._vocabulary))
+
+
+def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the different values of a column as strings, and which one each row holds."""
+    import pyarrow as pa
+
+    return distinct(column.cast(pa.string()).fill_null(""))
+
+
+def _whole_or_number(text: str) -> float:
+    """Return a label as an int where that is exact and fits into 64 bits, else as a float; 0 where it is neither."""
+    try:
+        whole = int(text)
+    except ValueError:
+        whole = 2**63
+    return whole if -(2**63) <= whole < 2**63 and "_" not in text else _number(text) or 0.0
+
+
+def _number(text: str) -> float | None:
+    found = number(text)
+    return found if found is not None and isfinite(found) else None

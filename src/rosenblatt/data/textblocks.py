@@ -97,17 +97,17 @@ def whole_lines(
                     yield text
                     passed += 1
                 elif len(unfinished) > LONGEST_LINE:
-                    raise BadInput(path, _lines_in(path, passed, block_bytes), too_long())
+                    raise BadInput(path, _lines_in(path, passed, block_bytes, head_bytes), too_long())
     except Damaged as error:
-        raise BadInput(path, _lines_in(path, passed, block_bytes), str(error)) from error
+        raise BadInput(path, _lines_in(path, passed, block_bytes, head_bytes), str(error)) from error
     if unfinished:
         yield unfinished + b"\n"
 
 
-def _lines_in(path: str, blocks: int, block_bytes: int | None) -> int | None:
+def _lines_in(path: str, blocks: int, block_bytes: int | None, head_bytes: int | None) -> int | None:
     """Return the number of the line after so many blocks, by reading them again; None where that cannot be."""
     try:
-        again = whole_lines(path, block_bytes)
+        again = whole_lines(path, block_bytes, head_bytes)
         return 1 + sum(count(next(again), b"\n") for _ in range(blocks))
     except BadInput:
         return None

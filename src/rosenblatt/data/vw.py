@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.cells import first_not_utf8
+from rosenblatt.data.delimited import first_not_utf8
 from rosenblatt.data.errors import BadInput, BadLine, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.engines.encoding import Glance, Moments, fit_encoder, glance_over, is_encoder, is_pipeline
+from rosenblatt.engines.encoding import fit_encoder, is_encoder, is_pipeline
 from rosenblatt.engines.recipes import Mixed, beginning_of, fit_on
 from rosenblatt.engines.scoring import ConfusionMatrix, evaluate_on, hypothesis_of
 from rosenblatt.engines.shard import Shard, shard_max_sqnorm
@@ -270,18 +270,9 @@ def _fit_encoder(encoder: Any, frame: Any, columns: list[str]) -> Any:
 
         with plain_errors():
             rows = in_arrow(frame, answer, "answer string").collect()
-        found = [json.loads(row["answer"]) for row in rows]
-        return [_glances(each) for each in found] if question is glance_over else found
+        return [json.loads(row["answer"]) for row in rows]
 
     return fit_encoder(encoder, ask)
-
-
-def _glances(found: dict[str, list[Any]]) -> dict[str, Glance]:
-    """Rebuild from JSON what a partition says about its columns."""
-    return {
-        name: Glance(all_numbers, any_value, sample, Moments._make(moments))
-        for name, (all_numbers, any_value, sample, moments) in found.items()
-    }
 
 
 def _two_steps(pipeline: Any) -> list[Any]:

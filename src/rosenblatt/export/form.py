@@ -84,14 +84,8 @@ def form_of(
 
 
 def _preprocessing(schema: Any) -> Preprocessing | None:
-    """Return the preprocessing of a table; of a model of version 0.1, that of its scaled columns."""
-    if not isinstance(schema, TableSchema):
-        return None
-    scales = [column.scale for column in schema.columns if column.categories is None]
-    if schema.preprocessing is not None or not any(scales):
-        return schema.preprocessing
-    centre, spread = zip(*(scale or (0.0, 1.0) for scale in scales), strict=True)
-    return Preprocessing(schema.raw_features, schema.numeric, "refuse", (0.0,) * len(scales), centre, spread)
+    """Return the preprocessing of a table."""
+    return schema.preprocessing if isinstance(schema, TableSchema) else None
 
 
 def _for_raw_rows(form: Form, preprocessing: Preprocessing) -> Form:

@@ -1,10 +1,16 @@
 """A CSV file as points of the plane: two columns and a label, brought to the plane's scale."""
 
-import io
+import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rosenblatt.data import BadInput, ReadOptions
+from rosenblatt.data.delimited import DelimitedSource, Rows
+from rosenblatt.data.encode import texts_of
+from rosenblatt.data.learn import TableStatistics
+from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.values import numbers
 from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points
 
 LARGEST = 4 << 20  # bytes
@@ -20,31 +26,27 @@ class Uploaded(NamedTuple):
 
     @classmethod
     def read(cls, content: bytes) -> "Uploaded":
-        """Read a CSV file with a header, or say what is wrong with it."""
-        from pyarrow import ArrowInvalid, csv, types
-
+        """Read a CSV file as every command does, with or without a header, or say what is wrong with it."""
         if len(content) > LARGEST:
             raise ValueError(f"the file has {len(content):,} bytes; the lab takes {LARGEST:,}")
-        try:
-            table = csv.read_csv(io.BytesIO(content))
-        except ArrowInvalid as error:
-            raise ValueError(f"not a CSV table: {error}") from None
+        names, rows = _rows_of(content)
+        statistics = TableStatistics(names, None)
+        statistics.update(rows)
         columns, numeric, labels = {}, [], []
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            values = column.to_pylist()
-            if types.is_integer(column.type) or types.is_floating(column.type):
-                columns[name] = np.array([np.nan if v is None else float(v) for v in values])
+        for name in names:
+            own, cells = statistics.columns[name], texts_of(rows.columns[name])
+            form = own.formats[0] if own.formats else None
+            if own.numeric or form is not None:
+                columns[name] = numbers(rows.columns[name]) if form is None else form.read(rows.columns[name])
                 numeric.append(name)
-                shown = [None if v is None else f"{float(v):g}" for v in values]
+                shown = ["" if np.isnan(value) else f"{value:g}" for value in columns[name]]
             else:
-                columns[name] = np.array(["" if v is None else str(v) for v in values])
-                shown = ["" if v is None else str(v) for v in values]
-            if 2 <= len({v for v in shown if v}) <= 20:
+                shown = ["" if cell in MISSING else cell for cell in cells]
+                columns[name] = np.array(shown, dtype=np.str_)
+            if 2 <= len({value for value in shown if value}) <= 20:
                 labels.append(name)
         if len(numeric) < 2 or not labels:
-            raise ValueError(
-                "the table needs a header, two columns of numbers and one of labels (2 to 20 values)"
-            )
+            raise ValueError("the table needs two columns of numbers and one of labels (2 to 20 values)")
         return cls(columns, numeric, labels)
 
     def values_of(self, label: str) -> list[str]:
@@ -69,6 +71,28 @@ class Uploaded(NamedTuple):
         if values.dtype.kind == "f":
             return ["" if np.isnan(value) else f"{value:g}" for value in values]
         return [str(value) for value in values]
+
+
+def _rows_of(content: bytes) -> tuple[list[str], Rows]:
+    """Return the names of the columns and all rows of a file, as strings; a ValueError names a line that is bad."""
+    import pyarrow as pa
+
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(content)
+        file.flush()
+        try:
+            source = DelimitedSource.open(file.name, None, ReadOptions())
+            blocks = [rows for rows, _ in source.rows(source.names)]
+        except BadInput as error:
+            where = "" if error.line is None else f"line {error.line}: "
+            raise ValueError(f"not a CSV table: {where}{error.reason}") from None
+    for rows in blocks:
+        if rows.bad:
+            raise ValueError(f"not a CSV table: line {rows.bad[0].line}: {rows.bad[0].reason}")
+    if not any(rows.lines.size for rows in blocks):
+        raise ValueError("not a CSV table: it has no rows")
+    columns = {name: pa.concat_arrays([rows.columns[name] for rows in blocks]) for name in source.names}
+    return source.names, Rows(columns, np.concatenate([rows.lines for rows in blocks]), [])
 
 
 def _scaled(values: Any, reach: float) -> Any:

@@ -413,7 +413,7 @@ class CountBayes(Bayes):
         if not np.isfinite(logs).all():
             raise ValueError(
                 "with smoothing=0 the log odds are infinite of a feature that never occurs in some class: choose "
-                "smoothing above zero"
+                "smoothing (alpha) above zero"
             )
         return np.column_stack([self.log_priors(), logs])
 
@@ -519,7 +519,7 @@ class BinaryBayes(Bayes):
         if not np.isfinite(ones).all() or not np.isfinite(zeros).all():
             raise ValueError(
                 "with smoothing=0 the log odds are infinite of a feature that is never one, or never zero, in some "
-                "class: choose smoothing above zero"
+                "class: choose smoothing (alpha) above zero"
             )
         return np.column_stack([zeros.sum(axis=1) + self.log_priors(), ones - zeros])
 

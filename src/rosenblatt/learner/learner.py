@@ -282,7 +282,7 @@ class Learner(LearnerState):
         state = State(flat(rows, self.W), flat(rows, self.average_offset), self.running, scores, self.totals)
         if self.S is not None:
             self.S = laid_out(rows, self.S)
-            state = state._replace(beside=flat(rows, self.S))
+            state = state._replace(auxiliary=flat(rows, self.S))
         if rows.indices is not None and not self.updates:
             state = state._replace(marks=np.zeros(self.n_features, np.uint8))
         visited = 0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.core.geometry import initial_beside, powers_of, through_link
+from rosenblatt.core.geometry import initial_auxiliary, powers_of, through_link
 from rosenblatt.core.ledger import Ledger, widened, with_first_column
 from rosenblatt.core.state import TOTALS, new_running
 from rosenblatt.data.labels import joined_classes
@@ -27,7 +27,7 @@ class LearnerState:
     def __init__(self, multi_class: str, bias_input: float, keep_ledger: bool, geometry: Any = None) -> None:
         self.multi_class = multi_class
         self.geometry = rules.Euclidean() if geometry is None else geometry
-        beside = initial_beside(self.geometry)
+        auxiliary = initial_auxiliary(self.geometry)
         self.bias_input = bias_input  # the constant input of the bias: 1 where a bias is learned, else 0
         self.classes: NDArray[Any] = np.empty(0)
         # (rows, 1 + features), the bias first: one row for two classes, else one per class.
@@ -35,7 +35,7 @@ class LearnerState:
         self.average_offset = np.zeros((1, 1))  # of the averaged weights, see core.state.State
         # The geometry's further numbers, in the shape of W, with one more axis where a weight has several; None where
         # it has none.
-        self.S = None if beside is None else self._initial_S()
+        self.S = None if auxiliary is None else self._initial_S()
         self.running = new_running(1)  # one hypothesis, or one per class under ovr
         self.totals = np.zeros(1, TOTALS)
         self.ledger = Ledger(self.W.copy()) if keep_ledger else None
@@ -50,7 +50,7 @@ class LearnerState:
     @property
     def numbers_per_weight(self) -> int:
         """How many numbers the geometry stores for every weight, in addition to it."""
-        return len(initial_beside(self.geometry) or ())
+        return len(initial_auxiliary(self.geometry) or ())
 
     @property
     def joint(self) -> bool:
@@ -162,13 +162,13 @@ class LearnerState:
         """Add features until there are this many: their weights have been zero so far."""
         if n_features > self.n_features:
             _check_room(self.W.shape[0], n_features, self.numbers_per_weight)
-            more = n_features - self.n_features
             self.W, self.average_offset = (
                 widened(self.W, n_features + 1),
                 widened(self.average_offset, n_features + 1),
             )
             if self.S is not None:
-                self.S = np.concatenate([self.S, self._initial_S()[:, -more:]], axis=1)
+                old, self.S = self.S, self._initial_S(_by_feature(self.S))
+                self.S[:, : old.shape[1]] = old
             if self.ledger is not None:
                 self.ledger.add_features(n_features)
 
@@ -213,8 +213,11 @@ class LearnerState:
         half = 2.0 ** (2.0 / self.geometry.p) if isinstance(self.geometry, rules.PNorm) else 2.0
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
-            new = np.zeros((rows, old.shape[1]), old.dtype)
-            new[index] = np.concatenate([0.0 - old, old]) / (half if joint else 1) if two else old
+            new = np.zeros((rows, old.shape[1]), old.dtype, order="F" if _by_feature(old) else "C")
+            columns = np.flatnonzero(old.any(axis=0))  # early in a stream most weights are zero
+            own = old[:, columns]
+            own = np.concatenate([0.0 - own, own]) / (half if joint else 1) if two else own
+            new[np.ix_(index, columns)] = own
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
@@ -237,28 +240,38 @@ class LearnerState:
         self, old: NDArray[np.float64], index: NDArray[np.int64], joint: bool
     ) -> NDArray[np.float64]:
         """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
-        new = self._initial_S()
-        if not isinstance(self.geometry, rules.CoordinateSums):
-            new[index] = old  # two classes shared their numbers
-            return new
-        new[..., 0] = old[..., 0].max(axis=0)  # the largest values are those of the features, for all classes
-        if old.shape[0] == 1:
-            own = self._transformed(old, self.rule.halved) if joint else old
-            new[index] = np.concatenate([self._transformed(own, self.rule.negated), own])
-        else:
-            new[index] = old
+        new = self._initial_S(_by_feature(old))
+        first, initial = (
+            old if old.ndim == 2 else old[..., 0],
+            (initial_auxiliary(self.geometry) or (0.0,))[0],
+        )
+        columns = np.flatnonzero((first != initial).any(axis=0))  # early in a stream most are as they were
+        own = old[:, columns]
+        if isinstance(self.geometry, rules.CoordinateSums):
+            # The largest values are those of the features, for all classes.
+            new[:, columns, 0] = own[..., 0].max(axis=0)
+            if old.shape[0] == 1:
+                own = self._transformed(own, self.rule.halved) if joint else own
+                own = np.concatenate([self._transformed(own, self.rule.negated), own])
+        new[np.ix_(index, columns)] = own  # two classes shared their numbers
         return new
 
     def _transformed(self, numbers: NDArray[np.float64], transform: Any) -> NDArray[np.float64]:
         """Return the numbers after a rule's function of each of them."""
         return np.stack(transform(tuple(np.moveaxis(numbers, -1, 0))), axis=-1)
 
-    def _initial_S(self) -> NDArray[np.float64]:
-        """Return the geometry's numbers per weight before any update, in the shape of the weights."""
-        initial = initial_beside(self.geometry) or (0.0,)
+    def _initial_S(self, by_feature: bool = False) -> NDArray[np.float64]:
+        """Return the geometry's numbers per weight before any update, laid out class by class or feature by feature."""
+        initial = initial_auxiliary(self.geometry) or (0.0,)
         several = isinstance(self.geometry, rules.CoordinateSums | rules.CoordinateRates)
-        shape = self.average_offset.shape
-        return np.full((*shape, len(initial)), initial) if several else np.full(shape, initial[0])
+        rows, width = self.average_offset.shape
+        shape = (width, rows) if by_feature else (rows, width)
+        numbers = np.zeros((*shape, len(initial)))
+        for k, value in enumerate(initial):
+            if value != 0.0:
+                numbers[..., k] = value
+        S = numbers if several else numbers[..., 0]
+        return S.swapaxes(0, 1) if by_feature else S
 
     def _refresh_powers(self) -> None:
         """Recompute the powers and norms of the p-norm link from the stored vectors; other geometries have none."""
@@ -267,6 +280,11 @@ class LearnerState:
             powers = self.W * self.S
             # Correctly rounded sums: the same however many features there is room for.
             self.running["sqnorm"] = [math.fsum(each.flat) for each in ([powers] if self.joint else powers)]
+
+
+def _by_feature(weights: NDArray[Any]) -> bool:
+    """Return whether weights of several classes are laid out feature by feature, as sparse rows need them."""
+    return bool(weights.shape[0] > 1 and weights.swapaxes(0, 1).flags.c_contiguous)
 
 
 def _check_room(rows: int, n_features: int, numbers: int) -> None:

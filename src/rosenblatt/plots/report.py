@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.estimate import Bound, Estimate
+from rosenblatt.learner.kernel import KernelLearner
+from rosenblatt.learner.scoring import decided
 from rosenblatt.plots import page
 from rosenblatt.plots.boundary import boundary
 from rosenblatt.plots.canvas import PIP
@@ -123,7 +125,7 @@ class Report:
     def _subtitle(self) -> str:
         parts = [self.about] if self.about else []
         if self.model is not None:
-            parts.append(type(self.model).__name__)
+            parts.append(type(self.model).__name__.removesuffix("Face"))
         if self.command:
             parts.append(self.command)
         return " · ".join(parts)
@@ -295,6 +297,8 @@ class Report:
                 self._figure(lambda theme: boundary(model, self.X, self.y, theme=theme), "the boundary")
             )
         learner = getattr(model, "learner_", None)
+        if isinstance(model, KernelPerceptronFace):
+            return f'<div class="pictures">{"".join(figures)}</div>' if figures else ""
         if hasattr(model, "mistakes_") and len(model.mistakes_):
             figures.append(self._figure(lambda theme: convergence(model, theme=theme), "mistakes over time"))
         updates = getattr(learner, "ledger", None)
@@ -364,10 +368,29 @@ def write_report(path: str | os.PathLike[str], title: str = "rosenblatt report",
     Report(title, **what).write(path)
 
 
+class KernelPerceptronFace:
+    """A kernel learner with the attributes of an estimator that pictures read."""
+
+    def __init__(self, learner: KernelLearner) -> None:
+        self.learner_, self.classes_ = learner, learner.classes
+        self.n_features_in_ = learner.n_features
+        self.mistakes_ = np.array([epoch.mistakes for epoch in learner.epochs])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores by the averaged hypothesis."""
+        return np.asarray(self.learner_.scores(X, "averaged"))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row."""
+        return np.asarray(decided(self.decision_function(X), self.classes_))
+
+
 def as_estimator(model: Any) -> Any:
     """Return a learner with the face of an estimator; an estimator as it is."""
     if hasattr(model, "decision_function"):
         return model
+    if isinstance(model, KernelLearner):
+        return KernelPerceptronFace(model)
     if hasattr(model, "epochs"):  # the learner of a Perceptron
         from rosenblatt.linear.perceptron import Perceptron
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core.geometry import initial_beside
+from rosenblatt.core.geometry import initial_auxiliary
 from rosenblatt.core.state import RUNNING
 from rosenblatt.data.named.vocabulary import hashed
 from rosenblatt.rules import PNorm, SecondOrder
@@ -273,6 +273,6 @@ class ServedLearner(OnlineLearner):
             digest.update(record.tobytes())
         if own.S is not None:
             digest.update(
-                _digestible(own.S, 1 + len(self._vocabulary), initial_beside(own.geometry) or (0.0,))
+                _digestible(own.S, 1 + len(self._vocabulary), initial_auxiliary(own.geometry) or (0.0,))
             )
         return digest.hexdigest()

@@ -514,8 +514,8 @@ def candidates_are_learners(content: Content) -> None:
     for at, each in enumerate(auto["candidates"]):
         S, own_rule = content.arrays["candidates.S"][at], rules.from_dict(each)
         geometry = rules.geometry_of(own_rule)
-        if not isinstance(geometry, rules.Euclidean | rules.SecondOrder):
-            refuse(f"about.stream.auto.candidates[{at}]", each, "a Euclidean or second-order rule")
+        if isinstance(geometry, rules.PNorm):
+            refuse(f"about.stream.auto.candidates[{at}]", each, "a rule without a p-norm")
         if isinstance(geometry, rules.SecondOrder):
             variance, most = S[..., 0], geometry.initial_variance * (1.0 + 1e-9)
             wrong = ~((variance > 0.0) & (variance <= most))

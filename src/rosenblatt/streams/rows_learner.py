@@ -532,7 +532,7 @@ class RowsLearner:
         if learner.S is None:
             return state
         learner.S = feature_by_feature(learner.S)
-        return state._replace(beside=learner.S.swapaxes(0, 1).reshape(-1))
+        return state._replace(auxiliary=learner.S.swapaxes(0, 1).reshape(-1))
 
     def _clear(self) -> None:
         """Drop the row buffer: the learner grew, or the layout of its weights changed."""
@@ -560,9 +560,9 @@ def _check_options(
         if candidates is not None and not candidates:
             raise ValueError("candidates is empty: 'auto' needs one rule or more")
         for each in map(rules.resolve, candidates or ()):
-            if not isinstance(rules.geometry_of(each), rules.Euclidean | rules.SecondOrder):
+            if isinstance(rules.geometry_of(each), rules.PNorm):
                 raise ValueError(  # noqa: TRY004 (a value, not a type)
-                    f"{each} is neither Euclidean nor second-order, which 'auto' takes: choose another rule"
+                    f"{each} has a p-norm geometry, which 'auto' does not take: choose p=2 or another rule"
                 )
     else:
         hypotheses.check_name(hypothesis)

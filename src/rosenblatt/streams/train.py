@@ -17,7 +17,6 @@ from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
 from rosenblatt.data.batch import batch_bytes, concatenate, gathered
 from rosenblatt.data.errors import SkippedLines
-from rosenblatt.data.examples import SecondLook
 from rosenblatt.data.source import Source, check_spooled
 from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Epoch, Evaluation, Learner
@@ -123,13 +122,10 @@ def _train_in_one_pass(trainer: "_Trainer", examples: Examples, again: bool) -> 
     classes = None
     while True:
         untrained = copy.deepcopy(trainer.learner)
-        try:
-            trained = trainer.train(_FileBatches(examples, again, classes))
-        except SecondLook:
-            _ = examples.schema  # reads the whole file
-        else:
-            if not trainer.late_class:
-                return trained
+        trained = trainer.train(_FileBatches(examples, again, classes))
+        if not trainer.must_restart:
+            return trained
+        if trainer.late_class:
             if not again:
                 raise ValueError(
                     "a third class appeared after the first rows, and the stream cannot be read again: "
@@ -150,7 +146,7 @@ class _FileBatches:
         self.examples, self.again, self.classes = examples, again, classes
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.examples.at_first_sight()
+        return self.examples.first_reading()
 
     def brings_class(self, batch: Batch) -> bool:
         """Return whether a batch has a class that makes three or more of those known."""
@@ -176,6 +172,12 @@ class _Trainer:
         self.memory, self.evaluate, self.tell = memory, evaluate, tell
         self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
         self.late_class = False  # a third class appeared in the only pass over a file
+        self.misread = False  # a later row of the file showed that earlier ones were read wrongly
+
+    @property
+    def must_restart(self) -> bool:
+        """Whether what was learned does not count."""
+        return self.late_class or self.misread
 
     def restarted(self, learner: Learner) -> "_Trainer":
         """Return a trainer with the same options for another learner."""
@@ -202,7 +204,7 @@ class _Trainer:
 
         def on_epoch(epoch: Epoch) -> None:
             nonlocal whole
-            if self.late_class:
+            if self.must_restart:
                 return
             whole = learner  # releases the previous copy before the next is made
             number = epoch.number - first
@@ -242,10 +244,15 @@ class _Trainer:
             learner.visit(examples, classes, cores())
             rows += batch.lines.size
             self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
+        self.misread = isinstance(batches, _FileBatches) and batches.examples.revised
         return rows
 
     def _evaluations(self, batches: "_FileBatches | BatchFile", only_these: bool) -> dict[str, Evaluation]:
-        if not self.evaluate or self.late_class or (isinstance(batches, _FileBatches) and not batches.again):
+        if (
+            not self.evaluate
+            or self.must_restart
+            or (isinstance(batches, _FileBatches) and not batches.again)
+        ):
             return {}
         room = ROOM if self.memory is None else min(ROOM, self._spare_memory() // 4)
         in_order = in_file_order(batches, self._tight) if isinstance(batches, BatchFile) else batches

@@ -26,7 +26,9 @@ MAKES = {
 }
 
 
-@parametrize_with_checks([Attributes(), Attributes(scale=True, missing="mean"), Attributes(sparse=False)])
+@parametrize_with_checks(
+    [Attributes(), Attributes(scale=True, missing="mean"), Attributes(missing="error", sparse=False)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -55,7 +57,7 @@ CATEGORIES = st.sampled_from(["a", "b", "c d", "ä"])
 @given(st.lists(st.tuples(CATEGORIES, st.floats(-1e9, 1e9), CATEGORIES), min_size=1, max_size=12))
 def test_round_trip(rows):
     table = [{"p": p, "n": n, "q": q} for p, n, q in rows]
-    attributes = Attributes(discrete=["p", "q"]).fit(table)
+    attributes = Attributes(discrete=["p", "q"], numeric=["n"]).fit(table)
     names = attributes.get_feature_names_out()
     for row, vector in zip(table, attributes.transform(table).toarray(), strict=True):
         told = {name: x for name, x in zip(names, vector, strict=True) if x}
@@ -68,7 +70,7 @@ def test_the_same_as_the_command_line_reads_from_a_file(tmp_path):
         "kind,n,mail,y\nu,1.5,win a prize now,1\nv,2,see you at nine,0\nu,3,all is well,1\n"
     )
     table = pd.read_csv(tmp_path / "a.csv").drop(columns="y")
-    file = read_all(tmp_path / "a.csv")
+    file = read_all(tmp_path / "a.csv", words="binary")
     attributes = Attributes().fit(table)
     assert attributes.get_feature_names_out().tolist() == file.feature_names
     assert (attributes.transform(table) != file.X).sum() == 0
@@ -84,7 +86,9 @@ def test_unseen_categories():
 def test_missing_values():
     rows = [*ROWS, {"Outlook": None, "Warm": 1}]
     with pytest.raises(ValueError, match=r"X, row 3: column 'Wind' has no value: .* missing='mean'"):
-        Attributes().fit(rows)
+        Attributes(missing="error").fit(rows)
+    assert Attributes().fit(rows).get_feature_names_out()[-1] == "Wind=(missing)"
+    assert Attributes().fit_transform(rows).toarray()[3].tolist() == [1, 0, 0, 4.5, 1, 1]
     attributes = Attributes(missing="mean").fit(rows)
     assert attributes.get_feature_names_out()[0] == "Outlook=(missing)"
     assert attributes.transform(rows).toarray()[3].tolist() == [1, 0, 0, 4.5, 1]

@@ -72,10 +72,26 @@ def _report(trained: Model, chosen: str, rows: Rows) -> dict[str, Any]:
         **({"unseen_labels": unseen} if unseen else {}),
         "hypothesis": chosen,
         "accuracy": accuracies[chosen]["accuracy"],
+        **_probability_losses(trained, chosen, scores, codes),
         "undecided": int(torn(scores).sum()),
         "hypotheses": accuracies,
         "classes": _per_class(confusion, classes),
         "confusion": {"truth": truths, "predicted": classes, "counts": confusion.tolist()},
+    }
+
+
+def _probability_losses(trained: Model, chosen: str, scores: Any, codes: Any) -> dict[str, float]:
+    """Return log loss and Brier score of the rows whose class is known, where the model gives probabilities."""
+    from rosenblatt.learner.estimate import brier_score, log_loss
+    from rosenblatt.learner.models.folds import probabilities_of
+
+    known = codes >= 0
+    probabilities = probabilities_of(trained, scores, chosen)
+    if probabilities is None or not known.any():
+        return {}
+    return {
+        "log_loss": log_loss(probabilities[known], codes[known]),
+        "brier": brier_score(probabilities[known], codes[known]),
     }
 
 
@@ -104,6 +120,11 @@ def _show(report: dict[str, Any]) -> None:
         ("model", report["model"]),
         ("rows", f"{report['rows']:,}"),
         ("accuracy", f"{share(report['accuracy'])} ({report['hypothesis']})"),
+        *(
+            [("probabilities", f"log loss {report['log_loss']:.4f}, Brier score {report['brier']:.4f}")]
+            if "log_loss" in report
+            else []
+        ),
         ("undecided", counted(report["undecided"], "row")),
     ]
     scored = columns("hypothesis", "accuracy", "")

@@ -12,6 +12,8 @@ from rosenblatt.cli.fit.request import (
     LearnerFlags,
     OutOfCoreFlags,
     OutputFlags,
+    check_estimate,
+    refuse_without_rows,
     training_options,
 )
 from rosenblatt.cli.reading import refuse_overwriting, scale_by_default
@@ -71,6 +73,7 @@ def _check(request: FitRequest) -> None:
     if output.trace is not None and (training.learner != "perceptron" or training.task == "regression"):
         who = "a regression" if training.task == "regression" else training.learner
         refuse(f"--trace: {who} records no updates of weights; only --learner perceptron does")
+    check_estimate(request)
     for path in (output.model, output.report, output.trace):
         if path not in (None, "-"):
             refuse_overwriting(str(path), request.source, request.estimate.test)
@@ -88,6 +91,7 @@ def _run(request: FitRequest) -> dict[str, Any]:
             refuse(
                 f"{', '.join(request.out_of_core.given)}: options of a fit out of core; leave out --engine"
             )
+        refuse_without_rows(request.estimate, "leave out --engine")
         return fit_on_engine(request)
     if engine.cluster is not None or engine.checkpoint is not None:
         refuse("--cluster and --checkpoint are options of --engine: name one")
@@ -97,6 +101,7 @@ def _run(request: FitRequest) -> dict[str, Any]:
 
             if output.report is not None or output.trace is not None:
                 refuse("--report and --trace need the rows in memory: leave out --out-of-core and --memory")
+            refuse_without_rows(request.estimate, "leave out --out-of-core and --memory")
             return fit_on_stream(request)
         if request.out_of_core.given:
             refuse(f"{', '.join(request.out_of_core.given)}: options of a fit out of core; add --out-of-core")

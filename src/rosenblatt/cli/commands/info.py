@@ -87,7 +87,6 @@ def _data_report(source: str, data: opt.DataFlags) -> dict[str, Any]:
         if batch.y is not None:
             labels.update(batch.y.tolist())
     note_oddities(examples)
-    target_kind = getattr(examples, "target_kind", "classes")
     counts = {str(label): count for label, count in labels.most_common()}
     return {
         "source": examples.path,
@@ -95,9 +94,9 @@ def _data_report(source: str, data: opt.DataFlags) -> dict[str, Any]:
         "rows": rows,
         "features": examples.n_features,
         "target": getattr(examples.schema, "target", None),
-        "target_kind": target_kind,
-        "labels": counts if target_kind == "classes" else None,
-        "columns": [each._asdict() for each in getattr(examples, "columns", [])],
+        "target_kind": examples.target_kind,
+        "labels": counts if examples.target_kind == "classes" else None,
+        "columns": [each._asdict() for each in examples.columns],
         "notes": list(examples.notes),
         "skipped": [str(line) for line in examples.skipped],
     }

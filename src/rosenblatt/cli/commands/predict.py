@@ -10,12 +10,13 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
-from rosenblatt.cli.output import listed
+from rosenblatt.cli.output import listed, note
 from rosenblatt.cli.reading import note_oddities, open_for, refuse_overwriting
 from rosenblatt.learner.models import Model, load
 
 if TYPE_CHECKING:
     from rosenblatt.data import Batch
+    from rosenblatt.learner.abstention import Abstention
 
 BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
@@ -38,6 +39,18 @@ def predict(
     scores: Annotated[
         bool, flag("--scores", group=opt.OUTPUT, help="Write the scores after the label.")
     ] = False,
+    proba: Annotated[
+        bool,
+        flag("--proba", group=opt.OUTPUT, help="Write the probability of every class after the label."),
+    ] = False,
+    max_error: Annotated[
+        float | None,
+        flag(
+            "--max-error",
+            metavar="SHARE",
+            help="Answer only where at most this share of the answers is wrong, certified: needs fit --certify.",
+        ),
+    ] = None,
     lines: Annotated[
         bool, flag("--lines", group=opt.OUTPUT, help="Write the line of the file before the label.")
     ] = False,
@@ -64,6 +77,8 @@ def predict(
       rosenblatt predict m.safetensors new.csv
       rosenblatt predict m.safetensors new.csv -o labels.csv --scores
       rosenblatt predict m.safetensors new.svm --hypothesis voted --undecided '?'
+      rosenblatt predict m.safetensors new.csv --proba --output-format csv
+      rosenblatt predict m.safetensors new.csv --max-error 0.05 --undecided '?'
       rosenblatt predict m.safetensors new.csv | sort | uniq -c
       tail -f new.jsonl | rosenblatt predict m.safetensors - --format jsonl
 
@@ -79,18 +94,20 @@ def predict(
     if output is not None:
         refuse_overwriting(output, source, model)
     form = output_format or BY_SUFFIX.get(Path(output).suffix.lower() if output else "", "plain")
+    shown = Shown(lines or form == "json", tags, scores, proba)
+    answers = _Answers(trained, model, chosen, undecided, shown, max_error)
     examples = open_for(trained, source, data.read_options(), labels=False)
     write = _WRITERS[form]
     with _open_output(output) as file:
         if form == "csv":
-            _csv(file).writerow(_header(trained, Shown(lines, tags, scores)))
+            _csv(file).writerow(_header(trained, shown._replace(line=lines)))
         for batch in examples:
-            batch_scores = trained.scores(batch.X, chosen)
-            shown = Shown(lines or form == "json", tags, scores)
-            write(file, trained, label_texts(trained, batch_scores, undecided), batch_scores, batch, shown)
+            labels, numbers = answers.of(batch.X)
+            write(file, trained, labels, numbers, batch, shown._replace(line=lines or form == "json"))
             if output is None:
                 file.flush()  # who reads from a pipe may wait for this answer
     note_oddities(examples)
+    answers.note_unanswered()
 
 
 def known_hypothesis(model: Model, path: str, requested: str | None) -> str:
@@ -124,13 +141,80 @@ class Shown(NamedTuple):
     line: bool
     tag: bool
     scores: bool
+    probabilities: bool
 
 
-def _rows(labels: list[Any], scores: Any, batch: "Batch", shown: Shown) -> Iterator[list[Any]]:
-    """Yield the cells of every row: its line and its tag where asked, its label, its scores where asked."""
+class _Answers:
+    """Labels of rows, and the numbers written after them: scores, then probabilities, where requested."""
+
+    def __init__(
+        self,
+        model: Model,
+        path: str,
+        hypothesis: str,
+        undecided: str | None,
+        shown: Shown,
+        max_error: float | None,
+    ) -> None:
+        self._model, self._hypothesis, self._shown = model, hypothesis, shown
+        self._undecided = undecided if max_error is None else undecided or "?"
+        self._abstention = None if max_error is None else _abstention(model, path, hypothesis, max_error)
+        self._rows = self._unanswered = 0
+        if shown.probabilities and _calibration(model, hypothesis) is None:
+            refuse(
+                f"{path}: holds no probabilities for the hypothesis {hypothesis}: fit it again, "
+                "in memory and without --no-estimate"
+            )
+
+    def of(self, X: Any) -> tuple[list[Any], Any]:
+        """Return the labels of rows, and ``(n, numbers)`` to write after them, or None."""
+        import numpy as np
+
+        scores = np.asarray(self._model.scores(X, self._hypothesis))
+        labels = label_texts(self._model, scores, self._undecided)
+        if self._abstention is not None:
+            silent = np.flatnonzero(~self._abstention.answers(scores))
+            for row in silent.tolist():
+                labels[row] = self._undecided
+            self._rows, self._unanswered = self._rows + len(labels), self._unanswered + silent.size
+        columns = [scores.reshape(len(labels), -1)] if self._shown.scores else []
+        if self._shown.probabilities:
+            from rosenblatt.learner.models.folds import probabilities_of
+
+            columns.append(np.asarray(probabilities_of(self._model, scores, self._hypothesis)))
+        return labels, np.hstack(columns) if columns else None
+
+    def note_unanswered(self) -> None:
+        """Say how many rows were answered, and what is certified about the answers."""
+        if self._abstention is not None:
+            answered = self._rows - self._unanswered
+            note(f"answered {answered:,} of {self._rows:,} rows: {self._abstention}")
+
+
+def _abstention(model: Model, path: str, hypothesis: str, max_error: float) -> "Abstention":
+    from rosenblatt.learner.abstention import HeldOut
+
+    stored = model.about.get("held_out")
+    if stored is None or hypothesis != model.hypothesis:
+        refuse(
+            f"{path}: --max-error needs rows that the model never saw: fit it with --certify 0.95"
+            if stored is None
+            else f"{path}: --max-error is certified for the hypothesis {model.hypothesis}: leave out --hypothesis"
+        )
+    return HeldOut.from_json(stored).abstention(max_error)
+
+
+def _calibration(model: Model, hypothesis: str) -> Any:
+    from rosenblatt.learner.models.folds import calibration_of
+
+    return None if model.classes is None else calibration_of(model, hypothesis)
+
+
+def _rows(labels: list[Any], numbers: Any, batch: "Batch", shown: Shown) -> Iterator[list[Any]]:
+    """Yield the cells of every row: its line and its tag where asked, its label, its numbers where asked."""
     lines = batch.lines.tolist()
     tags = batch.tags.tolist() if batch.tags is not None else [""] * len(labels)
-    columns = scores.reshape(len(labels), -1).tolist() if shown.scores else None
+    columns = None if numbers is None else numbers.tolist()
     for row, label in enumerate(labels):
         before = [*([lines[row]] if shown.line else []), *([tags[row]] if shown.tag else [])]
         yield [*before, label, *(columns[row] if columns else [])]
@@ -138,9 +222,15 @@ def _rows(labels: list[Any], scores: Any, batch: "Batch", shown: Shown) -> Itera
 
 def _header(model: Model, shown: Shown) -> list[str]:
     labels = [] if model.classes is None else model.classes.tolist()
-    names = ["score"] if len(labels) <= 2 else [f"score:{label}" for label in labels]
+    scores = ["score"] if len(labels) <= 2 else [f"score:{label}" for label in labels]
+    probabilities = [f"probability:{label}" for label in labels]
     before = [*(["line"] if shown.line else []), *(["tag"] if shown.tag else [])]
-    return [*before, "label", *(names if shown.scores else [])]
+    return [
+        *before,
+        "label",
+        *(scores if shown.scores else []),
+        *(probabilities if shown.probabilities else []),
+    ]
 
 
 def _csv(file: TextIO) -> Any:
@@ -150,30 +240,34 @@ def _csv(file: TextIO) -> Any:
 
 
 def _write_plain(
-    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
+    file: TextIO, model: Model, labels: list[Any], numbers: Any, batch: "Batch", shown: Shown
 ) -> None:
-    for cells in _rows(labels, scores, batch, shown):
+    for cells in _rows(labels, numbers, batch, shown):
         file.write("\t".join(map(str, cells)) + "\n")
 
 
 def _write_csv(
-    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
+    file: TextIO, model: Model, labels: list[Any], numbers: Any, batch: "Batch", shown: Shown
 ) -> None:
-    _csv(file).writerows(_rows(labels, scores, batch, shown))
+    _csv(file).writerows(_rows(labels, numbers, batch, shown))
 
 
 def _write_json(
-    file: TextIO, model: Model, labels: list[Any], scores: Any, batch: "Batch", shown: Shown
+    file: TextIO, model: Model, labels: list[Any], numbers: Any, batch: "Batch", shown: Shown
 ) -> None:
     import json
 
     classes = [] if model.classes is None else [str(label) for label in model.classes.tolist()]
     names = ["line", *(["tag"] if shown.tag else []), "label"]
-    for cells in _rows(labels, scores, batch, shown):
+    for cells in _rows(labels, numbers, batch, shown):
         record: dict[str, Any] = dict(zip(names, cells, strict=False))
         rest = cells[len(names) :]
-        if rest:
-            record["score"] = rest[0] if len(classes) <= 2 else dict(zip(classes, rest, strict=True))
+        if shown.scores:
+            many = len(classes) > 2
+            record["score"] = dict(zip(classes, rest, strict=False)) if many else rest[0]
+            rest = rest[len(classes) if many else 1 :]
+        if shown.probabilities:
+            record["probability"] = dict(zip(classes, rest, strict=True))
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 

@@ -13,7 +13,6 @@ from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 from rosenblatt.cli.progress import Meter, describe
 from rosenblatt.cli.reading import note_oddities, refuse_overwriting
-from rosenblatt.rules import BY_NAME, to_dict
 
 if TYPE_CHECKING:
     from rosenblatt.data import Examples
@@ -28,7 +27,7 @@ def stream(
     source: opt.Source = STANDARD_INPUT,
     rule: Annotated[
         str | None,
-        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="--auto"),
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(opt.RULES)}.", show_default="--auto"),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -115,6 +114,7 @@ def stream(
     """
     from rosenblatt.data import open_examples
     from rosenblatt.learner.models.options import parse_parameters, rule_from
+    from rosenblatt.rules import to_dict
     from rosenblatt.streams.model_file import load_stream
     from rosenblatt.streams.names import NameSketch, listen
     from rosenblatt.streams.rows_learner import AUTO, RowsLearner

@@ -1,38 +1,73 @@
 """``fit`` on what memory holds: all rows are read, then learned from."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.errors import refuse_data
+from rosenblatt.cli.fit.estimate import (
+    Estimated,
+    calibration_in,
+    certified,
+    estimate_by_rows,
+    estimate_by_test,
+    held_out_rows,
+)
 from rosenblatt.cli.fit.report import Fitted, report_of, save_model
 from rosenblatt.cli.fit.request import FitRequest
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import Rows, note_unseen_labels, read
+from rosenblatt.cli.reading import Rows, note_unseen_labels, part_of, read, read_to_train
 from rosenblatt.cli.signals import Interruptible
 from rosenblatt.learner.models import Model, trainer
 
 if TYPE_CHECKING:
     from rosenblatt.learner.models import TrainingOptions
 
+PROOF_SECONDS = 5.0  # that the report of a model may take to decide whether the rows are separable
+
 
 def fit_in_memory(request: FitRequest) -> dict[str, Any]:
-    """Train on all rows at once, write what is to be written, and return the report."""
-    output, test = request.output, request.estimate.test
+    """Train on all rows at once, estimate on rows not learned from, write files, and return the report."""
+    output, flags = request.output, request.estimate
     with Progress() as progress:
         started = time.perf_counter()
         progress.update(f"reading {request.source}")
-        rows = read(request.source, request.reading)
+        rows = _without_groups(request)
         _check_target(rows, request)
+        groups = _groups(request, rows) if flags.groups else None
         test_rows = None
-        if test is not None:
-            progress.update(f"reading {test}")
-            test_rows = read(test, request.reading, rows.schema)
+        if flags.test is not None:
+            progress.update(f"reading {flags.test}")
+            test_rows = read(flags.test, request.reading, rows.schema)
             if test_rows.y is None:
-                refuse_data(f"{test}: has no target column to score against")
+                refuse_data(f"{flags.test}: has no target column to score against")
+        elif flags.certify is not None:
+            held = held_out_rows(request, rows)
+            every_row, rows = rows, part_of(rows, (~held).nonzero()[0])
+            held_rows = part_of(every_row, held.nonzero()[0], rows)
         read_at = time.perf_counter()
+        chosen, estimated = None, None
+        if flags.auto:
+            from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
+
+            if flags.test is None and flags.certify is None:
+                chosen, estimated = choose_and_estimate(request, rows, progress)
+            else:
+                chosen = choose_training(request, rows, progress)
+            request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
         trained_at = time.perf_counter()
         fitted = Fitted(model, rows.schema, rows.about(), {}, interrupted=interrupted, columns=rows.columns)
+        if chosen is not None:
+            fitted.more["auto"] = chosen.report
+            fitted.metadata |= chosen.metadata
+        if estimated is None and not (flags.no_estimate or interrupted):
+            if flags.certify is not None:
+                estimated = certified(request, model, rows, held_rows, progress)
+            else:
+                estimated = estimate_by_rows(request, rows, groups, progress)
+        if estimated is not None:
+            fitted.metadata |= estimated.metadata
         save_model(request, fitted)
         progress.update("scoring")
         fitted.train = _scores(model, rows)
@@ -40,6 +75,10 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         if test_rows is not None:
             fitted.test = _test(model, test_rows)
             fitted.test_scores = _scores(model, test_rows)
+            calibration = None if estimated is None else calibration_in(estimated.metadata)
+            estimated = estimate_by_test(model, test_rows, calibration)
+        if estimated is not None:
+            fitted.more["estimate"] = estimated.report
     fitted.seconds = {
         "read": round(read_at - started, 6),
         "learn": round(trained_at - read_at, 6),
@@ -47,22 +86,74 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
     }
     report = report_of(request, fitted)
     if output.report is not None:
-        from rosenblatt.plots.report import write_report
-
-        write_report(
-            output.report,
-            request.source,
-            model=model.learner,
-            X=rows.X,
-            y=rows.y,
-            feature_names=rows.schema.feature_names,
-        )
+        _write_report(request, fitted, rows, estimated)
         report["report"] = output.report
     if output.trace is not None:
         from rosenblatt.cli.fit.trace import write_trace
 
         report["trace"] = write_trace(output.trace, model, rows, output.json)
     return report
+
+
+def _without_groups(request: FitRequest) -> Rows:
+    """Read the rows to learn from; the column of groups is no feature."""
+    options = request.reading
+    if request.estimate.groups is not None:
+        options = options.changed(drop=(*options.drop, request.estimate.groups))
+    return read_to_train(request.source, options)
+
+
+def _groups(request: FitRequest, rows: Rows) -> Any:
+    """Return the group of every row: the column is read as if it were the target."""
+    options = request.reading.changed(target=request.estimate.groups, drop=())
+    column = read(request.source, options)
+    if column.y is None or column.lines.tolist() != rows.lines.tolist():
+        refuse_data(
+            f"{request.source}: column {request.estimate.groups!r} has rows without a value: "
+            "fill them, or leave out --groups"
+        )
+    return column.y
+
+
+def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "Estimated | None") -> None:
+    """Write the HTML page: summary, columns, weights, errors on new rows, probabilities, proof and training."""
+    from pathlib import PurePath
+
+    import numpy as np
+
+    from rosenblatt.learner.estimate import Bound
+    from rosenblatt.plots.report import HeldOut, write_report
+
+    about: dict[str, Any] = {}
+    if estimated is not None and estimated.figures is not None:
+        about["estimate"] = estimated.figures
+        numbers = None if estimated.rows is None else rows.lines[estimated.rows]
+        labels, predicted = np.asarray(estimated.labels), np.asarray(estimated.predicted)
+        about["held_out"] = HeldOut(labels, predicted, estimated.probabilities, numbers)
+        certificate = estimated.report.get("certificate")
+        if certificate is not None:
+            fields = {name: certificate[name] for name in Bound._fields}
+            about["certificate"] = Bound(**fields)
+    if fitted.model.classes is not None and fitted.model.classes.size == 2:
+        about["proof"] = _proof(rows)
+    write_report(
+        str(request.output.report),
+        PurePath(request.source).name if not request.source.startswith("sample:") else request.source,
+        model=fitted.model.learner,
+        X=rows.X,
+        y=rows.y,
+        columns=rows.columns,
+        feature_names=rows.schema.feature_names,
+        **about,
+    )
+
+
+def _proof(rows: Rows) -> Any:
+    """Return a proof that the rows, as they are learned from, are separable or not; None where it takes too long."""
+    from rosenblatt.proofs import separability
+
+    proof = separability(rows.X, rows.y, time_limit=PROOF_SECONDS)
+    return None if type(proof).__name__ == "Undecided" else proof
 
 
 def _train(options: "TrainingOptions", rows: Rows, progress: Progress) -> tuple[Model, bool]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rosenblatt.learner.models import Model
 
 MOST_CLASSES = 6
+MOST_TRIED = 8  # of what --auto tried
 MOST_COLUMNS = 40  # of a table that are listed one by one
 
 
@@ -87,17 +88,22 @@ def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
 
 def is_scaled(schema: Any) -> bool:
     """Return whether features were standardised."""
-    preprocessing = getattr(schema, "preprocessing", None)
-    if preprocessing is not None and getattr(preprocessing, "scale", None) is not None:
-        return preprocessing.scale is not False
+    if getattr(getattr(schema, "preprocessing", None), "spread", None) is not None:
+        return True
     return any(getattr(column, "scale", None) is not None for column in getattr(schema, "columns", ()))
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    parts: list[Any] = [output.title(report["source"]), facts(_facts(report))]
+    parts: list[Any] = [output.title(report["source"])]
     if report["columns"]:
-        parts += ["", column_table(report["columns"])]
+        parts += [column_table(report["columns"]), ""]
+    if "auto" in report:
+        parts += [_tried(report["auto"]), "", facts(_choice_facts(report["auto"])), ""]
+    parts.append(facts(_facts(report)))
+    estimate = _estimate_facts(report)
+    if estimate:
+        parts += ["", facts(estimate)]
     scores = report.get("accuracy") or report.get("error") or {}
     if any(scores.values()):
         parts += ["", _hypotheses(report)]
@@ -163,6 +169,86 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     if "engine" in report:
         rows.append(("engine", f"{report['engine']}, {counted(report['shards'], 'shard')}"))
     return [*rows, *training_facts(report)]
+
+
+def _tried(auto: dict[str, Any]) -> Any:
+    """Return the table of what ``--auto`` tried, the best first."""
+    from rich.text import Text
+
+    table = columns("accuracy", "±", "hypothesis", "tried")
+    for column in table.columns[2:]:
+        column.justify, column.overflow, column.no_wrap = "left", "fold", False
+    last = max(each["rows"] for each in auto["tried"])
+    ranked = [each for each in auto["tried"] if each["rows"] == last]
+    shown = [*ranked[:MOST_TRIED], *(each for each in ranked[MOST_TRIED:] if each["chosen"])]
+    for each in shown:
+        style = "bold" if each["chosen"] else ""
+        learner = each["learner"] + (" ← chosen" if each["chosen"] else "")
+        cells = (f"{each['accuracy']:.2%}", f"{each['standard_error']:.2%}", each["hypothesis"], learner)
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    if len(auto["tried"]) > len(shown):
+        table.add_row("", "", "", Text(f"and {len(auto['tried']) - len(shown):,} more", style="dim"))
+    return table
+
+
+def _choice_facts(auto: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        (
+            "chosen",
+            f"{auto['chosen']}, {auto['hypothesis']}: the simplest within one standard error of the best",
+        ),
+        ("repeat", auto["command"]),
+    ]
+
+
+def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the lines that a person reads first: the figure, what it is beside, and what kind of figure it is."""
+    estimate = report.get("estimate")
+    if estimate is None:
+        return []
+    if "mae" in estimate:
+        errors = ", ".join(
+            f"{name} {number(estimate[key])}"
+            for name, key in (("MAE", "mae"), ("RMSE", "rmse"), ("R²", "r2"))
+            if estimate[key] is not None
+        )
+        return [("new rows", f"{errors} ({estimate['how']})")]
+    span = f"{estimate['low']:.1%} to {estimate['high']:.1%}"
+    lines = [
+        (
+            "new rows",
+            f"{estimate['accuracy']:.1%} right on rows not learned from ({estimate['how']}, an estimate; "
+            f"{estimate['confidence']:.0%} interval {span})",
+        ),
+        (
+            "majority",
+            f"{estimate['majority_accuracy']:.1%} by always answering {estimate['majority']}"
+            + ("" if estimate["better_than_majority"] else ": the model is not shown to be better than that"),
+        ),
+    ]
+    more = [
+        f"{name} {value}"
+        for name, value in (
+            ("balanced accuracy", _share(estimate["balanced_accuracy"])),
+            ("F1", _figure(estimate["f1"])),
+            ("AUC", _figure(estimate["auc"])),
+            ("log loss", _figure(estimate["log_loss"])),
+            ("Brier", _figure(estimate["brier"])),
+        )
+        if value
+    ]
+    lines.append(("", ", ".join(more)))
+    if "certificate" in estimate:
+        lines.append(("certified", estimate["certificate"]["statement"]))
+    return lines
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100.0 * value:.1f}%"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _classes(counts: dict[str, int | None] | None) -> str:

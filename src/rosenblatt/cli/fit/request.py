@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.flags import flag
-from rosenblatt.cli.options import OUTPUT, HypothesisName
+from rosenblatt.cli.options import OUTPUT, RULES, HypothesisName
 from rosenblatt.cli.output import note
 from rosenblatt.learner.models.options import CLASSIFIERS, TrainingOptions, parse_parameters
-from rosenblatt.rules import BY_NAME
 
 if TYPE_CHECKING:
     from rosenblatt.data.options import ReadOptions
@@ -32,7 +31,7 @@ class LearnerFlags:
     )
     rule: Annotated[
         str | None,
-        flag("--rule", group=LEARNER, help=f"One of {', '.join(BY_NAME)}.", show_default="rosenblatt"),
+        flag("--rule", group=LEARNER, help=f"One of {', '.join(RULES)}.", show_default="rosenblatt"),
     ] = None
     eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None
     C: Annotated[
@@ -142,12 +141,83 @@ class KernelFlags:
 
 @dataclass(frozen=True)
 class EstimateFlags:
-    """How well the model does on rows it did not learn from."""
+    """How well the model does on rows it did not learn from, and the choice of a learner by such rows."""
 
+    auto: Annotated[
+        bool,
+        flag(
+            "--auto",
+            group=ESTIMATE,
+            help="Choose rule, parameters, hypothesis and kernel by folds; estimate on rows outside the choice.",
+        ),
+    ] = False
     test: Annotated[
         str | None,
-        flag("--test", group=ESTIMATE, metavar="SOURCE", help="Score on this too; learn nothing from it."),
+        flag(
+            "--test",
+            group=ESTIMATE,
+            metavar="SOURCE",
+            help="Estimate on this file instead of rows of SOURCE; learn nothing from it.",
+        ),
     ] = None
+    folds: Annotated[
+        int | None,
+        flag(
+            "--folds", group=ESTIMATE, metavar="N", help="Estimate by this many folds of the rows.",
+            show_default="5; of large data, one fifth held out",
+        ),
+    ] = None  # fmt: skip
+    holdout: Annotated[
+        float | None,
+        flag(
+            "--holdout",
+            group=ESTIMATE,
+            metavar="SHARE",
+            help="Estimate on one part of the rows, as in 0.2, instead of folds.",
+        ),
+    ] = None
+    groups: Annotated[
+        str | None,
+        flag(
+            "--groups",
+            group=ESTIMATE,
+            metavar="COLUMN",
+            help="Rows with one value here stay in one fold: a customer, a patient. The column is no feature.",
+        ),
+    ] = None
+    time_order: Annotated[
+        bool,
+        flag(
+            "--time-order",
+            group=ESTIMATE,
+            help="Rows are in time order: estimate on later rows than learned from.",
+        ),
+    ] = False
+    no_estimate: Annotated[
+        bool, flag("--no-estimate", group=ESTIMATE, help="Skip the estimate and the probabilities.")
+    ] = False
+    certify: Annotated[
+        float | None,
+        flag(
+            "--certify",
+            group=ESTIMATE,
+            metavar="CONFIDENCE",
+            help="Hold out a fifth of the rows for good, and bound the error of the model on new rows, as in 0.95.",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that mean nothing to a fit out of core or on an engine."""
+        flags = {
+            "--auto": self.auto,
+            "--folds": self.folds,
+            "--holdout": self.holdout,
+            "--groups": self.groups,
+            "--time-order": self.time_order,
+            "--certify": self.certify,
+        }
+        return [name for name, value in flags.items() if value]
 
 
 @dataclass(frozen=True)
@@ -322,3 +392,47 @@ def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOpti
         given=frozenset(values),
         **values,
     )
+
+
+def check_estimate(request: FitRequest) -> None:
+    """Refuse options that contradict each other."""
+    flags = request.estimate
+    chosen = [
+        f"--{name}" for name in ("test", "folds", "holdout", "certify") if getattr(flags, name) is not None
+    ]
+    if flags.no_estimate and (chosen or flags.groups or flags.time_order):
+        refuse(
+            "--no-estimate contradicts " + ", ".join(chosen or ["--groups and --time-order"]) + ": keep one"
+        )
+    if len(chosen) > 1:
+        refuse(f"{' and '.join(chosen)} are different ways to estimate: keep one")
+    if flags.auto:
+        given = sorted(request.training.given) + sorted(request.training.parameters)
+        if request.training.task == "regression" or request.training.learner != "perceptron":
+            refuse("--auto chooses among classifiers: leave out --task and --learner")
+        if {*given} - {"seed", "ledger"}:
+            refuse(f"--auto chooses {', '.join(given)} itself: leave them out")
+        if flags.folds or flags.holdout or flags.groups or flags.no_estimate:
+            refuse(
+                "--auto holds out a fifth of the rows: leave out --folds, --holdout, --groups and --no-estimate"
+            )
+    if flags.groups and flags.time_order:
+        refuse("--groups and --time-order divide the rows differently: keep one")
+    if flags.groups and (flags.holdout or flags.certify):
+        refuse("--groups divides rows into folds: leave out --holdout and --certify")
+    if flags.folds is not None and flags.folds < 2:
+        refuse(f"--folds must be 2 or more, got {flags.folds}")
+    if flags.holdout is not None and not 0.0 < flags.holdout < 1.0:
+        refuse(f"--holdout must be between 0 and 1, got {flags.holdout:g}")
+    if flags.certify is not None and not 0.5 <= flags.certify < 1.0:
+        refuse(f"--certify takes a confidence from 0.5 to below 1, as in 0.95, got {flags.certify:g}")
+    if flags.certify is not None and request.training.task == "regression":
+        refuse("--certify bounds the error of classes: leave out --task regression")
+
+
+def refuse_without_rows(flags: EstimateFlags, where: str) -> None:
+    """Refuse options of the estimate where rows are not held in memory."""
+    if flags.given:
+        refuse(
+            f"{', '.join(flags.given)}: the estimate needs the rows in memory; {where}, or give --test FILE"
+        )

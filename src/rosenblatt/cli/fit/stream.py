@@ -128,7 +128,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
                 for name, each in trained.evaluations.items()
             },
             class_counts={str(label): None for label in learner.classes.tolist()},
-            columns=getattr(examples, "columns", []),
+            columns=examples.columns,
             interrupted=trained.interrupted,
             more={"out_of_core": True},
             metadata={"hashed_names": sketch.heaviest(learner.W)} if flags.hash_bits else {},

@@ -160,11 +160,15 @@ class JsonExamples(NamedExamples):
         if STANDARD_INPUT in self._paths and self._weighs and not (self._in_turn or self._fitted):
             standard_input().keep()  # read twice: for the document counts, then for the rows
         self._labelled = options.labels and (required or any(schema.target in record for record in head))
-        self._scanned_fields = [field for field in schema.text if wrong_with_text(field) is None]
-        self._prefixes = tuple(f"{field}:" for field in self._scanned_fields)
+        self._set_texts(schema.text)
         self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
         self._large_label: float | None = None  # an integer label that no float64 holds
         self._fraction: float | None = None  # a label that is no integer
+
+    def _set_texts(self, fields: Sequence[str]) -> None:
+        """Set the fields whose words are counted many at a time."""
+        self._scanned_fields = [field for field in fields if wrong_with_text(field) is None]
+        self._prefixes = tuple(f"{field}:" for field in self._scanned_fields)
 
     def _counted_blocks(self) -> Iterator[Batch]:
         self._written_as = {}

@@ -10,7 +10,7 @@ from rosenblatt.learner.models.options import KERNEL_PARAMETERS, TrainingOptions
 from rosenblatt.storage import BadModel
 
 NEEDS_EVALUATION = ("survivor", "pocket", "random")  # measured only on request: one more read of every row
-INTEGERS = ("degree", "budget")
+INTEGERS = ("degree", "budget", "bias")
 
 
 class KernelModel:
@@ -76,15 +76,16 @@ def train(
 ) -> KernelModel:
     """Train as ``KernelPerceptron(...).fit(X, y, weight)`` does."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
+    numbers = _numbers(options)
     learner = KernelLearner(
         rule_from(options.rule, options.parameters, other=KERNEL_PARAMETERS),
         kernel=options.kernel or "poly",
         forget=options.forget or "oldest",
         multi_class=options.multi_class,
-        fit_intercept=False,
+        fit_intercept=bool(numbers.pop("bias", 0)),
         keep_ledger=options.keep_ledger,
         seed=options.seed,
-        **_numbers(options),
+        **numbers,
     )
     learner.train(
         X,

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rosenblatt import rules
-
-KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance")
+KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "delta", "budget", "tolerance", "bias")
 FLAGS = {  # options of training, and how the command line spells them
     "rule": "--rule",
     "hypothesis": "--hypothesis",
@@ -145,6 +143,8 @@ def rule_from(
     ...
     ValueError: --rule rosenblatt has no parameter C: it has eta
     """
+    from rosenblatt import rules  # imports numpy, which the table of learners does without
+
     name = name or default
     if name not in rules.BY_NAME:
         raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")

@@ -1,4 +1,4 @@
-"""The transformer ``Attributes``: from tables of numbers, categories and text to vectors."""
+"""The transformer ``Attributes``: from tables of numbers, dates, categories and text to vectors."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -9,32 +9,38 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt.data.attributes import encode, learn_schema
-from rosenblatt.data.kinds import Kind, numbers
+from rosenblatt.data.columnar import frame_columns, is_frame
+from rosenblatt.data.delimited import Rows
+from rosenblatt.data.encode import encode
+from rosenblatt.data.learn import learn_schema
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.linear.encoders.columns import Table, as_table
+from rosenblatt.data.values import is_text
+from rosenblatt.data.words import Words
 
-MISSING = ("error", "mean")
+MISSING = ("indicator", "mean", "median", "error")
 UNSEEN = ("ignore", "error")
 
 
 class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode mixed tables: discrete columns one-hot, text as words, numbers as they are or standardised.
 
-    The encoding is the one that the command line gives a CSV file with the same values. Accepts data frames (pandas,
-    polars, pyarrow), lists of dicts, and arrays of numbers or objects.
+    The encoding is the one that the command line gives a CSV file with the same values: dates become numbers, truth
+    values 0 and 1; constant columns and identifiers are left out. Accepts data frames (pandas, polars, pyarrow), lists
+    of dicts, and arrays of numbers or objects.
 
     Parameters
     ----------
     scale : bool, default=False
         Numeric columns become ``(x − mean) / standard deviation``.
-    missing : {"error", "mean"}, default="error"
-        A missing number is an error that names its row and column, or is replaced by the column's mean in training.
-        A missing category is the feature ``Outlook=(missing)`` where training had one; otherwise it counts as unseen.
+    missing : {"indicator", "mean", "median", "error"}, default="indicator"
+        A missing number is replaced by the column's mean in training, with a feature ``Age=(missing)`` that is 1 where
+        training had gaps; by the mean or the median alone; or is an error that names its row and column. A missing
+        category is the feature ``Outlook=(missing)`` where training had one; otherwise it counts as unseen.
     unseen : {"ignore", "error"}, default="ignore"
         A category that did not occur in training is encoded as zeros, or is an error.
-    discrete, text : collections of column names
-        Columns to encode as categories or as text, whatever their values look like.
+    discrete, text, numeric, date, drop : collections of column names
+        Columns to encode as categories, text, numbers or dates, whatever their values look like, and columns to leave
+        out.
     sparse : bool, default=True
         Return sparse rows where a column is discrete or text.
 
@@ -42,6 +48,8 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : TableSchema
         The learned encoding, as a model file stores it.
+    columns_ : list of ColumnReport
+        How every column was read.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -59,10 +67,13 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         scale: bool = False,
-        missing: str = "error",
+        missing: str = "indicator",
         unseen: str = "ignore",
         discrete: Collection[str] = (),
         text: Collection[str] = (),
+        numeric: Collection[str] = (),
+        date: Collection[str] = (),
+        drop: Collection[str] = (),
         sparse: bool = True,
     ) -> None:
         self.scale = scale
@@ -70,6 +81,9 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.unseen = unseen
         self.discrete = discrete
         self.text = text
+        self.numeric = numeric
+        self.date = date
+        self.drop = drop
         self.sparse = sparse
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -84,25 +98,41 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        rows = self.training_rows(X)
+        learned = learn_schema(lambda: [rows], list(rows.columns), None, self.reading)
+        encoded = encode(rows.columns, learned.schema)
+        if encoded.bad:
+            self._refuse(*min(encoded.bad.items()))
+        self.schema_ = learned.schema
+        self.columns_ = learned.reports()
+        return self
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How columns are read, as these parameters say."""
+        return ReadOptions(
+            text=tuple(self.text),
+            category=tuple(self.discrete),
+            numeric=tuple(self.numeric),
+            date=tuple(self.date),
+            drop=tuple(self.drop),
+            scale=self.scale,
+            missing="refuse" if self.missing == "error" else self.missing,  # type: ignore[arg-type]
+            words=Words(),
+        )
+
+    def training_rows(self, X: Any) -> Rows:
+        """Check parameters and training data, and return the columns."""
         for name, value, allowed in (("missing", self.missing, MISSING), ("unseen", self.unseen, UNSEEN)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-        table = self._table(X, reset=True)
+        columns = self._columns(X, reset=True)
+        for name in [*self.discrete, *self.text, *self.numeric, *self.date, *self.drop]:
+            if name not in columns:
+                raise ValueError(f"no column is called {name!r}; there are {', '.join(columns)}")
         for name in [*self.discrete, *self.text]:
-            if name not in table.columns:
-                raise ValueError(f"no column is called {name!r}; there are {', '.join(table.columns)}")
-        columns = {name: self._training_column(name, column) for name, column in table.columns.items()}
-        self._means: dict[str, float] = {}
-        if self.missing == "mean":
-            self._means = {name: _mean(column) for name, column in columns.items() if _is_number(column)}
-            columns = self._filled(columns)
-        options = ReadOptions(text=tuple(self.text), category=tuple(self.discrete), scale=self.scale)
-        schema = learn_schema(lambda: [columns], list(columns), None, options)
-        encoded = encode(columns, schema)
-        if encoded.bad:
-            self._refuse(encoded.bad[0])
-        self.schema_ = replace(schema, target=None)
-        return self
+            columns[name] = _strings(columns[name])
+        return Rows(columns, np.arange(len(next(iter(columns.values())))), [])
 
     def transform(self, X: Any) -> Any:
         """Encode rows.
@@ -117,14 +147,13 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Sparse where a column is discrete or text, unless ``sparse=False``.
         """
         check_is_fitted(self)
-        table = self._table(X, reset=False)
-        columns = {}
+        columns = self._columns(X, reset=False)
         for column in self.schema_.columns:
-            values = table.columns[column.name]
-            columns[column.name] = values if column.categories is None else _strings(values)
-        encoded = encode(self._filled(columns), self.schema_)
+            if column.categories is not None:
+                columns[column.name] = _strings(columns[column.name])
+        encoded = encode(columns, self.schema_)
         if encoded.bad:
-            self._refuse(encoded.bad[0])
+            self._refuse(*min(encoded.bad.items()))
         if encoded.unseen and self.unseen == "error":
             name, count = next(iter(encoded.unseen.items()))
             raise ValueError(
@@ -136,102 +165,60 @@ class Attributes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the encoded features, such as ``Wind``, ``Outlook=Rainy`` and ``mail:free``."""
         check_is_fitted(self)
-        columns = [column.name for column in self.schema_.columns]
-        if input_features is None or list(input_features) == columns:
+        names = [report.name for report in self.columns_]
+        if input_features is None or list(input_features) == names:
             return np.array(self.schema_.feature_names, dtype=object)
         if hasattr(self, "feature_names_in_"):
             raise ValueError("input_features is not equal to feature_names_in_")
-        if len(input_features) != len(columns):
+        if len(input_features) != len(names):
             raise ValueError("input_features should have length equal to number of features")
-        renamed = (
-            replace(c, name=str(name)) for c, name in zip(self.schema_.columns, input_features, strict=True)
-        )
-        return np.array([feature for column in renamed for feature in column.features], dtype=object)
+        new = dict(zip(names, map(str, input_features), strict=True))
+        columns = tuple(replace(column, name=new[column.name]) for column in self.schema_.columns)
+        return np.array(replace(self.schema_, columns=columns).feature_names, dtype=object)
 
-    def _table(self, X: Any, reset: bool) -> Table:
+    def _columns(self, X: Any, reset: bool) -> dict[str, Any]:
         """Check shape, names and values as scikit-learn does, and return the columns."""
-        dicts = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(row, dict) for row in X)
-        if dicts or hasattr(X, "columns") or hasattr(X, "column_names"):
-            return self._named(as_table(X), reset)
+        if is_frame(X):
+            return self._named(frame_columns(X), reset)
         numeric = np.asarray(X).dtype.kind != "O" if not hasattr(X, "tocsr") else True
-        finite: Any = ("allow-nan" if self.missing == "mean" else True) if numeric else False
+        finite: Any = (True if self.missing == "error" else "allow-nan") if numeric else False
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
-        return as_table(X)
+        return frame_columns(X)
 
-    def _named(self, table: Table, reset: bool) -> Table:
-        names = list(table.columns)
-        rows = len(next(iter(table.columns.values()))) if names else 0
+    def _named(self, columns: dict[str, Any], reset: bool) -> dict[str, Any]:
+        names = list(columns)
+        rows = len(next(iter(columns.values()))) if names else 0
         if not names or not rows:
             raise ValueError(f"X has {rows} rows and {len(names)} columns: there is nothing to encode")
         if reset:
             self.feature_names_in_ = np.array(names, dtype=object)
             self.n_features_in_ = len(names)
-            return table
-        missing = [column.name for column in self.schema_.columns if column.name not in table.columns]
+            return columns
+        missing = [column.name for column in self.schema_.columns if column.name not in columns]
         if missing:
             raise ValueError(
                 f"X lacks the column {missing[0]!r} that training had; it has {', '.join(names)}"
             )
-        return table
+        return columns
 
-    def _training_column(self, name: str, column: Any) -> Any:
-        """Return a column of the training data; numbers written as strings become floats, unless it is discrete."""
-        if name in self.discrete or name in self.text:
-            return _strings(column)
-        if _is_number(column):
-            return column
-        kind = Kind()
-        kind.see(column)
-        return _floats(column) if kind.numeric else column
-
-    def _filled(self, columns: dict[str, Any]) -> dict[str, Any]:
-        """Replace missing numbers by the means of training, with ``missing="mean"``."""
-        filled = dict(columns)
-        for name, mean in self._means.items():
-            values = columns[name] if _is_number(columns[name]) else _floats(columns[name])
-            filled[name] = values.fill_null(mean)
-        return filled
-
-    def _refuse(self, bad: tuple[int, str]) -> None:
-        row, reason = bad
+    def _refuse(self, row: int, wrong: tuple[str, str]) -> None:
+        reason = wrong[0].split(": fill it in")[0].split(": correct it")[0]
         way_out = "fill it in, drop the column, or say missing='mean'"
-        raise ValueError(
-            f"X, row {row}: {reason.split(': fill it in')[0].split(': correct it')[0]}: {way_out}"
-        )
+        raise ValueError(f"X, row {row}: {reason}: {way_out}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.allow_nan = self.missing != "error"
         return tags
-
-
-def _is_number(column: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(column.type == pa.float64())
-
-
-def _floats(column: Any) -> Any:
-    """Convert a column of strings to float64, null where a value is missing."""
-    import pyarrow as pa
-
-    return pa.array(numbers(column), pa.float64(), from_pandas=True)
 
 
 def _strings(column: Any) -> Any:
     """Convert a column of numbers to strings, integers without a decimal point."""
     import pyarrow as pa
 
-    if not _is_number(column):
+    if is_text(column):
         return column
-    values = column.to_pylist()
+    values = column.cast(pa.float64(), safe=False).to_pylist()
     return pa.array(["" if value is None else f"{value:.17g}" for value in values], pa.string())
-
-
-def _mean(column: Any) -> float:
-    import pyarrow.compute as pc
-
-    mean = pc.mean(column).as_py()
-    return 0.0 if mean is None else float(mean)

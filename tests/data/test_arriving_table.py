@@ -49,7 +49,10 @@ def test_how_much_arrives_at_a_time_does_not_matter(tmp_path, monkeypatch, text,
 
 def test_names_join_row_by_row(tmp_path):
     (tmp_path / "a.csv").write_text("c,n,d,y\na,1,x,0\nb,2,x,1\na,,z,1\n")
-    assert read_all(tmp_path / "a.csv", at_once=True).feature_names == ["c=a", "n", "d=x", "c=b", "d=z"]
+    names = ["c=a", "n", "d=x", "c=b", "n=(missing)", "d=z"]
+    assert read_all(tmp_path / "a.csv", at_once=True).feature_names == names
+    names.remove("n=(missing)")
+    assert read_all(tmp_path / "a.csv", at_once=True, missing="mean").feature_names == names
 
 
 @pytest.mark.parametrize("kind", ["tsv", "parquet", "files"])
@@ -94,7 +97,7 @@ def test_bad_rows_are_named_and_teach_no_name(tmp_path, line, reason):
 
 def test_skipped_rows_are_listed_in_their_order_and_a_first_label_that_is_missing_decides_nothing(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("a,y\n1,?\n2,0\nnan,1\n4\n5,\n6,1\n")
+    path.write_text("a,y\n1,?\n2,0\ninf,1\n4\n5,\n6,1\n")
     examples = open_examples(path, at_once=True, skip_bad=True)
     (batch,) = examples
     assert [line.line for line in examples.skipped] == [2, 4, 5, 6]

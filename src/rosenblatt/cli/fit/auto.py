@@ -1,0 +1,138 @@
+"""``fit --auto``: the learner is chosen by out-of-fold scores, and judged on rows that took no part in the choice."""
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rosenblatt.cli.fit.estimate import SHARE, Estimated, calibration_in, estimate_by_test
+from rosenblatt.cli.output import counted
+from rosenblatt.cli.reading import Rows, part_of
+from rosenblatt.learner.calibration import fit_calibration
+from rosenblatt.learner.choice import MAX_KERNEL_ROWS, Candidate, Choice, choose, default_candidates
+from rosenblatt.learner.examples import CheckedExamples
+from rosenblatt.learner.models import TrainingOptions, trainer
+from rosenblatt.learner.selection import holdout, stratified_folds, time_folds
+from rosenblatt.rules import PassiveAggressive, to_dict
+
+if TYPE_CHECKING:
+    from rosenblatt.cli.fit.request import FitRequest
+    from rosenblatt.cli.progress import Progress
+
+
+class Chosen(NamedTuple):
+    """What ``--auto`` chose: the training options, the report of the choice, and the calibration of its scores."""
+
+    training: TrainingOptions
+    report: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+def choose_training(request: "FitRequest", rows: Rows, progress: "Progress") -> Chosen:
+    """Choose rule, parameters, hypothesis and kernel by out-of-fold scores of these rows."""
+    classes, labels = np.unique(rows.y, return_inverse=True)
+    labels = labels.reshape(-1)
+    raw = rows.X if rows.plan is None else rows.raw
+    examples = CheckedExamples(raw, classes, labels, rows.weight, np.nan)
+    seed = request.training.seed
+    in_order = request.estimate.time_order
+    choice = choose(
+        examples,
+        candidates=_candidates(rows.X.shape[0], rows.X.shape[1], hasattr(rows.X, "tocsr")),
+        folds=time_folds(labels.size) if in_order else stratified_folds(labels, 5, seed),
+        prepare=rows.plan,
+        seed=seed,
+        on_progress=lambda done, total, name: progress.update(f"trying {name}".strip(), done, total),
+    )
+    training = _training(request.training, choice, rows.X.shape[1])
+    calibration = fit_calibration(
+        choice.scores.normalised,
+        labels[choice.rows],
+        weight=None if rows.weight is None else rows.weight[choice.rows],
+    )
+    report = {
+        "chosen": str(choice.best.candidate),
+        "hypothesis": choice.best.hypothesis,
+        "command": _command(request, choice, rows.X.shape[1]),
+        "tried": [
+            {
+                "learner": str(tried.candidate),
+                "hypothesis": tried.hypothesis,
+                "accuracy": tried.score,
+                "standard_error": tried.standard_error,
+                "rows": tried.rows,
+                "chosen": tried is choice.best,
+            }
+            for tried in sorted(choice.table, key=lambda each: (-each.rows, -each.score))
+        ],
+    }
+    return Chosen(training, report, {"calibration": calibration.to_json()})
+
+
+def choose_and_estimate(
+    request: "FitRequest", rows: Rows, progress: "Progress"
+) -> tuple[Chosen, Estimated | None]:
+    """Choose on four fifths of the rows, and estimate the choice on the fifth that took no part in it."""
+    labels = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
+    folds = holdout(labels, SHARE, request.training.seed, in_order=request.estimate.time_order)
+    part = part_of(rows, np.flatnonzero(folds.fold != 0))
+    held = part_of(rows, np.flatnonzero(folds.fold == 0), part)
+    chosen = choose_training(request, part, progress)
+    progress.update("estimating")
+    model = trainer(chosen.training)(chosen.training, part.X, part.y, part.weight, lambda *_: True)
+    estimated = estimate_by_test(model, held, calibration_in(chosen.metadata))
+    if estimated is None or estimated.figures is None:
+        return chosen, None
+    how = f"{counted(held.y.size, 'row')} held out, which took no part in the choice"
+    estimated = replace(
+        estimated,
+        figures=estimated.figures._replace(how=how),
+        report={**estimated.report, "how": how},
+        metadata=chosen.metadata,
+        rows=np.flatnonzero(folds.fold == 0),
+    )
+    return chosen, estimated
+
+
+def _candidates(rows: int, features: int, sparse: bool) -> list[Candidate]:
+    """Return what a model file can hold: rules and kernels; a polynomial kernel stands for the quadratic map."""
+    candidates = [each for each in default_candidates(rows, features, sparse) if not each.map]
+    if rows <= MAX_KERNEL_ROWS:
+        candidates.append(Candidate(PassiveAggressive(C=0.1), ("averaged",), kernel="poly", degree=2))
+    return candidates
+
+
+def _training(options: TrainingOptions, choice: Choice, features: int) -> TrainingOptions:
+    candidate = choice.best.candidate
+    parameters = to_dict(candidate.rule)
+    rule = str(parameters.pop("name"))
+    if not candidate.kernel:
+        return options._replace(
+            rule=rule,
+            parameters={name: float(value) for name, value in parameters.items()},
+            hypothesis=choice.best.hypothesis,
+            passes=candidate.max_iter,
+        )
+    parameters |= {"gamma": candidate.gamma / max(1, features), "bias": 1.0}
+    if candidate.kernel == "poly":
+        parameters["degree"] = float(candidate.degree)
+    return options._replace(
+        learner="kernel",
+        kernel=candidate.kernel,
+        rule=rule,
+        parameters={name: float(value) for name, value in parameters.items()},
+        hypothesis=choice.best.hypothesis,
+        passes=candidate.max_iter,
+    )
+
+
+def _command(request: "FitRequest", choice: Choice, features: int) -> str:
+    """Return the command that trains the choice again."""
+    arguments = ["rosenblatt", "fit", request.source]
+    if request.reading.target is not None:
+        arguments += ["--target", request.reading.target]
+    arguments += choice.arguments(features)
+    if choice.best.candidate.kernel:
+        arguments += ["--param", "bias=1"]
+    return shlex.join(arguments)

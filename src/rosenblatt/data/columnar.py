@@ -1,0 +1,289 @@
+"""Tables that come in columns: Parquet, Arrow IPC, and data frames in memory, in the same blocks of rows as text."""
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rosenblatt.data.arrow_check import (
+    Bounded,
+    check_unpacked_size,
+    checked_column_names,
+    refusing_damage,
+    validated,
+)
+from rosenblatt.data.delimited import BadRow, Rows
+from rosenblatt.data.errors import BadInput
+from rosenblatt.data.header import SAMPLED_LINES
+from rosenblatt.data.source import compression_of, opened_binary
+from rosenblatt.data.values import as_numpy, is_text, take
+from rosenblatt.data.words import looks_like_text
+
+ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
+READ_AT_ONCE = 1 << 16  # bytes of a column of a Parquet file
+
+T = TypeVar("T")
+
+
+class ColumnarSource:
+    """Named columns in batches of Arrow's."""
+
+    header = None  # only text has one
+
+    def __init__(self, path: str, names: list[str]) -> None:
+        self.path, self.names = path, checked_column_names(path, names)
+
+    @property
+    def usual_target(self) -> str:
+        """The target unless another is named: the last column."""
+        return self.names[-1]
+
+    @property
+    def prose(self) -> list[str]:
+        """The columns that read like prose in the first rows."""
+        columns = self.head().columns
+        return [
+            name
+            for name, column in columns.items()
+            if is_text(column) and looks_like_text(column[:SAMPLED_LINES].to_pylist())
+        ]
+
+    def head(self) -> Rows:
+        """Return the first rows."""
+        first: Any = next(self.rows(self.names), None)
+        return Rows({}, np.empty(0, np.int64), []) if first is None else first[0]
+
+    def rows(
+        self,
+        wanted: Sequence[str],
+        side_by_side: int = 0,
+        then: Callable[[Rows], T] = lambda _: None,  # type: ignore[assignment, return-value]
+        statistics: bool = False,
+    ) -> Iterator[tuple[Rows, T]]:
+        """Yield blocks of numbers and strings, each row with its number, and what ``then`` makes of each."""
+        first = 1
+        for whole in self._batches(list(wanted)):
+            for at in range(0, whole.num_rows, ROWS_AT_ONCE):
+                batch = whole.slice(at, ROWS_AT_ONCE)
+                columns = {name: as_plain(self.path, name, batch.column(name)) for name in wanted}
+                rows = _without_nul(Rows(columns, np.arange(first, first + batch.num_rows), []))
+                yield rows, then(rows)
+                first += batch.num_rows
+
+    def _batches(self, wanted: list[str]) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+class ParquetSource(ColumnarSource):
+    """A Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        from pyarrow import parquet
+
+        with _checked(path), opened_binary(path) as file, refusing_damage(path, "a Parquet file"):
+            names = list(parquet.ParquetFile(Bounded(file)).schema_arrow.names)
+        super().__init__(path, names)
+
+    def _batches(self, wanted: list[str]) -> Iterator[Any]:
+        from pyarrow import parquet
+
+        what = "a Parquet file"
+        with _checked(self.path), opened_binary(self.path) as file, refusing_damage(self.path, what):
+            # Else it would hold the columns of a whole row group, however large.
+            reader = parquet.ParquetFile(Bounded(file), buffer_size=READ_AT_ONCE, pre_buffer=False)
+            for batch in reader.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
+                yield validated(batch)
+
+
+class ArrowSource(ColumnarSource):
+    """An Arrow IPC file or stream, mapped into memory: of a batch that is not packed nothing is copied or held."""
+
+    def __init__(self, path: str) -> None:
+        with _checked(path), opened_binary(path) as file, refusing_damage(path, "an Arrow IPC file"):
+            names = list(_opened_arrow(_mapped(file)).schema.names)
+        super().__init__(path, names)
+
+    def _batches(self, wanted: list[str]) -> Iterator[Any]:
+        what = "an Arrow IPC file"
+        with _checked(self.path), opened_binary(self.path) as file, refusing_damage(self.path, what):
+            check_unpacked_size(file)
+            content = _mapped(file)
+            reader = _opened_arrow(content)
+            one_by_one = (
+                (reader.get_batch(at) for at in range(reader.num_record_batches))
+                if hasattr(reader, "num_record_batches")
+                else iter(reader)
+            )
+            for batch in one_by_one:
+                validated(batch)
+                if isinstance(content, mmap.mmap) and hasattr(content, "madvise"):
+                    content.madvise(mmap.MADV_DONTNEED)  # pages that validation has touched
+                yield batch
+
+
+def _mapped(file: Any) -> Any:
+    """Return the bytes of an open file, mapped into memory."""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _opened_arrow(content: Any) -> Any:
+    """Open Arrow IPC, a file or a stream as its first bytes say."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.DataTypeSpecific, use_threads=False)
+    reader = pa.ipc.open_file if content[:6] == b"ARROW1" else pa.ipc.open_stream
+    return reader(pa.py_buffer(content), options=options)
+
+
+class FrameSource(ColumnarSource):
+    """A data frame in memory: pandas, polars or pyarrow; or rows that are dictionaries."""
+
+    def __init__(self, frame: Any, path: str = "the table") -> None:
+        self._columns = frame_columns(frame)
+        super().__init__(path, list(self._columns))
+
+    def _batches(self, wanted: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_arrays([self._columns[name] for name in wanted], wanted)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a data frame, or a list of dictionaries."""
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(isinstance(row, dict) for row in value)
+    return hasattr(value, "columns") or hasattr(value, "column_names")
+
+
+def frame_columns(frame: Any) -> dict[str, Any]:
+    """Return the columns of a data frame, a list of dictionaries or rows of values: Arrow arrays of numbers or strings.
+
+    >>> columns = frame_columns([{"Wind": 3, "Outlook": " Sunny"}, {"Outlook": "Rainy"}])
+    >>> {name: column.to_pylist() for name, column in columns.items()}
+    {'Wind': [3.0, None], 'Outlook': ['Sunny', 'Rainy']}
+    """
+    if isinstance(frame, list | tuple) and is_frame(frame):
+        names = list(dict.fromkeys(name for row in frame for name in row))
+        return {str(name): _python_values([row.get(name) for row in frame]) for name in names}
+    if is_frame(frame):
+        import narwhals as nw
+
+        table = nw.from_native(frame, eager_only=True)
+        return {str(name): _series(str(name), table[name]) for name in table.columns}
+    rows = np.asarray(frame)
+    return {f"x{column}": _python_values(rows[:, column]) for column in range(rows.shape[1])}
+
+
+def _series(name: str, series: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        column = series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # Python objects of several types
+        return _python_values(series.to_list())
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    plain = as_plain("the table", name, column)
+    if is_text(plain):
+        import pyarrow.compute as pc
+
+        return pc.utf8_trim_whitespace(plain)
+    return plain
+
+
+def _python_values(values: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return pa.array(values.astype(np.float64), pa.float64(), from_pandas=True)
+    values = [None if _is_missing(value) else value for value in values]
+    if all(value is None or isinstance(value, bool | int | float | np.number | np.bool_) for value in values):
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array(["" if value is None else str(value).strip() for value in values], pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def _without_nul(rows: Rows) -> Rows:
+    """Set aside the rows that have a NUL character in a text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bad: dict[int, str] = {}
+    for name, column in rows.columns.items():
+        if column.type == pa.string() and _has_nul(column):
+            for row in np.flatnonzero(as_numpy(pc.match_substring(column, "\0").cast(pa.int8()))).tolist():
+                bad.setdefault(row, f"column {name!r} has a text with a NUL character: remove it")
+    if not bad:
+        return rows
+    keep = np.delete(np.arange(rows.lines.size), list(bad))
+    return Rows(
+        {name: take(column, keep) for name, column in rows.columns.items()},
+        rows.lines[keep],
+        [BadRow(int(rows.lines[row]), bad[row]) for row in sorted(bad)],
+    )
+
+
+def _has_nul(column: Any) -> bool:
+    """Whether a NUL occurs in the text of a column of strings: a look at its bytes, not at every string."""
+    _, offsets, text = column.buffers()
+    if text is None or not len(column):
+        return False
+    ends = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
+    here = np.frombuffer(text, np.uint8)[ends[0] : ends[-1]]
+    return bool(here.size) and int(here.min()) == 0  # a third of the time of all()
+
+
+def as_plain(path: str, name: str, column: Any) -> Any:
+    """Return a column as strings or numbers: categories as text, truth values as 0 and 1, dates in ISO 8601."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+        kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.int8())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return column
+    try:
+        if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+            return column.cast(pa.float64())
+        if not pa.types.is_nested(kind) and "binary" not in str(kind):
+            return column.cast(pa.string()).fill_null("")
+    except pa.ArrowNotImplementedError:
+        pass
+    raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
+
+
+class _checked:
+    """Say what is wrong with a file that cannot be opened, or is packed as a whole."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        if Path(self._path).is_file():
+            with Path(self._path).open("rb") as file:
+                start = file.read(8)
+            if not start:
+                raise BadInput(self._path, None, "the file is empty: it holds no examples")
+            packing = compression_of(start)
+            if packing:
+                raise BadInput(
+                    self._path,
+                    None,
+                    f"is packed with {packing} as a whole: unpack it, it packs its own columns",
+                )
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise BadInput(self._path, None, "no such file: check the path") from None
+        if isinstance(error, PermissionError):
+            raise BadInput(self._path, None, "may not be read: check its permissions") from None

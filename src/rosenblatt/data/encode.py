@@ -1,0 +1,282 @@
+"""Columns to vectors by a schema: numbers, truth values and dates as numbers, categories one-hot, text as words.
+
+``Outlook`` with the categories Rainy and Sunny becomes the features ``Outlook=Rainy`` and ``Outlook=Sunny``, one of
+them 1. Encoding learns nothing: the raw matrix has NaN where a number is missing, and the schema's preprocessing,
+which was fitted on training rows, fills it in.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.data.batch import as_written, sparse_rows
+from rosenblatt.data.errors import shown
+from rosenblatt.data.options import Missing
+from rosenblatt.data.preprocess import Preprocessing
+from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.schema import Column, LabelKind, TableSchema
+from rosenblatt.data.values import (
+    absent,
+    are_int64,
+    as_numpy,
+    dates,
+    distinct,
+    is_text,
+    number,
+    numbers,
+    take,
+    truths,
+)
+from rosenblatt.data.words import Words, count_words
+
+Columns = Mapping[str, Any]  # name -> pyarrow array of strings or of numbers, or an array of float64
+NO_LABEL = ("", "?")  # of a target that is text
+Bad = dict[int, tuple[str, str]]  # row -> what is wrong with it, in which column
+
+
+class Encoded(NamedTuple):
+    """The rows that could be encoded."""
+
+    X: Any
+    y: NDArray[Any] | None
+    rows: NDArray[np.int64]  # which rows of the table these are
+    bad: Bad  # the malformed ones
+    dropped: int  # rows left out because a value is missing
+    unseen: Counter[str]  # values that training never saw, by column
+
+
+def encode(
+    columns: Columns,
+    schema: TableSchema,
+    with_target: bool = True,
+    *,
+    prepared: bool = True,
+    missing: Missing | None = None,
+) -> Encoded:
+    """Encode a table as the schema says; a category that training never saw is all zeros.
+
+    Parameters
+    ----------
+    prepared : apply the preprocessing of the schema; else return raw rows, with NaN for missing numbers
+    missing : what a missing number means; as the schema says where it is None
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> schema = TableSchema((Column("Wind"), Column("Outlook", ("Rainy", "Sunny"))))
+    >>> encoded = encode({"Wind": pa.array(["3", "0.5"]), "Outlook": pa.array(["Sunny", "Foggy"])}, schema)
+    >>> encoded.X.toarray(), encoded.unseen
+    (array([[3. , 0. , 1. ], [0.5, 0. , 0. ]]), Counter({'Outlook': 1}))
+    """
+    policy = missing or schema.missing
+    numeric, bad, incomplete = numeric_columns(columns, schema, policy)
+    labels = None
+    if with_target and schema.target is not None:
+        labels = encode_labels(columns[schema.target], schema.target, schema.labels, bad, incomplete, policy)
+    if policy == "drop":
+        for column in schema.columns:
+            if column.categories is not None:
+                incomplete |= absent(columns[column.name])
+    keep = np.ones(incomplete.size, bool)
+    keep[list(bad)] = False
+    dropped = int((keep & incomplete).sum()) if policy == "drop" else 0
+    if policy == "drop":
+        keep &= ~incomplete
+    every = bool(keep.all())
+    numeric = numeric if every else numeric[keep]
+    unseen: Counter[str] = Counter()
+    fitted = schema.preprocessing if prepared else None
+    if schema.any_discrete:
+        X = _sparse(columns, schema, numeric, keep, unseen, fitted)
+    else:
+        X = np.ascontiguousarray(numeric)
+        X = X if fitted is None else fitted.apply(X)
+    y = None if labels is None else labels[keep]
+    if y is not None and schema.labels == "integer" and y.dtype != np.int64:
+        y = as_written(y)
+    return Encoded(X, y, np.flatnonzero(keep), bad, dropped, unseen)
+
+
+def numeric_columns(
+    columns: Columns, schema: TableSchema, policy: Missing
+) -> tuple[NDArray[np.float64], Bad, NDArray[np.bool_]]:
+    """Return the raw numeric features side by side, the malformed rows, and which rows have a gap."""
+    rows = len(next(iter(columns.values())))
+    width = sum(column.width for column in schema.columns if column.categories is None)
+    values = np.empty((rows, width), order="F")
+    bad: Bad = {}
+    incomplete = np.zeros(rows, bool)
+    place = 0
+    for column in schema.columns:
+        if column.categories is not None:
+            continue
+        cells = columns[column.name]
+        values[:, place : place + column.width] = _numbers_of(cells, column)
+        own = values[:, place]
+        place += column.width
+        odd = ~np.isfinite(own)
+        if not odd.any():
+            continue
+        gaps = absent(cells) if is_text(cells) else np.isnan(own)
+        incomplete |= gaps
+        wrong = odd if policy == "refuse" else odd & ~gaps
+        for row in np.flatnonzero(wrong).tolist():
+            reason = f"column {column.name!r} {not_a_value(_cell(cells, row), column)}"
+            bad.setdefault(row, (reason, column.name))
+    return values, bad, incomplete
+
+
+def _numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
+    """Return the features of a column of numbers, truth values or dates: (rows, width)."""
+    if column.parts:
+        return dates(cells, column.parts)
+    if column.boolean:
+        return truths(cells)[:, None]
+    return (numbers(cells) if column.format is None else column.format.read(cells))[:, None]
+
+
+def _cell(cells: Any, row: int) -> Any:
+    return cells[row] if isinstance(cells, np.ndarray) else cells[row].as_py()
+
+
+def not_a_value(value: Any, column: Column | None = None) -> str:
+    """Say what is wrong with a value that should be a finite number, a truth value or a date."""
+    text = "" if value is None or value != value else str(value)  # noqa: PLR0124 (NaN)
+    if text in MISSING:
+        as_written = f" ({shown(text)})" if text else ""
+        return (
+            f"has no value{as_written}: fill it in, drop the column, choose how with missing (--missing), or skip "
+            "such lines with skip_bad (--skip-bad)"
+        )
+    kind = "a number" if number(text) is None else "a finite number"
+    if column is not None and column.kind != "numeric":
+        kind = "a truth value" if column.boolean else "a date in ISO 8601, as in 2024-02-29"
+    elif column is not None and column.format is not None:
+        kind = "a number written as in training"
+    return f"is {shown(text)}, not {kind}: correct it, or skip such lines with skip_bad (--skip-bad)"
+
+
+def encode_labels(
+    column: Any, name: str, kind: LabelKind, bad: Bad, incomplete: NDArray[np.bool_], policy: Missing
+) -> NDArray[Any]:
+    """Return the labels, noting the rows that have none or one of another kind.
+
+    A row without a label is bad, but where rows with a gap are dropped.
+    """
+    import pyarrow as pa
+
+    if kind == "text":
+        texts, codes = distinct(column if is_text(column) else column.cast(pa.string()))
+        for text in set(NO_LABEL) & set(texts):
+            without = codes == texts.index(text)
+            incomplete |= without
+            if policy != "drop":
+                reason = (
+                    f"the target {name!r} has no value: write its label, or drop such rows (--missing drop)"
+                )
+                for row in np.flatnonzero(without).tolist():
+                    bad.setdefault(row, (reason, name))
+        return np.array(texts, dtype=np.str_)[codes]
+    values = numbers(column)
+    odd = ~np.isfinite(values)
+    if odd.any():
+        gaps = absent(column) if is_text(column) else np.isnan(values)
+        incomplete |= gaps
+        for row in np.flatnonzero(odd & ~gaps if policy == "drop" else odd).tolist():
+            bad.setdefault(row, (f"the target {name!r} {not_a_value(_cell(column, row))}", name))
+    if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
+        return as_numpy(column.cast(pa.int64()))  # too long for a float64
+    return values
+
+
+def _sparse(
+    columns: Columns,
+    schema: TableSchema,
+    numeric: NDArray[np.float64],
+    keep: NDArray[np.bool_],
+    unseen: Counter[str],
+    fitted: Preprocessing | None,
+) -> Any:
+    """Return the CSR rows to keep: at most one entry for every column that is not text, words, then indicators."""
+    n_rows = numeric.shape[0]
+    gaps = np.zeros((n_rows, 0), bool)
+    width = schema.raw_features
+    if fitted is not None:
+        numeric, gaps = fitted.prepare_numbers(numeric)
+        width = fitted.n_features
+    single = sum(column.width for column in schema.columns if column.categories is None)
+    single += sum(column.discrete for column in schema.columns) + gaps.shape[1]
+    places, values = np.empty((single, n_rows), np.int32), np.ones((single, n_rows))
+    blocks = []
+    offset = at = n_numeric = 0
+    for column in schema.columns:
+        if column.words is not None:
+            words = _words(columns[column.name], column, keep, unseen)
+            weights = None if fitted is None else fitted.text_weights(offset)
+            blocks.append((offset, words if weights is None else weights.apply(words)))
+        elif column.categories is None:
+            for part in range(column.width):
+                places[at], values[at] = offset + part, numeric[:, n_numeric]
+                at, n_numeric = at + 1, n_numeric + 1
+        else:
+            codes = _codes(columns[column.name], column, keep, unseen)
+            places[at], values[at] = offset + codes, codes >= 0
+            at += 1
+        offset += column.width
+    for place in range(gaps.shape[1]):
+        places[at], values[at] = offset + place, gaps[:, place]
+        at += 1
+    stored = values != 0
+    data, indices = np.ascontiguousarray(values.T).reshape(-1), np.ascontiguousarray(places.T).reshape(-1)
+    if not stored.all():
+        present = np.ascontiguousarray(stored.T).reshape(-1)
+        data, indices = data[present], indices[present]
+    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=0))])
+    X = sparse_rows(data, indices, indptr, width)
+    return _with_words(X, blocks) if blocks else X
+
+
+def _codes(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> NDArray[np.int64]:
+    """Return the category of every row to keep, -1 where training never saw it; every missing value is one."""
+    import pyarrow as pa
+
+    texts, which = distinct(column if is_text(column) else column.cast(pa.string()))
+    empty = known.index.get("", -1)
+    places = [known.index.get(text, empty if text in MISSING else -1) for text in texts]
+    codes = np.array(places, dtype=np.int64)[which if keep.all() else which[keep]]
+    if (codes < 0).any():
+        unseen[known.name] += int((codes < 0).sum())
+    return codes
+
+
+def _words(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> Any:
+    """Return the words of every row to keep; a text of which no word is known counts as unseen."""
+    texts = texts_of(column if keep.all() else take(column, np.flatnonzero(keep)))
+    counted = count_words(texts, known.words or Words(), known.index)
+    if counted.unknown:
+        unseen[known.name] += counted.unknown
+    return counted.X
+
+
+def texts_of(column: Any) -> list[str]:
+    """Return the strings of a column, numbers as they are written."""
+    import pyarrow as pa
+
+    return (column if is_text(column) else column.cast(pa.string())).fill_null("").to_pylist()  # type: ignore[no-any-return]
+
+
+def _with_words(X: Any, blocks: list[tuple[int, Any]]) -> Any:
+    """Put blocks of words beside the other features, each from its offset on, the columns of every row sorted."""
+    parts = [X.tocoo(), *(block.tocoo() for _, block in blocks)]
+    row = np.concatenate([part.coords[0] for part in parts])
+    offsets = [0, *(offset for offset, _ in blocks)]
+    place = np.concatenate(
+        [part.coords[1].astype(np.int64) + at for part, at in zip(parts, offsets, strict=True)]
+    )
+    order = np.lexsort((place, row))
+    values = np.concatenate([part.data for part in parts])[order]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])
+    return sparse_rows(values, place[order], indptr, X.shape[1])

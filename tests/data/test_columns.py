@@ -1,0 +1,399 @@
+"""What people's columns are: every kind, as a file holds it, and what is reported about it."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rosenblatt.data import BadInput, NumberFormat, open_examples, read_all
+
+N = 30  # rows: enough to tell identifiers
+
+
+def table(tmp_path, file="data.csv", separator=",", encoding="utf-8", **columns):
+    """Write columns and the target ``y`` to a file."""
+    columns = {**columns, "y": [k % 2 for k in range(len(next(iter(columns.values()))))]}
+    lines = [separator.join(columns)]
+    lines += [separator.join(str(cell) for cell in row) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / file).write_bytes("\n".join([*lines, ""]).encode(encoding))
+    return tmp_path / file
+
+
+def values(path, column=0, **options):
+    X = read_all(path, **options).X
+    return (X if isinstance(X, np.ndarray) else X.toarray())[:, column].tolist()
+
+
+def report(path, name, **options):
+    return next(column for column in read_all(path, **options).columns if column.name == name)
+
+
+NUMBERS = {
+    "thousands": (['"1,234"', "950", '"1,234,567.5"'], [1234, 950, 1234567.5]),
+    "thousands of another country": (['"1.234,5"', '"12,25"', "7"], [1234.5, 12.25, 7]),
+    "thousands by spaces": (["1 234", "12\u00a0345\u00a0678", "7"], [1234, 12345678, 7]),
+    "thousands by apostrophes": (["1'234.5", "12’345", "7"], [1234.5, 12345, 7]),
+    "decimal comma": (['"0,5"', '"12,25"', "3"], [0.5, 12.25, 3]),
+    "per cent": (["12%", "7.5 %", "-100%"], [0.12, 0.075, -1.0]),
+    "dollars": (['"$1,299.00"', "-$5", "$ 7"], [1299, -5, 7]),
+    "euros": (["1299 €", '"5,5€"', "-7 €"], [1299, 5.5, -7]),
+    "a minus sign of typesetters": (["\u22125%", "3%", "4%"], [-0.05, 0.03, 0.04]),
+}
+
+
+@pytest.mark.parametrize(("cells", "expected"), NUMBERS.values(), ids=NUMBERS)
+def test_numbers_as_people_write_them(tmp_path, cells, expected):
+    path = table(tmp_path, a=cells, b=[1, 5, 3])
+    assert values(path) == pytest.approx(expected)
+    assert report(path, "a").kind == "numeric"
+    schema = read_all(path).schema
+    assert values(path, schema=schema.to_dict()) == pytest.approx(expected)
+    with pytest.raises(
+        BadInput, match=r"data.csv:3:1: column 'a' is 'much', not a number written as in training"
+    ):
+        read_all(table(tmp_path, a=["5%" if "%" in cells[0] else "5", "much"], b=[1, 2]), schema=schema)
+
+
+def test_numbers_that_can_be_read_two_ways_are_refused_naming_the_way_out(tmp_path):
+    path = table(tmp_path, a=['"1,234"', '"5,678"', "7"], b=[1, 5, 3])
+    with pytest.raises(
+        BadInput, match=r"column 'a' .* two ways, as in '1,234' \(1234 or 1.234\): .*--decimal"
+    ):
+        read_all(path)
+    assert values(path, decimal=".") == [1234, 5678, 7]
+    assert values(path, decimal=",") == [1.234, 5.678, 7]
+    assert values(table(tmp_path, a=['"1,234"', '"5,678"', "7"], b=[1.5, 5, 3])) == [
+        1234,
+        5678,
+        7,
+    ]  # b decides
+
+
+def test_semicolons_and_decimal_commas(tmp_path):
+    path = table(tmp_path, separator=";", a=["1,5", "2,25", "3"], b=["0,1", "0,2", "1.000,5"])
+    found = read_all(path)
+    assert found.X.tolist() == [[1.5, 0.1], [2.25, 0.2], [3, 1000.5]]
+    assert "separated by ';'" in found.notes
+
+
+@pytest.mark.parametrize("separator", ["|", ";", "\t"])
+def test_separators_are_found_or_named(tmp_path, separator):
+    path = table(tmp_path, separator=separator, a=[1, 2, 5], b=["x", "z", "x"])
+    assert read_all(path).feature_names == ["a", "b=x", "b=z"]
+    assert read_all(path, separator=separator).feature_names == ["a", "b=x", "b=z"]
+
+
+def test_dates_become_days_weekdays_and_hours(tmp_path):
+    path = table(
+        tmp_path,
+        day=["1970-01-01", "2024-02-29", "2000-01-03"],
+        at=["2024-02-29T12:30:00Z", "2024-02-29 00:00", "2024-03-01 06:15:00+02:00"],
+        clock=["08:30", "23:59:60"[:5], "00:00"],
+    )
+    found = read_all(path)
+    names = ["day.days", "day.weekday", "at.days", "at.weekday", "at.hour", "clock.hour"]
+    assert found.feature_names == names
+    assert found.X[:, :2].tolist() == [[0, 4], [19782, 4], [10959, 1]]
+    assert found.X[:, 4].tolist() == [12.5, 0, 6.25]
+    assert found.X[:, 5].tolist() == pytest.approx([8.5, 23 + 59 / 60, 0])
+    assert report(path, "day").summary == "1970-01-01 to 2024-02-29"
+    with pytest.raises(BadInput, match=r"column 'day' is '2024-02-30', not a date in ISO 8601"):
+        read_all(table(tmp_path, "n.csv", day=["2024-02-30"], at=[""], clock=["00:00"]), schema=found.schema)
+
+
+@pytest.mark.parametrize("pair", [("yes", "no"), ("True", "FALSE"), ("t", "f"), ("Y", "n"), ("on", "off")])
+def test_truth_values_are_1_and_0(tmp_path, pair):
+    path = table(tmp_path, a=[pair[0], pair[1], pair[0].lower()], b=[4, 7, 5])
+    assert values(path) == [1, 0, 1]
+    assert report(path, "a").kind == "boolean"
+
+
+def test_identifiers_are_left_out_and_reported(tmp_path):
+    path = table(
+        tmp_path,
+        key=[f"k{k:03}" for k in range(N)],
+        number=range(101, 101 + N),
+        user_id=[(k * 7919) % 10007 for k in range(N)],
+        name=[f"Ann{k} Lee{k}" for k in range(N)],
+        a=[k % 7 for k in range(N)],
+    )
+    found = read_all(path)
+    kinds = {column.name: column.kind for column in found.columns}
+    assert kinds["key"] == kinds["number"] == kinds["user_id"] == "identifier"
+    assert (kinds["name"], kinds["a"]) == ("text", "numeric")
+    assert found.schema.columns[0].name == "name"
+    assert "number" in read_all(path, numeric=["number"]).feature_names
+    assert "key=k003" in read_all(path, category="key").feature_names
+
+
+def test_constant_columns_are_left_out_and_reported(tmp_path):
+    path = table(tmp_path, a=[1, 2, 4], b=[5, 5, 5], c=["x"] * 3, d=["", "NA", "?"])
+    found = read_all(path)
+    assert found.feature_names == ["a"]
+    assert [column.kind for column in found.columns] == [
+        "numeric",
+        "constant",
+        "constant",
+        "constant",
+        "target",
+    ]
+    assert report(path, "d").note == "no row has a value"
+    assert read_all(path, numeric=["b"], category=["c"]).feature_names == ["a", "b", "c=x"]
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_an_index_as_pandas_writes_it_is_left_out(tmp_path, name):
+    text = pd.DataFrame({"a": [3, 1, 2], "y": [0, 1, 0]}).to_csv()
+    (tmp_path / "a.csv").write_text(name + text)
+    found = read_all(tmp_path / "a.csv")
+    assert found.feature_names == ["a"]
+    assert found.columns[0].kind == "index"
+    assert any("an index, left out" in note for note in found.notes)
+
+
+def test_repeated_and_missing_names_are_made_distinct(tmp_path):
+    (tmp_path / "a.csv").write_text("a,a,,y\n1,2,3,0\n4,6,5,1\n")
+    found = read_all(tmp_path / "a.csv")
+    assert found.feature_names == ["a", "a.1", "column 3"]
+    assert len(found.notes) == 2
+    with pytest.raises(BadInput, match=r"two columns are called 'a'|has no name"):
+        read_all(tmp_path / "a.csv", exact=True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "note"),
+    [("latin-1", "cp1252"), ("utf-16", "UTF-16"), ("utf-8-sig", None), ("utf-16-be", None)],
+)
+def test_encodings_are_found_and_reported(tmp_path, encoding, note):
+    path = table(tmp_path, encoding=encoding, größe=[1, 2, 4], d=["é", "ü", "é"])
+    if encoding == "utf-16-be":
+        path.write_bytes(b"\xfe\xff" + path.read_bytes())
+        note = "UTF-16"
+    found = read_all(path)
+    assert found.feature_names == ["größe", "d=é", "d=ü"]
+    assert any(note in each for each in found.notes) if note else not found.notes
+    if encoding == "latin-1":
+        assert read_all(path, encoding="latin-1").feature_names == ["größe", "d=é", "d=ü"]
+
+
+def test_comments_are_passed_over_and_lines_stay_right(tmp_path):
+    (tmp_path / "a.csv").write_text('# made by hand\na,b,y\n1,2,0\n# "odd\n4,6,1\n')
+    found = read_all(tmp_path / "a.csv", comment="#")
+    assert found.X.tolist() == [[1, 2], [4, 6]]
+    assert found.lines.tolist() == [3, 5]
+
+
+def test_options_override_what_values_look_like(tmp_path):
+    path = table(tmp_path, a=[1, 2, 1], b=["x y", "z", "x y"], c=[7, 8, 9], d=["x", "z", "x"])
+    assert read_all(path, category="a", text="b", drop="c", id="d").feature_names == [
+        "a=1",
+        "a=2",
+        "b:x",
+        "b:y",
+        "b:z",
+    ]
+    with pytest.raises(BadInput, match="column 'd' is 'x', not a number"):
+        read_all(path, numeric="d")
+    with pytest.raises(BadInput, match=r"no column is called 'e'; there are 'a', 'b'"):
+        read_all(path, drop="e")
+
+
+def test_suspicious_categories_are_warned_about(tmp_path):
+    path = table(
+        tmp_path,
+        mostly=[f"v{k % 20}" for k in range(N)],
+        nearly=["x" if k == 11 else k for k in range(N)],
+        a=[k % 7 for k in range(N)],
+    )
+    assert "warning: mostly different values" in report(path, "mostly").note
+    assert (
+        "nearly all different" in report(path, "nearly").note
+        or "numbers but for 'x'" in report(path, "nearly").note
+    )
+
+
+MISSING = ["", "NA", "na", "N/A", "?", "nan", "NaN", "null", "NULL", "None"]
+
+
+@pytest.mark.parametrize("spelling", MISSING)
+@pytest.mark.parametrize("text_too", [False, True])
+def test_a_missing_number_is_the_mean_and_an_indicator(tmp_path, spelling, text_too):
+    extra = {"d": ["u", "v", spelling, "u"]} if text_too else {}
+    path = table(tmp_path, a=[1, spelling, 3, 5], b=[1, 5, 3, 4], **extra)
+    found = read_all(path)
+    X = found.X.toarray() if text_too else found.X
+    assert found.feature_names[-1] == "a=(missing)"
+    assert X[:, 0].tolist() == [1, 3, 3, 5]
+    assert X[:, -1].tolist() == [0, 1, 0, 0]
+    if text_too:
+        assert "d=(missing)" in found.feature_names
+    assert report(path, "a").missing == 1
+    assert report(path, "a").features == 2
+    again = read_all(path, schema=found.schema.to_dict())
+    assert (again.X != found.X).sum() == 0
+    raw = read_all(path, prepared=False)
+    prepared = raw.plan.fit(raw.X).apply(raw.X)
+    assert (prepared.toarray() if text_too else prepared).tolist() == X.tolist()
+
+
+def test_other_ways_with_missing_numbers(tmp_path):
+    path = table(tmp_path, a=[1, "", 2, 9], b=[1, 5, 3, 4])
+    assert values(path, missing="mean") == [1, 4, 2, 9]
+    assert values(path, missing="median") == [1, 2, 2, 9]
+    assert values(path, missing="drop") == [1, 2, 9]
+    assert any(
+        "1 rows with a missing value left out" in note for note in read_all(path, missing="drop").notes
+    )
+    with pytest.raises(BadInput, match=r"data.csv:3:1: column 'a' has no value.*--missing"):
+        read_all(path, missing="refuse")
+    with pytest.raises(BadInput, match=r"data.csv:3:1: column 'a' has no value"):
+        read_all(path, exact=True)
+
+
+def test_a_gap_where_training_had_none_is_the_mean(tmp_path):
+    schema = read_all(table(tmp_path, a=[1, 2, 6], b=[1, 5, 3])).schema
+    new = read_all(table(tmp_path, "new.csv", a=["", 5], b=[1, 2]), schema=schema)
+    assert new.X.tolist() == [[3, 1], [5, 2]]
+
+
+def test_a_table_with_a_gap_in_every_row_is_learned_from_whole(tmp_path):
+    cells = {f"c{j}": ["?" if k % 4 == j else k * j % 5 for k in range(40)] for j in range(4)}
+    found = read_all(table(tmp_path, **cells))
+    assert found.X.shape == (40, 8)
+    assert np.isfinite(found.X).all()
+
+
+def test_exact_reads_numbers_as_they_are_written(tmp_path):
+    path = table(tmp_path, a=[1, 2, 4], b=[5, 5, 5], c=["yes", "no", "yes"], d=["5%", "6%", "5%"])
+    found = read_all(path, exact=True)
+    assert found.feature_names == ["a", "b", "c=no", "c=yes", "d=5%", "d=6%"]
+    assert found.schema.preprocessing is None
+
+
+def test_skip_bad_is_for_few_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n" + "1,0\n2,1\n" * 4 + "1\n" * 6)
+    with pytest.raises(
+        BadInput, match=r"6 of 14 lines are bad, more than skip_share=0.2 allows; the first: .*:10:"
+    ):
+        read_all(path, skip_bad=True)
+    assert read_all(path, skip_bad=True, skip_share=0.5).y.size == 8
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([k % 2 for k in range(60)], "classes"),
+        ([k % 10 for k in range(60)], "classes"),
+        ([k * k for k in range(60)], "numeric"),
+        ([k / 7 for k in range(60)], "numeric"),
+        ([f"c{k}" for k in range(60)], "classes"),
+    ],
+)
+def test_a_target_of_many_numbers_is_numeric(tmp_path, labels, kind):
+    lines = [f"{k % 7},{k % 3},{label}" for k, label in enumerate(labels)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *lines, ""]))
+    found = read_all(tmp_path / "a.csv")
+    assert found.target_kind == kind
+    assert ("regression" in found.columns[-1].note) == (kind == "numeric")
+
+
+FRAME = {
+    "a": [1.5, None, 3.0, 4.0],
+    "d": ["u", "v", None, "u"],
+    "t": ["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-09"],
+    "y": [0, 1, 1, 0],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_data_frames_are_read_like_files(tmp_path, make):
+    pd.DataFrame(FRAME).to_csv(tmp_path / "a.csv", index=False)
+    expected, found = read_all(tmp_path / "a.csv"), read_all(make(FRAME))
+    assert found.feature_names == expected.feature_names
+    assert (found.X != expected.X).nnz == 0
+    assert found.y.tolist() == expected.y.tolist()
+
+
+def test_several_files_without_names_then_one(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("p,1.5,0\ne,2.5,1\np,0.5,1\n")
+    schema = read_all(str(tmp_path / "?.csv")).schema
+    found = read_all(tmp_path / "b.csv", schema=schema.to_dict())
+    assert found.X.toarray().tolist() == [[0, 1, 1.5], [1, 0, 2.5], [0, 1, 0.5]]
+    (tmp_path / "c.csv").write_text("p,7\n")
+    assert read_all(tmp_path / "c.csv", schema=schema.to_dict()).X.toarray().tolist() == [[0, 1, 7]]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_labels_are_read_where_every_table_has_them(tmp_path, at_once):
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n")
+    schema = read_all(tmp_path / "a.csv", at_once=at_once).schema
+    (tmp_path / "b.csv").write_text("a\n3\n")
+    found = read_all([tmp_path / "a.csv", tmp_path / "b.csv"], schema=schema)
+    assert found.X.shape[0] == 3
+    assert found.y is None
+
+
+def test_a_truncated_packed_table_is_reported_with_its_line(tmp_path):
+    import gzip
+
+    rng = np.random.default_rng(0)
+    text = "a,b,y\n" + "".join(
+        f"{u:.6f},{v:.6f},{k % 2}\n" for k, (u, v) in enumerate(rng.normal(size=(60000, 2)))
+    )
+    packed = gzip.compress(text.encode())
+    (tmp_path / "a.csv.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    with pytest.raises(BadInput, match=r"a.csv.gz:\d+: the gzip data ends early"):
+        read_all(tmp_path / "a.csv.gz")
+
+
+def test_an_arrow_file_of_one_batch_is_not_held_whole(tmp_path):
+    rows = 400_000
+    content = {"a": np.random.default_rng(0).normal(size=rows), "y": np.arange(rows) % 2}
+    arrow = pa.table(content)
+    with pa.ipc.new_file(tmp_path / "a.arrow", arrow.schema) as writer:
+        writer.write_table(arrow, max_chunksize=rows)
+    del arrow
+    examples, before, most = (
+        open_examples(tmp_path / "a.arrow", batch_rows=None),
+        pa.total_allocated_bytes(),
+        0,
+    )
+    for _ in examples:
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < rows * 8 / 4
+
+
+class Slowly(io.RawIOBase):
+    """Standard input whose third line is asked for only after the second was answered."""
+
+    def __init__(self, lines):
+        self.buffer, self.lines, self.asked = io.BufferedReader(self), list(lines), 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self.asked += 1
+        piece = self.lines.pop(0) if self.lines else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def test_a_pipe_is_answered_from_its_second_line_on(monkeypatch):
+    stdin = Slowly([b"a,b,y\n", b"1,2,0\n", b"3,4,1\n", b"5,6,0\n", b"7,8,1\n"])
+    monkeypatch.setattr("sys.stdin", stdin)
+    examples = open_examples("-", format="csv", at_once=True, batch_rows=None)
+    assert stdin.asked <= 2
+    assert sum(batch.lines.size for batch in examples) == 4
+
+
+def test_number_formats_are_strict():
+    with pytest.raises(ValueError, match="not a number format"):
+        NumberFormat(decimal=";")
+    with pytest.raises(ValueError, match="currency 'bitcoin' is not known"):
+        NumberFormat(currency="bitcoin")
