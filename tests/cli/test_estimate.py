@@ -1,0 +1,165 @@
+"""The figure of ``fit`` on rows it did not learn from: what it is computed from, and that nothing leaks into it."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.model_selection import PredefinedSplit
+from tests.cli.commands import run, run_well
+
+from rosenblatt import Perceptron
+from rosenblatt.learner.selection import stratified_folds
+
+
+def write_table(path, X, y, more=None):
+    names = [f"x{at}" for at in range(X.shape[1])] + [*(more or {}), "y"]
+    columns = [*X.T.astype(str), *(more or {}).values(), np.asarray(y).astype(str)]
+    rows = [",".join(cells) for cells in zip(*columns, strict=True)]
+    path.write_text("\n".join([",".join(names), *rows]) + "\n")
+
+
+def fit(command):
+    return json.loads(run_well(f"fit {command} --json").stdout)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)).round(3) * [1.0, 100.0, 0.01]
+    y = np.where(X[:, 0] + X[:, 1] / 100 + rng.normal(size=120) > 0, "yes", "no")
+    write_table(tmp_path / "t.csv", X, y)
+    return X, y
+
+
+def test_every_fold_is_scaled_by_its_training_part_alone(table):
+    X, y = table
+    estimate = fit("t.csv")["estimate"]
+    labels = (y == "yes").astype(np.int64)
+    folds = stratified_folds(labels, 5, 0)
+    right = 0
+    for train, test in PredefinedSplit(folds.fold).split():
+        mean, deviation = X[train].mean(axis=0), X[train].std(axis=0)
+        model = Perceptron().fit((X[train] - mean) / deviation, y[train])
+        right += int((model.predict((X[test] - mean) / deviation) == y[test]).sum())
+    assert estimate["accuracy"] == right / y.size
+    assert estimate["how"] == "5 folds"
+    assert estimate["majority_accuracy"] == max(labels.mean(), 1 - labels.mean())
+    assert np.sum(estimate["confusion"]) == y.size
+
+
+@pytest.mark.parametrize(
+    "flags", ["", "--auto", "--holdout 0.3", "--learner kernel", "--learner logistic", "--rule arow"]
+)
+def test_random_labels_are_not_predicted_above_chance(tmp_path, monkeypatch, flags):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    right, rows = 0, 0
+    for draw in range(3):
+        write_table(
+            tmp_path / f"r{draw}.csv", rng.normal(size=(100, 8)).round(3), rng.permutation([0, 1] * 50)
+        )
+        estimate = fit(f"r{draw}.csv {flags}")["estimate"]
+        right, rows = right + round(estimate["accuracy"] * estimate["rows"]), rows + estimate["rows"]
+    assert right <= binom.ppf(0.999, rows, 0.5)
+
+
+def test_identical_rows_of_a_group_stay_in_one_fold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(40, 6)).round(3), 5, axis=0)  # each of forty patients five times
+    y = np.repeat(rng.permutation([0, 1] * 20), 5)
+    patients = np.repeat([f"p{at}" for at in range(40)], 5)
+    write_table(tmp_path / "p.csv", X, y, {"patient": patients})
+    with_groups = fit("p.csv --groups patient --learner kernel --kernel rbf --gamma 50")
+    assert "patient" not in json.dumps([each["name"] for each in with_groups["columns"] if each["features"]])
+    assert with_groups["estimate"]["accuracy"] < 0.75
+    leaking = fit("p.csv --drop patient --learner kernel --kernel rbf --gamma 50")
+    assert leaking["estimate"]["accuracy"] > 0.9
+
+
+def test_time_order_scores_rows_after_those_learned_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.linspace(0, 1, 100)[:, None].round(4)
+    y = np.where(np.arange(100) < 60, "a", "b")  # the second class begins late
+    write_table(tmp_path / "time.csv", np.hstack([X, 1 - X]), y)
+    assert fit("time.csv --time-order --holdout 0.2")["estimate"]["rows"] == 20
+
+
+def test_a_certified_model_never_sees_the_rows_held_out(table):
+    report = fit("t.csv --certify 0.95 --model m.safetensors")
+    assert report["rows"] == 96
+    certificate = report["estimate"]["certificate"]
+    assert certificate["rows"] == 24
+    assert "Clopper–Pearson, 24 rows held out" in certificate["statement"]
+    assert certificate["error"] > certificate["wrong"] / certificate["rows"]
+
+
+def test_answers_with_a_certified_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 2)).round(4)
+    write_table(tmp_path / "c.csv", X, np.where(X[:, 0] + 0.4 * rng.normal(size=2000) > 0, "yes", "no"))
+    run_well("fit c.csv --certify 0.95 --model m.safetensors")
+    answer = run_well("predict m.safetensors c.csv --max-error 0.05")
+    labels = answer.stdout.split()
+    assert 0 < labels.count("?") < 2000
+    assert "at most 5.0% of the answers are wrong" in answer.stderr
+    refused = run("predict m.safetensors c.csv --max-error 0.0001")
+    assert refused.exit_code != 0
+    assert "too few rows were held out" in refused.stderr
+    run_well("fit c.csv --model plain.safetensors")
+    assert "--certify" in run("predict plain.safetensors c.csv --max-error 0.05").stderr
+
+
+def test_probabilities_are_written_and_evaluated(table):
+    run_well("fit t.csv --model m.safetensors")
+    rows = [json.loads(line) for line in run_well(
+        "predict m.safetensors t.csv --proba --output-format json"
+    ).stdout.splitlines()]  # fmt: skip
+    for row in rows:
+        assert sum(row["probability"].values()) == pytest.approx(1.0)
+        assert row["label"] == max(row["probability"], key=row["probability"].get) or (
+            abs(row["probability"]["yes"] - 0.5) < 0.2
+        )
+    evaluated = json.loads(run_well("evaluate m.safetensors t.csv --json").stdout)
+    assert 0.0 < evaluated["log_loss"] < 0.7
+    run_well("fit t.csv --model silent.safetensors --no-estimate")
+    assert "holds no probabilities" in run("predict silent.safetensors t.csv --proba").stderr
+
+
+def test_auto_prints_what_it_tried_and_the_command_that_repeats_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 2)).round(3)
+    write_table(tmp_path / "rings.csv", X, (X**2).sum(axis=1) > 1.4)
+    report = fit("rings.csv --auto --model auto.safetensors")
+    assert len(report["auto"]["tried"]) > 10
+    assert "kernel" in report["auto"]["chosen"]
+    assert "took no part in the choice" in report["estimate"]["how"]
+    assert report["estimate"]["accuracy"] > 0.8
+    command = report["auto"]["command"].removeprefix("rosenblatt ")
+    run_well(f"{command} --model again.safetensors")
+    first, again = (
+        run_well(f"predict {name}.safetensors rings.csv --scores").stdout for name in ("auto", "again")
+    )
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["--folds 1", "--holdout 2", "--folds 3 --holdout 0.2", "--no-estimate --certify 0.9", "--certify 95",
+     "--auto --rule arow", "--auto --folds 3", "--groups g --time-order", "--out-of-core --folds 3"],
+)  # fmt: skip
+def test_contradictions_are_refused(table, flags):
+    answer = run(f"fit t.csv {flags}")
+    assert answer.exit_code == 2, answer.output
+
+
+def test_few_rows_have_no_estimate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "and.csv").write_text("a,b,y\n0,0,0\n0,1,0\n1,0,0\n1,1,1\n")
+    answer = run_well("fit and.csv")
+    assert "no estimate from 4 rows" in answer.stderr
+    assert "new rows" not in answer.stdout
