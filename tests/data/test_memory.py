@@ -106,6 +106,6 @@ def test_every_limit_is_that_of_the_container(monkeypatch, tmp_path):
     assert too_large(str(source), None)
     assert arrow_check._quarter_of_memory() == 1 << 18
     with pytest.raises(MemoryError, match="features need about"):
-        state._check_room(1, 1 << 20)
+        state._check_room(1, 1 << 20, 1)
     for file in Path(state.__file__).parents[1].rglob("*.py"):
         assert "SC_PHYS_PAGES" not in file.read_text() or file.name == "memory.py"

@@ -16,7 +16,8 @@ from rosenblatt.export.converters import CLASSIFIERS, REGRESSORS
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-WITHOUT_A_GRAPH = {"Tower", "Upstart", "Backpropagation"}  # networks of gates
+# Networks of gates, and a choice whose best_estimator_, a pipeline, is converted instead.
+WITHOUT_A_GRAPH = {"Tower", "Upstart", "Backpropagation", "PerceptronCV"}
 
 
 @pytest.fixture(autouse=True, scope="module")

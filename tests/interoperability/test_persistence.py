@@ -15,6 +15,7 @@ SIDES = np.where(X[:, 0] + X[:, 1] > 0, "above", "below")
 BITS, BIT = (X > 0).astype(float), np.where(X[:, 0] > 0, "above", "below")
 FITTED = {
     "Perceptron": (X, SIDES, {}),
+    "PerceptronCV": (X, SIDES, {}),
     "ClosestCentroid": (X, SIDES, {}),
     "NaiveBayes": (X, SIDES, {}),
     "MultinomialNaiveBayes": (np.abs(X), SIDES, {}),

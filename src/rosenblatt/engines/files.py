@@ -87,7 +87,9 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
 
 
 def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
-    """Return the schema of all tables, or None where they disagree on the kind of a column.
+    """Return the schema of all tables, or None where all rows must be read for it.
+
+    That is so where tables disagree on the kind of a column, or where a preprocessing is fitted on their rows.
 
     >>> one = TableSchema((Column("a"), Column("b", ("x",))), "y", "integer")
     >>> two = TableSchema((Column("a"), Column("b", ("w", "x"))), "y", "text")
@@ -97,11 +99,13 @@ def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
     """
     first = every[0]
     names = [column.name for column in first.columns]
+    if any(schema.preprocessing is not None for schema in every):
+        return None
     if any(other.target != first.target or [c.name for c in other.columns] != names for other in every):
         return None
     columns = []
     for same in zip(*(schema.columns for schema in every), strict=True):
-        if len({(column.categories is None, column.words) for column in same}) > 1:
+        if len({(c.categories is None, c.words, c.format, c.parts, c.boolean) for c in same}) > 1:
             return None
         if same[0].categories is None:
             columns.append(same[0])

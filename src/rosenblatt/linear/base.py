@@ -1,6 +1,7 @@
 """Base classes of the linear estimators: weights, scores, distances, margins, explanations, files."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -24,6 +25,18 @@ from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
 INPUT = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+def warn_of_preprocessing(path: str | os.PathLike[str], metadata: dict[str, Any]) -> None:
+    """Warn where a model file of the command line was trained on prepared rows: scaled, or with gaps filled in."""
+    schema = metadata.get("schema")
+    prepared = schema.get("preprocessing") if isinstance(schema, dict) else None
+    if prepared and (prepared.get("spread") is not None or prepared.get("indicators")):
+        warnings.warn(
+            f"{os.fspath(path)}: this model was trained on scaled rows: pass rows as rosenblatt.data.read_all(source, "
+            "schema=rosenblatt.storage.read_about(path)['schema']) returns them, or use rosenblatt predict",
+            stacklevel=4,
+        )
 
 
 class LinearModel(BaseEstimator):  # type: ignore[misc]
@@ -87,6 +100,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file written by :meth:`save`; raise :class:`BadModel` for any other file."""
         learner, metadata = load_model(path)
+        warn_of_preprocessing(path, metadata)
         if metadata.get("estimator") != cls.__name__:
             raise BadModel(f"{path}: a model of {metadata.get('estimator')!r}, not of {cls.__name__}")
         try:

@@ -11,7 +11,7 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.learner import Epoch
 from rosenblatt.learner.training import NoImprovement
-from rosenblatt.linear.base import set_learner
+from rosenblatt.linear.base import set_learner, warn_of_preprocessing
 from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
@@ -217,6 +217,7 @@ class EpochTrained(Probabilities, Generic[LearnerT]):
     @classmethod
     def _from_file(cls, path: Any, learner: Any, metadata: dict[str, Any], **options: Any) -> Self:
         """Return the estimator of a model file, from its learner and its metadata."""
+        warn_of_preprocessing(path, metadata)
         estimator: Any = cls
         try:
             parameters = metadata["parameters"]
