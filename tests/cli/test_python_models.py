@@ -1,6 +1,7 @@
 """A model of the command line in Python: rows must be prepared as in training, and loading says so."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.cli.commands import run_well
 
@@ -20,7 +21,8 @@ def test_a_model_of_scaled_rows_warns_and_predicts_prepared_ones(tmp_path, monke
     with pytest.warns(UserWarning, match="trained on scaled rows"):
         clf = Perceptron.load("m.safetensors")
     prepared = read_all("t.csv", schema=read_about("m.safetensors")["schema"])
-    assert clf.predict(prepared.X).tolist() == run_well("predict m.safetensors t.csv").stdout.split()
+    frame = pd.DataFrame(prepared.X, columns=prepared.feature_names)
+    assert clf.predict(frame).tolist() == run_well("predict m.safetensors t.csv").stdout.split()
 
 
 def test_a_model_of_rows_as_they_are_does_not_warn(tmp_path, monkeypatch):
