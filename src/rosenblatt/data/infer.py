@@ -466,7 +466,7 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
         words = sum(len(text.split()) for text in sample) / max(len(sample), 1)
         if words >= 1.5:
             return Decision("text", Column(name, (), options.words), "nearly all different, of several words")
-        return Decision("identifier", None, f"nearly all different; --category {name} keeps it")
+        return Decision("identifier", None, f"--category {name} keeps it")
     note = ""
     if many and statistics.different > 0.5:
         note = (

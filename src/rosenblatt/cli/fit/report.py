@@ -1,5 +1,6 @@
 """The one report of ``fit``: in memory, out of core or on an engine, as a table for people and as JSON."""
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -122,30 +123,27 @@ def column_table(reports: list[dict[str, Any]]) -> Any:
     """Return a table of how each column was read."""
     from rich.text import Text
 
-    missing, notes = any(each["missing"] for each in reports), any(each["note"] for each in reports)
-    table = columns(
-        "column", "read as", *(["missing"] if missing else []), "values", "features", *([""] if notes else [])
-    )
+    missing = any(each["missing"] for each in reports)
+    table = columns("column", "read as", *(["missing"] if missing else []), "values", "features")
     for column in table.columns:
-        column.justify = "right" if column.header in ("missing", "features") else "left"
-        column.no_wrap = column.header in ("read as", "missing", "features")
-        column.overflow = "fold"
+        column.justify = "right" if column.header == "missing" else "left"
+        column.no_wrap = column.header != "features"
+        column.overflow = "fold" if column.header == "features" else "ellipsis"
+        column.max_width = {"column": 24, "values": 28}.get(str(column.header))
     for each in reports[:MOST_COLUMNS]:
-        count = (
-            "" if each["kind"] == "target" else f"{each['features']:,}" if each["features"] else "left out"
-        )
+        left_out = not each["features"] and each["kind"] != "target"
+        parts = [
+            "left out" if left_out else f"{each['features']:,}" if each["features"] else "",
+            each["note"],
+        ]
         cells = [
             each["name"],
             each["kind"],
-            *([f"{each['missing']:,}"] if missing else []),
-            each["summary"],
-            count,
+            *([f"{each['missing']:,}" if each["missing"] else ""] if missing else []),
+            re.sub(r"^\d+ values: ", "", each["summary"]),
+            "; ".join(part for part in parts if part),
         ]
-        style = "dim" if not each["features"] and each["kind"] != "target" else ""
-        table.add_row(
-            *(Text(cell, style=style) for cell in cells),
-            *([Text(each["note"], style="dim")] if notes else []),
-        )
+        table.add_row(*(Text(cell, style="dim" if left_out else "") for cell in cells))
     if len(reports) > MOST_COLUMNS:
         table.add_row(Text(f"and {len(reports) - MOST_COLUMNS:,} more", style="dim"))
     return table
