@@ -120,7 +120,7 @@ def test_a_terminal_gets_a_bar_on_standard_error(files):
 
 
 def test_bad_input_is_a_message_and_a_traceback_only_where_asked_for(files):
-    (files / "bad.csv").write_text("x,y\n1,a\nnan,b\n")
+    (files / "bad.csv").write_text("x,y\n1,a\ninf,b\n")
     answer = start(MAIN, "fit", files / "bad.csv")
     assert answer.returncode == 65
     assert answer.stderr.startswith(f"{files / 'bad.csv'}:3:")

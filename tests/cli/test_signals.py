@@ -29,7 +29,7 @@ main()
 LOST = """
 import ctypes, os, signal, sys
 from rosenblatt.cli import main
-from rosenblatt.cli.reading import read
+from rosenblatt.cli.reading import read_to_train
 from rosenblatt.learner import Learner
 def strike():
     ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()  # what it raises is thrown away
@@ -40,7 +40,7 @@ def struck(self, *arguments):
     return learned(self, *arguments)
 Learner.visit = struck
 import rosenblatt.cli.fit.memory as in_memory
-in_memory.read = lambda *arguments: (strike(), read(*arguments))[1]
+in_memory.read_to_train = lambda *arguments: (strike(), read_to_train(*arguments))[1]
 main()
 """
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")

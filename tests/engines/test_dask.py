@@ -202,15 +202,17 @@ def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path, monkeyp
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     for at in range(2):
         table.iloc[120 * at : 120 * at + 120].to_csv(tmp_path / f"{at}.csv", index=False)
-    command = f"fit '{tmp_path}/*.csv' --target y --engine dask --cluster {client.scheduler.address}"
+    command = (
+        f"fit '{tmp_path}/*.csv' --target y --no-scale --engine dask --cluster {client.scheduler.address}"
+    )
     told = json.loads(run_well(f"{command} --json -m {tmp_path / 'm'}").stdout)
     assert (told["engine"], told["shard_rows"]) == ("dask", [120, 120])
     same_learner(load_learner(tmp_path / "m")[0], fit_local(Perceptron(), X, y, shards=2).learner_)
-    (tmp_path / "1.csv").write_text("a,b,c,d,e,y\n1,2,3,4,5,a\n1,2,,4,5,b\n")
+    (tmp_path / "1.csv").write_text("a,b,c,d,e,y\n1,2,3,4,5,a\n1,2,inf,4,5,b\n")
     answer = run(command)
-    assert answer.exit_code == 2
+    assert answer.exit_code == 65
     assert answer.stderr.startswith(f"{tmp_path}/1.csv:3:")
-    assert "column 'c' has no value" in answer.stderr
+    assert "column 'c' is 'inf', not a finite number" in answer.stderr
 
 
 # Faults

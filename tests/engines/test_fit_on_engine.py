@@ -28,11 +28,18 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch):
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("missing", [False, True])
+def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch, scale, missing):
     monkeypatch.setattr("os.cpu_count", lambda: 4)
+    if missing:  # in one shard only: all of them impute the median of all rows
+        part = pd.read_parquet(folder / "part2.parquet")
+        part.loc[part.index[:20], "b"] = np.nan
+        part.to_parquet(folder / "part2.parquet")
     source = f"'{folder}/*.parquet'"
-    answer = run_well(f"fit {source} --target y --engine local -m {folder / 'm'} --json")
-    whole = read_all(f"{folder}/*.parquet", target="y")
+    flags = "--target y --engine local" + ("" if scale else " --no-scale")
+    answer = run_well(f"fit {source} {flags} -m {folder / 'm'} --json")
+    whole = read_all(f"{folder}/*.parquet", target="y", scale=scale)
     there = fit_local(Perceptron(), whole.X, whole.y, shards=4)
     here, about = load_learner(folder / "m")
     same_learner(here, there.learner_)
@@ -40,9 +47,9 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch):
     told = json.loads(answer.stdout)
     assert told["shard_rows"] == [60, 60, 60, 60]
     assert np.array(told["mistakes_by_shard"]).sum() == told["n_mistakes"]
-    shown = run_well(f"fit {source} --target y --engine local").stdout
+    shown = run_well(f"fit {source} {flags}").stdout
     assert "local, 4 shards" in shown
-    predicted = run_well(f"predict {folder / 'm'} {folder / 'all.csv'}").stdout.split()
+    predicted = run_well(f"predict {folder / 'm'} {source}").stdout.split()
     assert predicted == there.predict(whole.X).tolist()
 
 
@@ -79,7 +86,9 @@ def test_other_learners(folder, monkeypatch, flags, estimator):
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     source = f"{folder}/*.parquet"
     told = json.loads(
-        run_well(f"fit '{source}' --target y --engine local {flags} -m {folder / 'm'} --json").stdout
+        run_well(
+            f"fit '{source}' --target y --engine local --no-scale {flags} -m {folder / 'm'} --json"
+        ).stdout
     )
     whole = read_all(source, target="y")
     there = fit_local(estimator, whole.X, whole.y, shards=4)
@@ -164,23 +173,27 @@ def test_labels_that_cannot_be_are_refused(labels, why):
 
 
 @pytest.mark.parametrize(
-    ("flags", "why"),
+    ("flags", "why", "code"),
     [
-        ("sample:iris --engine local", "the samples are small"),
-        ("- --engine local", "standard input can be read by one process only"),
-        ("{csv} --engine local --learner kernel", "the kernel perceptron remembers rows"),
-        ("{csv} --engine local --skip-bad", "an engine stops at a bad line"),
-        ("{csv} --engine local --cluster tcp://a:1", "--cluster belongs to --engine dask or spark"),
-        ("{csv} --cluster tcp://a:1", "belong to --engine"),
-        ("{csv} --engine local --hypothesis voted", "read from the ledger"),
-        ("{csv} --engine local --learner centroid --checkpoint c", "nothing to go on from"),
-        ("{csv} --engine local --report r.html", "need the rows in one process"),
-        ("{csv} --engine local --target nope", "nope"),
-        ("{csv} --engine dask --cluster tcp://127.0.0.1:1", "no Dask scheduler answers there"),
+        ("sample:iris --engine local", "the samples are small", 2),
+        ("- --engine local", "standard input can be read by one process only", 2),
+        (
+            "{csv} --engine local --learner kernel",
+            "--learner kernel runs in one process: leave out --engine",
+            2,
+        ),
+        ("{csv} --engine local --skip-bad", "an engine stops at a bad line", 2),
+        ("{csv} --engine local --cluster tcp://a:1", "option of --engine dask and spark: leave it out", 2),
+        ("{csv} --cluster tcp://a:1", "options of --engine: name one", 2),
+        ("{csv} --engine local --hypothesis voted", "read from the ledger", 2),
+        ("{csv} --engine local --learner centroid --checkpoint c", "no passes to continue: leave out", 2),
+        ("{csv} --engine local --report r.html", "need the rows in one process", 2),
+        ("{csv} --engine local --target nope", "no column is called 'nope'", 65),
+        ("{csv} --engine dask --cluster tcp://127.0.0.1:1", "no Dask scheduler answers there", 2),
     ],
 )
-def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why):
+def test_what_an_engine_cannot_do_is_said(folder, monkeypatch, flags, why, code):
     monkeypatch.setattr("rosenblatt.cli.fit.engine.CONNECT_SECONDS", 1)
     answer = run("fit " + flags.format(csv=folder / "all.csv"))
-    assert answer.exit_code == 2
+    assert answer.exit_code == code
     assert why in answer.stderr

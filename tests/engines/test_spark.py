@@ -185,7 +185,8 @@ def test_the_command_line_learns_on_spark(spark, tmp_path):
     table = pd.DataFrame(X, columns=NAMES).assign(y=y)
     for at in range(2):
         table.iloc[120 * at : 120 * at + 120].to_parquet(tmp_path / f"{at}.parquet")
-    told = json.loads(run_well(f"fit {tmp_path} --target y --engine spark --json --passes 2").stdout)
+    command = f"fit {tmp_path} --target y --no-scale --engine spark --json --passes 2"
+    told = json.loads(run_well(command).stdout)
     assert (told["engine"], told["shard_rows"]) == ("spark", [120, 120])
     there = fit_local(Perceptron(max_iter=2), X, y, shards=2)
     assert told["mistakes_by_shard"] == there.mixing_.mistakes.tolist()

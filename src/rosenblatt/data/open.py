@@ -316,7 +316,9 @@ def _table(opening: Opening) -> Examples:
 def _refuse_hashing(opening: Opening, what: str) -> None:
     if opening.options.hash_bits:
         raise BadInput(
-            opening.path, None, f"{what} numbers its features: there are no names to hash (--hash-bits)"
+            opening.path,
+            None,
+            f"{what} numbers its features: there are no names to hash; leave out --hash-bits",
         )
 
 

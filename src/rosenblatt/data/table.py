@@ -437,7 +437,9 @@ class ArrivingTable(Examples):
             raise BadInput(opening.path, None, reason)
         if options.scale:
             raise BadInput(
-                opening.path, None, "columns cannot be scaled (--scale) before all of them are read"
+                opening.path,
+                None,
+                "features by name cannot be scaled before all rows are read: leave out --scale, or --hash-bits",
             )
         self._sources = list(sources)
         self._options = options

@@ -1,5 +1,6 @@
 """``rosenblatt fit``: learn from a file, and report how it went."""
 
+from dataclasses import replace
 from typing import Any
 
 from rosenblatt.cli import options as opt
@@ -49,14 +50,14 @@ def fit(
     from rosenblatt.learner.models.options import learner_for
 
     training = training_options(learner, kernel)
-    takes_scaled = learner_for(training).scale and not out_of_core.hash_bits
     reading = data.read_options()
-    reading = reading.changed(scale=scale_by_default(source, reading, data.scale, takes_scaled))
     request = FitRequest(
         source, reading, training, estimate, out_of_core, engine, output, learner.task is not None
     )
     _check(request)
-    report = _run(request)
+    takes_scaled = learner_for(training).scale and not out_of_core.hash_bits
+    scale = scale_by_default(source, reading, data.scale, takes_scaled)
+    report = _run(replace(request, reading=reading.changed(scale=scale)))
     _print(report, output.json, lines=out_of_core.every is not None)
 
 
@@ -74,6 +75,10 @@ def _check(request: FitRequest) -> None:
         who = "a regression" if training.task == "regression" else training.learner
         refuse(f"--trace: {who} records no updates of weights; only --learner perceptron does")
     check_estimate(request)
+    if request.engine.engine is not None:
+        from rosenblatt.cli.fit.engine import check_engine
+
+        check_engine(request)
     for path in (output.model, output.report, output.trace):
         if path not in (None, "-"):
             refuse_overwriting(str(path), request.source, request.estimate.test)

@@ -29,7 +29,6 @@ SUMS = ("centroid", "naive-bayes", "multinomial-bayes")  # learners that add up 
 
 def fit_on_engine(request: "FitRequest") -> dict[str, Any]:
     """Train on an engine, write the model, and return the report."""
-    _check(request)
     started = time.perf_counter()
     with Progress() as progress:
         progress.update(f"starting {request.engine.engine}")
@@ -159,8 +158,8 @@ def _test(request: "FitRequest", fitted: Fitted) -> None:
     }
 
 
-def _check(request: "FitRequest") -> None:
-    """Refuse what an engine cannot do."""
+def check_engine(request: "FitRequest") -> None:
+    """Refuse what an engine cannot do, before the source is opened."""
     from rosenblatt.learner.models.options import learner_for
 
     source, training, engine = request.source, request.training, request.engine
@@ -174,9 +173,12 @@ def _check(request: "FitRequest") -> None:
     if request.reading.skip_bad:
         refuse("--skip-bad: an engine stops at a bad line; correct it, or fit without --engine")
     if engine.cluster is not None and engine.engine == "local":
-        refuse("--cluster is an option of --engine dask and spark")
+        refuse("--cluster is an option of --engine dask and spark: leave it out, or name one of them")
     if engine.checkpoint is not None and training.learner in SUMS:
-        refuse(f"--checkpoint: {training.learner} reads the data once; there are no passes to continue")
+        refuse(
+            f"--checkpoint: {training.learner} reads the data once and has no passes to continue: "
+            "leave out --checkpoint"
+        )
 
 
 @contextlib.contextmanager
