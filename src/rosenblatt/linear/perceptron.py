@@ -257,11 +257,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         >>> Perceptron(penalty="l2", alpha=0.01, eta0=0.5).resolved_rule()
         NORMA(eta=0.5, lam=0.01, rho=0.0)
         """
-        if self.eta is not None and self.eta0 is not None and self.eta != self.eta0:
-            raise ValueError(
-                f"eta={self.eta!r} and eta0={self.eta0!r} are names of one learning rate: give one of them"
-            )
-        rule = rules.resolve(self.rule, self.eta0 if self.eta is None else self.eta)
+        rule = rules.resolve(self.rule, self._learning_rate())
         if self.penalty is None:
             return rule
         if self.penalty != "l2" and not (self.penalty == "elasticnet" and self.l1_ratio == 0):
@@ -278,6 +274,13 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
                 "of them, or penalty=None"
             )
         return rules.resolve(rule._replace(lam=self.alpha))
+
+    def _learning_rate(self) -> float | None:
+        if self.eta is not None and self.eta0 is not None and self.eta != self.eta0:
+            raise ValueError(
+                f"eta={self.eta!r} and eta0={self.eta0!r} are names of one learning rate: give one of them"
+            )
+        return self.eta0 if self.eta is None else self.eta
 
     # Predicting
 
@@ -482,7 +485,8 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
 
     def _new_learner(self) -> Learner:
         return Learner(
-            self.resolved_rule(),
+            self.rule if self.penalty is None else self.resolved_rule(),  # the learner resolves a rule itself
+            eta=self._learning_rate(),
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
