@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt import rules
@@ -28,6 +29,15 @@ VALIDATION_TOL = (
     1e-3  # the improvement of the validation score that early_stopping asks for where tol is None
 )
 STOPPING = ("tol", "early_stopping", "validation_fraction", "n_iter_no_change")
+
+
+def _has_weights(model: Any) -> bool:
+    if model.hypothesis == "voted":
+        raise AttributeError(
+            "'voted' is a vote of many hyperplanes and has no weights of its own; choose another hypothesis, as by "
+            "use('averaged')"
+        )
+    return True
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):
@@ -290,6 +300,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         coef = super().coef_
         return csr_array(coef) if self.__dict__.get("_sparse_coef") else coef
 
+    @available_if(_has_weights)  # type: ignore[misc, untyped-decorator, unused-ignore]
     def sparsify(self) -> Self:
         """Make ``coef_`` a sparse matrix, as scikit-learn's does; predictions are the same.
 
@@ -506,9 +517,5 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         return margin_on(self.learner_, self.hypothesis, X, labels)
 
     def _hyperplanes(self) -> NDArray[Any]:
-        if self.hypothesis == "voted":
-            raise AttributeError(
-                "'voted' is a vote of many hyperplanes and has no weights of its own; choose another hypothesis, as by "
-                "use('averaged')"
-            )
+        _has_weights(self)
         return self._learner().weights(self.hypothesis)
