@@ -210,7 +210,7 @@ def test_suspicious_categories_are_warned_about(tmp_path):
     )
     assert "warning: mostly different values" in report(path, "mostly").note
     assert (
-        "nearly all different" in report(path, "nearly").note
+        "--category nearly keeps it" in report(path, "nearly").note
         or "numbers but for 'x'" in report(path, "nearly").note
     )
 

@@ -182,3 +182,10 @@ def test_an_interrupted_reading_does_not_shorten_the_next(write, monkeypatch):
     examples = open_examples(write("a,y\n" + "1,2\n3,2\n" * 50), batch_rows=3)
     next(iter(examples))
     assert sum(batch.y.size for batch in examples) == 100
+
+
+def test_a_target_without_any_value_is_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("c0,c1,y\n1,1,nan")
+    with pytest.raises(BadInput, match=r"a.csv:2:5: the target 'y' has no value"):
+        read_all(path, exact=True)

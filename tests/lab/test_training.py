@@ -40,6 +40,8 @@ def library(run):
         if run.space.is_plane
         else FeatureMap(run.space.kind, degree=run.space.degree).fit_transform(run.X)
     )
+    if not state.takes_start:
+        return Perceptron(**told).fit(Z, run.y)
     start = [[state.start[1], state.start[2], *[0.0] * (Z.shape[1] - 2)]]
     return Perceptron(**told).fit(Z, run.y, coef_init=start, intercept_init=[state.start[0]])
 
@@ -76,8 +78,10 @@ def test_every_hypothesis_has_the_weights_of_the_library(hypothesis):
 def test_every_rule_runs_as_in_the_library(rule):
     eta = getattr(rules.BY_NAME[rule](), "eta", 1.0)
     run = training(data="overlapping", n=30, rule=rule, eta=eta, clock=90, start=(0.5, -1.0, 2.0))
-    if isinstance(run.learner.geometry, rules.SecondOrder):
+    if not isinstance(run.learner.geometry, rules.Euclidean):
         assert run.lines() == []
+    assert run.scores(run.X).shape == (30,)
+    assert any(run.state.first_weights) == (rule not in ("scinol", "scinol-hinge"))
     model = library(run)
     np.testing.assert_allclose(run.weights()[1:], model.coef_[0], rtol=1e-9)
     assert run.learner.mistakes == model.n_mistakes_

@@ -183,7 +183,8 @@ def test_a_rule_of_ones_own_runs_compiled():
         ({"hypothesis": "best"}, "hypothesis"),
         ({"multi_class": "pairs"}, "multi_class"),
         ({"rule": "delta"}, "rule"),
-        ({"eta": 2.0}, "eta"),
+        ({"eta": 0.0}, "eta"),
+        ({"eta": np.inf}, "eta"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

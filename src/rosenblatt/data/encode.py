@@ -169,6 +169,8 @@ def encode_labels(
     import pyarrow as pa
 
     if kind == "text":
+        if isinstance(column, np.ndarray) and np.isnan(column).all():  # scanned as numbers, but there is none
+            column = pa.array(["nan"] * column.size, pa.string())
         texts, codes = distinct(column if is_text(column) else column.cast(pa.string()))
         for text in set(NO_LABEL) & set(texts):
             without = codes == texts.index(text)

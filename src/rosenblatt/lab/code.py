@@ -65,7 +65,7 @@ def _training(run: Training) -> str:
     whole, rest = divmod(run.clock, run.n)
     lines = [f"\nfrom rosenblatt import {cls}, rules\n", _mapped(run.space)]
     start = ""
-    if any(state.start) and not run.space.kernel:
+    if any(state.first_weights):
         width = run.Z.shape[1]
         first = [state.start[1], state.start[2], *[0.0] * (width - 2)]
         start = f", coef_init={[first]!r}, intercept_init=[{state.start[0]!r}]"

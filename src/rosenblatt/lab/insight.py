@@ -114,7 +114,7 @@ def curves(training: Training, insight: Insight) -> Curves | None:
     kept = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
     entries, best = ledger.entries, insight.best
     steps = np.abs(entries["tau"])
-    started = any(training.state.start) and not training.space.kernel
+    started = any(training.state.first_weights)
     on_mistakes = bool((entries["score"] <= 0.0).all() and (entries["decay"] == 1.0).all()) and not started
     ceiling = training.learner.radius**2 * np.cumsum(steps**2) if on_mistakes else None
     dot = floor = None

@@ -112,7 +112,8 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     def _start(self) -> None:
         """Where the weights begin."""
-        with ui.row().classes("w-full no-wrap").style("gap:6px"):
+        self.start = ui.row().classes("w-full no-wrap").style("gap:6px")
+        with self.start:
             for k, name in enumerate(("b", "w₁", "w₂")):
                 box = ui.number(f"Start {name}", value=self.state.start[k], step=0.5, min=-10, max=10)
                 box.props("dense outlined").classes("col").mark(f"start{k}")
@@ -277,6 +278,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.noise.parent_slot.parent.set_visibility(made and state.data != "separable")
         self.stepped.set_visibility(state.learner == "perceptron")
         self.eta.parent_slot.parent.set_visibility("eta" in rules.BY_NAME[state.rule]._fields)
+        self.start.set_visibility(state.takes_start)
         if self.eta.value != state.eta:
             self.eta.value = state.eta
         if self.data.value != state.data:

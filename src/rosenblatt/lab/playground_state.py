@@ -50,6 +50,21 @@ class PlaygroundState:
     tool: str = column("move", one_of(*TOOLS))
     theme: str = column("auto", one_of(*THEMES))
 
+    @property
+    def first_weights(self) -> tuple[float, ...]:
+        """The weights before the first example, bias first: ``start``, or zeros where the learner takes no others."""
+        return self.start if self.takes_start else (0.0, 0.0, 0.0)
+
+    @property
+    def takes_start(self) -> bool:
+        """Whether weights may begin elsewhere than at zero: not in a kernel's space, nor as sums over gradients.
+
+        >>> PlaygroundState().takes_start, PlaygroundState(rule="scinol").takes_start
+        (True, False)
+        """
+        geometry = rules.geometry_of(rules.BY_NAME[self.rule]())
+        return not self.space.startswith("kernel-") and not isinstance(geometry, rules.CoordinateSums)
+
     def examples(self) -> Points:
         """Return the examples, drawn by hand or made."""
         if self.data == "own":

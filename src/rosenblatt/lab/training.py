@@ -55,7 +55,11 @@ class Training:
             self.learner = Learner(rule, seed=self.state.seed)
             start = np.zeros((1, max(2, self.Z.shape[1])))
             start[0, :2] = self.state.start[1:]
-            self.learner.start_from(start, self.state.start[0], CLASSES)
+            if self.state.takes_start:
+                self.learner.start_from(start, self.state.start[0], CLASSES)
+            else:
+                self.learner.add_classes(CLASSES)
+                self.learner.add_features(start.shape[1])
         self.clock = 0
         self.converged = False
         self._updates_before_pass = 0

@@ -32,7 +32,7 @@ def charts(session: PlaygroundSession) -> list[str]:
         return []
     when, total = mistakes_over_time(run)
     drawn = [Curve(when, total, MISTAKE, f"mistakes: {run.learner.mistakes}", stairs=True)]
-    promised = run.state.rule == "rosenblatt" and (run.space.kernel or not any(run.state.start))
+    promised = run.state.rule == "rosenblatt" and not any(run.state.first_weights)
     if best is not None and promised:
         drawn.append(
             Curve([0, max(run.clock, 1)], [best.bound] * 2, INK, f"R²/γ² = {best.bound:.4g}", dotted=True)

@@ -33,8 +33,8 @@ def updates_of(learner: LearnerState) -> Iterator[Update]:
     >>> from rosenblatt.learner import Learner
     >>> learner = Learner()
     >>> learner.train([[2.0], [-1.0]], ["in", "out"], shuffle=False)
-    >>> [(each.row, each.label, each.score, each.after.tolist()) for each in updates_of(learner)]
-    [(1, 'in', 0.0, [1.0, 2.0])]
+    >>> [(each.row, each.label, each.of_class, each.after.tolist()) for each in updates_of(learner)]
+    [(1, 'in', 'out', [-1.0, -2.0])]
     """
     ledger = learner.ledger
     if ledger is None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt import rules
@@ -28,6 +29,15 @@ VALIDATION_TOL = (
     1e-3  # the improvement of the validation score that early_stopping asks for where tol is None
 )
 STOPPING = ("tol", "early_stopping", "validation_fraction", "n_iter_no_change")
+
+
+def _has_weights(model: Any) -> bool:
+    if model.hypothesis == "voted":
+        raise AttributeError(
+            "'voted' is a vote of many hyperplanes and has no weights of its own; choose another hypothesis, as by "
+            "use('averaged')"
+        )
+    return True
 
 
 class Perceptron(EpochTrained[Learner], LinearClassifier):
@@ -257,11 +267,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         >>> Perceptron(penalty="l2", alpha=0.01, eta0=0.5).resolved_rule()
         NORMA(eta=0.5, lam=0.01, rho=0.0)
         """
-        if self.eta is not None and self.eta0 is not None and self.eta != self.eta0:
-            raise ValueError(
-                f"eta={self.eta!r} and eta0={self.eta0!r} are names of one learning rate: give one of them"
-            )
-        rule = rules.resolve(self.rule, self.eta0 if self.eta is None else self.eta)
+        rule = rules.resolve(self.rule, self._learning_rate())
         if self.penalty is None:
             return rule
         if self.penalty != "l2" and not (self.penalty == "elasticnet" and self.l1_ratio == 0):
@@ -279,6 +285,13 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
             )
         return rules.resolve(rule._replace(lam=self.alpha))
 
+    def _learning_rate(self) -> float | None:
+        if self.eta is not None and self.eta0 is not None and self.eta != self.eta0:
+            raise ValueError(
+                f"eta={self.eta!r} and eta0={self.eta0!r} are names of one learning rate: give one of them"
+            )
+        return self.eta0 if self.eta is None else self.eta
+
     # Predicting
 
     @property
@@ -287,6 +300,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         coef = super().coef_
         return csr_array(coef) if self.__dict__.get("_sparse_coef") else coef
 
+    @available_if(_has_weights)  # type: ignore[misc, untyped-decorator, unused-ignore]
     def sparsify(self) -> Self:
         """Make ``coef_`` a sparse matrix, as scikit-learn's does; predictions are the same.
 
@@ -482,7 +496,8 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
 
     def _new_learner(self) -> Learner:
         return Learner(
-            self.resolved_rule(),
+            self.rule if self.penalty is None else self.resolved_rule(),  # the learner resolves a rule itself
+            eta=self._learning_rate(),
             multi_class=self.multi_class,
             fit_intercept=self.fit_intercept,
             keep_ledger=self.keep_ledger,
@@ -502,9 +517,5 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         return margin_on(self.learner_, self.hypothesis, X, labels)
 
     def _hyperplanes(self) -> NDArray[Any]:
-        if self.hypothesis == "voted":
-            raise AttributeError(
-                "'voted' is a vote of many hyperplanes and has no weights of its own; choose another hypothesis, as by "
-                "use('averaged')"
-            )
+        _has_weights(self)
         return self._learner().weights(self.hypothesis)

@@ -209,13 +209,13 @@ def weight_chart(
     )
 
 
-def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]]) -> str:
-    """Return the wrong rows that the model was surest of: (row, true, predicted, probability)."""
+def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]], called: str) -> str:
+    """Return the wrong rows that the model was surest of: (row or line, true, predicted, probability)."""
     lines = "".join(
         f"<tr><td>{escape(row)}</td><td>{escape(true)}</td><td>{escape(predicted)}</td><td>{sure:.1%}</td></tr>"
         for row, true, predicted, sure in rows
     )
-    heads = "".join(f"<th>{head}</th>" for head in ("row", "true", "predicted", "with probability"))
+    heads = "".join(f"<th>{head}</th>" for head in (called, "true", "predicted", "with probability"))
     table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
     return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table>{table}</table></div>'
 

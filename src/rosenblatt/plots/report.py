@@ -262,7 +262,8 @@ class Report:
                     float(held.probabilities[at].max()),
                 )
                 for at in first
-            ]
+            ],
+            "row" if held.numbers is None else "line",
         )
 
     def _probabilities(self) -> str:

@@ -204,7 +204,7 @@ def _classification(
     # The probabilities of the figures are those of a calibration on the same rows: two numbers a column are fitted.
     probabilities = calibration.probabilities(scores.normalised[scored])
     figures = estimate(
-        scores.scores[scored],
+        scores.normalised[scored],
         labels[scored],
         classes,
         how,
