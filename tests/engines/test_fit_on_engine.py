@@ -32,7 +32,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("missing", [False, True])
 def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch, scale, missing):
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    if missing:  # in one shard only: all of them impute the median of all rows
+    if missing:  # in one shard only, encoded as in all others
         part = pd.read_parquet(folder / "part2.parquet")
         part.loc[part.index[:20], "b"] = np.nan
         part.to_parquet(folder / "part2.parquet")
