@@ -5,7 +5,14 @@ import pytest
 from rosenblatt import rules
 from rosenblatt.learner.models.options import FLAGS, LEARNERS, TrainingOptions, learner_for, rule_from
 
-VALUES = {"rule": "margin", "passes": 3, "shuffle": False, "seed": 1, "multi_class": "ovr", "fit_intercept": False}
+VALUES = {
+    "rule": "margin",
+    "passes": 3,
+    "shuffle": False,
+    "seed": 1,
+    "multi_class": "ovr",
+    "fit_intercept": False,
+}
 
 
 @pytest.mark.parametrize("name", [name for name, entry in LEARNERS.items() if entry.task == "classification"])
