@@ -147,6 +147,7 @@ def test_sparsify_changes_the_container_of_the_weights_alone():
     assert np.array_equal(clf.distance(X), distance)
     assert np.array_equal(clf.densify().coef_, dense)
     assert not issparse(clf.sparsify().fit(X, y).coef_)
+    assert not hasattr(clf.use("voted"), "sparsify")
 
 
 # Parameters of the rule
