@@ -17,8 +17,8 @@ help:  ## list the targets
 
 ready: $(READY)  ## set up .venv with everything that development needs
 
-demo: $(READY)  ## fit and evaluate on an embedded sample
-	$(BIN)/rosenblatt fit sample:breast-cancer
+demo: $(READY)  ## fit a small table: how it was read, how well it does on new rows
+	$(BIN)/rosenblatt fit examples/data/loans.csv
 
 check: $(READY)  ## format, lint, types, and the layers of imports
 	$(BIN)/ruff format --check .

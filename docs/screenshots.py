@@ -60,11 +60,12 @@ def main() -> None:
 
 
 def _report(browser: Browser) -> None:
-    """Compare learners on a sample, and take the top of the report."""
+    """Fit the table of the README, and take the top of the report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
         code = "from rosenblatt.cli import main; main()"
-        command = [sys.executable, "-c", code, "compare", "sample:breast-cancer", "--report", str(path)]
+        table = Path(__file__).parent.parent / "examples" / "data" / "loans.csv"
+        command = [sys.executable, "-c", code, "fit", str(table), "--report", str(path)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(path.as_uri())
