@@ -1,7 +1,8 @@
 """Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``.
 
-``python -m benchmarks heart linear_family kernel streams --against COMMIT`` compares with another version instead; it
-exits with 1 where a row is slower.
+``python -m benchmarks heart linear_family kernel streams engines --against COMMIT`` compares with another version
+instead; it exits with 1 where a row is slower. ``--rows PATTERN`` runs only the rows whose name matches a regular
+expression, ``--turns N`` sets how often each version runs (7 or more).
 """
 
 import sys
@@ -25,22 +26,43 @@ def run(name: str) -> float:
     return time.perf_counter() - started
 
 
+def _options(arguments: list[str], *names: str) -> tuple[list[str], dict[str, str]]:
+    """Return the arguments that belong to no option, and the value of every option.
+
+    >>> _options(["heart", "--turns", "9"], "--turns")
+    (['heart'], {'--turns': '9'})
+    """
+    words, options = iter(arguments), {}
+    others = []
+    for word in words:
+        if word not in names:
+            others.append(word)
+            continue
+        value = next(words, None)
+        options[word] = sys.exit(f"{word} needs a value") if value is None else value
+    return others, options
+
+
 def main(arguments: list[str]) -> None:
-    folder = None
-    if "--write" in arguments:
-        at = arguments.index("--write")
-        folder = Path(arguments[at + 1]) if at + 1 < len(arguments) else sys.exit("--write needs a folder")
-        arguments = arguments[:at] + arguments[at + 2 :]
-    if "--against" in arguments:
+    if "--help" in arguments:
+        print(__doc__)
+        return
+    arguments, options = _options(arguments, "--write", "--against", "--rows", "--turns")
+    folder = Path(options["--write"]) if "--write" in options else None
+    if "--against" in options:
         from benchmarks.against import compare
         from benchmarks.turns import ROWS
 
-        at = arguments.index("--against")
-        commit = arguments[at + 1] if at + 1 < len(arguments) else sys.exit("--against needs a commit")
-        named = arguments[:at] + arguments[at + 2 :]
-        if unknown := set(named) - set(ROWS):
+        if unknown := set(arguments) - set(ROWS):
             sys.exit(f"no rows for {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
-        sys.exit(min(1, compare(named or list(ROWS), commit)))
+        try:
+            turns = int(options["--turns"]) if "--turns" in options else None
+            slower = compare(arguments or list(ROWS), options["--against"], options.get("--rows", ""), turns)
+        except ValueError as error:
+            sys.exit(str(error))
+        sys.exit(min(1, slower))
+    if "--rows" in options or "--turns" in options:
+        sys.exit("--rows and --turns need --against COMMIT")
     known = questions()
     unknown = set(arguments) - set(known)
     if unknown:

@@ -1,5 +1,8 @@
 """Is this version slower than another? Rows of both run in turns: ``python -m benchmarks heart --against COMMIT``.
 
+``--rows PATTERN`` runs only the rows whose name (``heart: fit, dense``) matches a regular expression. ``--turns N``
+sets how often each version runs, which is seven times or more: an interval of 95% needs as many.
+
 The other commit is checked out into a worktree beside the caches. It runs in this environment where it asks for the
 same dependencies, else in one that is made for it. A row is slower only where the whole 95% interval of the median of
 its ratios lies beyond 5%.
@@ -8,6 +11,7 @@ its ratios lies beyond 5%.
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tomllib
@@ -98,20 +102,34 @@ def median_interval(values: list[float]) -> tuple[float, float, float]:
     return median, values[below], values[n - 1 - below]
 
 
-def compare(questions: list[str], commit: str) -> int:
-    """Time every row of these questions in both versions, print the table, and return how many are slower."""
+def rows_matching(questions: list[str], pattern: str = "") -> list[tuple[str, str]]:
+    """Return the question and the name of every row that a regular expression matches.
+
+    >>> rows_matching(["heart", "kernel"], "RBF, [av]")
+    [('kernel', 'predict, RBF, averaged'), ('kernel', 'predict, RBF, voted')]
+    """
+    rows = [(question, row) for question in questions for row in ROWS[question]]
+    return [(question, row) for question, row in rows if re.search(pattern, f"{question}: {row}")]
+
+
+def compare(questions: list[str], commit: str, pattern: str = "", turns: int | None = None) -> int:
+    """Time rows of these questions in both versions, print the table, and return how many are slower."""
+    if turns is not None and turns < FEW_TURNS:
+        raise ValueError(f"--turns must be {FEW_TURNS} or more, got {turns}: fewer give no interval of 95%")
+    rows = rows_matching(questions, pattern)
+    if not rows:
+        raise ValueError(f"no row of {', '.join(questions)} matches {pattern!r}")
     python, source = checked_out(commit)
     slower, table = 0, Table(title=f"this version against {commit}", title_justify="left")
     for column in ("row", "this", commit, "theirs / this", "95% interval", ""):
         table.add_column(column, justify="left" if column == "row" else "right")
-    rows = [(question, row) for question in questions for row in ROWS[question]]
     order = random.Random(0)
     for question, row in track(rows, "rows", console=console, transient=True):
         versions = [Version(sys.executable, ROOT / "src"), Version(python, source)]
-        turns = FEW_TURNS if "command" in row else TURNS
+        n_turns = turns or (FEW_TURNS if "command" in row else TURNS)
         times: list[list[float]] = [[], []]
         try:
-            for _ in range(turns):
+            for _ in range(n_turns):
                 for k in order.sample((0, 1), 2):
                     times[k].append(versions[k].time(row))
         finally:
@@ -127,10 +145,12 @@ def compare(questions: list[str], commit: str) -> int:
             f"{question}: {row}", ours, theirs, f"{median:.3f}", f"{low:.3f} to {high:.3f}", verdict
         )
     console.print(table)
-    console.print(f"{turns_note()} load {os.getloadavg()[0]:.1f}; {slower} of {len(rows)} rows slower")
+    console.print(f"{turns_note(turns)} load {os.getloadavg()[0]:.1f}; {slower} of {len(rows)} rows slower")
     return slower
 
 
-def turns_note() -> str:
+def turns_note(turns: int | None) -> str:
     """Say how often each version ran."""
+    if turns is not None:
+        return f"{turns} turns of each version in random order;"
     return f"{TURNS} turns of each version in random order ({FEW_TURNS} for whole commands);"

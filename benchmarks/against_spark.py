@@ -66,8 +66,7 @@ def against_spark() -> None:
     Theirs runs with its own settings until it says it has converged (or 100 times), ours as many passes as it takes to
     be as good on rows that neither has seen, to 0.05 points. A second line reads "to the same accuracy" against us:
     theirs told beforehand to stop at the first iteration that is as good, to the same 0.05 points, which nobody knows
-    beforehand. All times are of everything from the DataFrame to the model; nobody's turn begins before ours has
-    removed its files, which the caller of a fit need not wait for. They take turns; the best of each counts.
+    beforehand. All times are of everything from the DataFrame to the model. They take turns; the best of each counts.
     Beside them: one job that hands the rows to Python through Arrow and does nothing with them, which no fit here can
     undercut.
     """
@@ -138,7 +137,6 @@ def compare(table: Ratios, contest: Contest) -> None:
     from pyspark.ml.classification import LogisticRegression as Theirs
 
     from rosenblatt.engines import fit_spark
-    from rosenblatt.engines.removal import removed
 
     def spark(iterations: int) -> Any:
         return Theirs(maxIter=iterations, regParam=0.0).fit(contest.frame)
@@ -160,7 +158,6 @@ def compare(table: Ratios, contest: Contest) -> None:
         whole = timed(spark, MOST)[0] if round_ < contest.to_the_end else math.inf
         stopped, early = timed(spark, enough)
         ours_took, model = timed(ours, passes)
-        removed()
         floor, _ = timed(handed_over)
         learning = sum(epoch.seconds for epoch in model.mixing_.epochs)
         spent.append((whole, stopped, ours_took, floor, learning))
@@ -210,22 +207,15 @@ def least(is_enough: Callable[[int], bool], most: int) -> int:
 
 
 def hand_over(frame: Any) -> Callable[[], None]:
-    """Return a job that hands the rows to Python as a fit does, and does nothing with them."""
+    """Return a job that sends the rows to Python as a fit does, and does nothing with them."""
     import pyarrow as pa
     from pyspark.sql import functions as sf
-
-    from rosenblatt.engines.spark_frames import in_batches, layout_of, row_bytes
-
-    layout = layout_of(frame, "features", ["label"])
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in batches)]})
 
-    def handed_over() -> None:
-        length = row_bytes(frame, layout)
+    def run() -> None:
         values = sf.unwrap_udt("features").getField("values").alias("values")
-        with in_batches(frame.sparkSession, layout.batch_rows(length), limited=length is None):
-            rows = frame.select(values, "label").mapInArrow(count, "rows long").rdd
-        rows.collect()
+        frame.select(values, "label").mapInArrow(count, "rows long").collect()
 
-    return handed_over
+    return run

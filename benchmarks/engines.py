@@ -21,9 +21,9 @@ from benchmarks.measure import Ratios, best_of, data_folder, mnist
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
 from rosenblatt.engines import fit_local
-from rosenblatt.engines.dask_engine import DaskEngine
-from rosenblatt.engines.mixing import joined, mix, one_pass, shape_for, start_of
-from rosenblatt.engines.shard import Setup, Shard
+from rosenblatt.engines.dask import DaskEngine
+from rosenblatt.engines.mixing import mix, pass_request, resize_for
+from rosenblatt.engines.shards import Shard, TrainingSetup
 from rosenblatt.learner import Learner
 from rosenblatt.learner.training import run_epochs
 from rosenblatt.rules import Rosenblatt
@@ -97,10 +97,10 @@ def made_shard(index: int, rows: int, seed: int = 0) -> Shard:
     return Shard(X, y, None, index)
 
 
-def learner_and_setup(width: int, dtype: str) -> tuple[Learner, Setup]:
-    setup = Setup(Rosenblatt(), "joint", True, 0, True, np.array([0, 1]), width, dtype, None)
+def learner_and_setup(width: int, dtype: str) -> tuple[Learner, TrainingSetup]:
+    setup = TrainingSetup(Rosenblatt(), "joint", True, 0, True, np.array([0, 1]), width, dtype, None)
     learner = Learner(keep_ledger=False)
-    shape_for(learner, setup)
+    resize_for(learner, setup)
     return learner, setup
 
 
@@ -120,17 +120,17 @@ def dask_against_one_process(gigabytes: float) -> None:
     )
 
     def here() -> None:
-        start = start_of(alone, setup, "uniform", alone=True)
-        run_epochs(alone, lambda number: mix(alone, joined([one_pass(whole, start)])), 1)
+        request = pass_request(alone, setup, "uniform", single_shard=True)
+        run_epochs(alone, lambda number: mix(alone, request.answer(whole)), 1)
 
     with dask_engines() as engine:
-        engine.hold([lambda index: made_shard(index, rows)] * 2)
-        pages["Dask"] = min(engine.gather(in_large_pages))
+        engine.load([lambda index: made_shard(index, rows)] * 2)
+        pages["Dask"] = min(engine.gather(LargePages()))
         learner, _ = learner_and_setup(FEATURES, "float32")
         outcomes = []
 
         def on_dask() -> None:
-            outcomes.append(engine.reduce(one_pass, start_of(learner, setup, "uniform", alone=False), joined))
+            outcomes.append(engine.reduce(pass_request(learner, setup, "uniform", single_shard=False)))
             run_epochs(learner, lambda number: mix(learner, outcomes[-1]), 1)
 
         ours, theirs = best_of(EPOCHS, on_dask, here)
@@ -150,6 +150,14 @@ def dask_against_one_process(gigabytes: float) -> None:
 
 def in_large_pages(shard: Shard) -> float:
     return large_pages.lay(shard.X)
+
+
+class LargePages:
+    """A request to put a shard in large pages; the answer is the share that is."""
+
+    def answer(self, shard: Shard) -> float:
+        """Return the share of the rows in large pages."""
+        return in_large_pages(shard)
 
 
 def both_shards(rows: int) -> Shard:
@@ -193,7 +201,7 @@ def passes_on_demand(index: int, rows: int, pipe: Any) -> None:
     pipe.send(in_large_pages(shard))
     learner, setup = learner_and_setup(FEATURES, "float32")
     while pipe.recv():
-        one_pass(shard, start_of(learner, setup, "uniform", alone=False))
+        pass_request(learner, setup, "uniform", single_shard=False).answer(shard)
         pipe.send(True)
 
 
@@ -212,7 +220,7 @@ def dask_engines() -> Iterator[Any]:
 
 @contextmanager
 def spark_engines() -> Iterator[Any]:
-    from rosenblatt.engines.spark_engine import SparkEngine
+    from rosenblatt.engines.spark import SparkEngine
 
     with spark_session() as session:
         yield SparkEngine(session.sparkContext)
@@ -236,19 +244,19 @@ def overhead(name: str, engines: Any, asked: float) -> None:
     table = Ratios(f"{name}: an epoch less its longest pass, 2 shards, 10⁶ weights (seconds; best of 8)")
     with engines() as engine:
         for what, nonzeros in (("every weight moves", 20_000), ("few weights move", 50)):
-            engine.hold([lambda index, nonzeros=nonzeros: wide_shard(index, nonzeros)] * 2)
+            engine.load([lambda index, nonzeros=nonzeros: wide_shard(index, nonzeros)] * 2)
             learner, setup = learner_and_setup(WIDE, "float64")
             if nonzeros > 1000:
                 learner.W = 1e-3 * np.random.default_rng(0).standard_normal(learner.W.shape)
             beside, travelled = [], 0
             for _ in range(9):  # every epoch from the same weights, so that every one moves as many
                 began = time.perf_counter()
-                start = start_of(learner, setup, "uniform", alone=False)
-                outcome = engine.reduce(one_pass, start, joined)
+                request = pass_request(learner, setup, "uniform", single_shard=False)
+                outcome = engine.reduce(request)
                 mix(copy.deepcopy(learner), outcome)
                 spent = time.perf_counter() - began
                 beside.append(spent - max(each.seconds for each in outcome.passes))
-                travelled = 2 * start.nbytes + sum(each.nbytes for each in outcome.passes)
+                travelled = 2 * request.nbytes + sum(each.nbytes for each in outcome.passes)
             best = min(beside[1:])
             table.add(f"{what}, {travelled / 1e6:.1f} MB", f"{best:.3f} s", f"{asked:g} s", asked / best, 1.0)
         engine.release()

@@ -79,12 +79,13 @@ def sets() -> dict[str, tuple[int, Callable[[], Iterator[str]]]]:
 
     def short() -> Iterator[str]:
         with gzip.open(sms, "rt", encoding="utf-8") as file:
-            return words_of((1 if line.startswith("spam") else -1, line.partition("\t")[2]) for line in file)
+            rows = [(1 if line.startswith("spam") else -1, line.partition("\t")[2]) for line in file]
+        return words_of(rows)
 
     def mails() -> Iterator[str]:
         with gzip.open(enron, "rt", encoding="utf-8") as file:
-            rows = map(json.loads, file)
-            return words_of((1 if row["label"] == "spam" else -1, row["text"]) for row in rows)
+            rows = [(1 if row["label"] == "spam" else -1, row["text"]) for row in map(json.loads, file)]
+        return words_of(rows)
 
     if sms.exists():
         every["sms"] = (2, short)

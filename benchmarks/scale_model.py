@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measure import Ratios
-from rosenblatt.engines.protocol import FAN
+from rosenblatt.engines.protocol import FAN_IN
 
 
 class Machine(NamedTuple):
@@ -43,8 +43,8 @@ class Job(NamedTuple):
         """The largest group that is joined on each level of the tree."""
         sizes, left = [], self.shards
         while left > 1:
-            sizes.append(min(FAN, left))
-            left = -(-left // FAN)
+            sizes.append(min(FAN_IN, left))
+            left = -(-left // FAN_IN)
         return sizes
 
     @property
@@ -101,16 +101,16 @@ def simulate(job: Job, machine: Machine, seed: int = 0) -> float:
         heapq.heappush(ready, (max(scheduler, arrives[shard]) + seconds[shard], 0, shard))
     counts = [job.shards]
     while counts[-1] > 1:
-        counts.append(-(-counts[-1] // FAN))
+        counts.append(-(-counts[-1] // FAN_IN))
     waiting: dict[tuple[int, int], list[float]] = defaultdict(list)
     when = 0.0
     while ready:
         when, level, number = heapq.heappop(ready)
         if level == len(counts) - 1:
             break
-        group = (level + 1, number // FAN)
+        group = (level + 1, number // FAN_IN)
         waiting[group].append(when)
-        members = min(FAN, counts[level] - FAN * group[1])
+        members = min(FAN_IN, counts[level] - FAN_IN * group[1])
         if len(waiting[group]) < members:
             continue
         scheduler = max(scheduler, when) + machine.per_task
@@ -140,8 +140,8 @@ def measured_per_nonzero(width: int, rows: int = 40_000, nonzeros: int = 125) ->
     """Processor seconds of a pass for one non-zero, at places drawn from all of the weights."""
     from scipy.sparse import csr_array
 
-    from rosenblatt.engines.mixing import one_pass, shape_for, start_of
-    from rosenblatt.engines.shard import Setup, Shard
+    from rosenblatt.engines.mixing import pass_request, resize_for
+    from rosenblatt.engines.shards import Shard, TrainingSetup
     from rosenblatt.learner import Learner
     from rosenblatt.rules import Rosenblatt
 
@@ -149,19 +149,19 @@ def measured_per_nonzero(width: int, rows: int = 40_000, nonzeros: int = 125) ->
     places = np.sort(rng.integers(0, width, (rows, nonzeros), dtype=np.int32), axis=1)
     X = csr_array((np.ones(places.size), places.ravel(), np.arange(rows + 1) * nonzeros), shape=(rows, width))
     shard = Shard(X, (places[:, 0] < width // 500).astype(np.int64))
-    setup = Setup(Rosenblatt(), "joint", True, 0, False, np.array([0, 1]), width, "float64", None)
+    setup = TrainingSetup(Rosenblatt(), "joint", True, 0, False, np.array([0, 1]), width, "float64", None)
     learner = Learner(keep_ledger=False)
-    shape_for(learner, setup)
-    start = start_of(learner, setup, "uniform", alone=False)
+    resize_for(learner, setup)
+    request = pass_request(learner, setup, "uniform", single_shard=False)
     labels, visits = shard.visits(setup, 0)
-    from rosenblatt.engines.mixing import PassLearner
+    from rosenblatt.engines.mixing import ShardLearner
 
-    one_pass(shard, start)
+    request.answer(shard)
     best = math.inf
     for _ in range(3):
-        own = PassLearner(start)
+        own = ShardLearner(request)
         began = time.thread_time()
-        own.run(shard, labels, visits)
+        own.visit_shard(shard, labels, visits)
         best = min(best, time.thread_time() - began)
     return best / places.size
 
@@ -171,8 +171,8 @@ def measured_machine() -> tuple[Machine, list[tuple[int, float, float]]]:
     import copy
 
     from benchmarks.engines import dask_engines, learner_and_setup
-    from rosenblatt.engines.mixing import joined, mix, one_pass, start_of
-    from rosenblatt.engines.shard import Shard
+    from rosenblatt.engines.mixing import mix, pass_request
+    from rosenblatt.engines.shards import Shard
 
     points, rows = [], []
     with dask_engines() as engine:
@@ -181,16 +181,16 @@ def measured_machine() -> tuple[Machine, list[tuple[int, float, float]]]:
             learner.W = 1e-3 * np.random.default_rng(0).standard_normal(learner.W.shape)
             for shards in (2, 8, 32):
                 X = np.ones((2, width))
-                engine.hold([lambda index, X=X: Shard(X, np.array([0, 1]), None, index)] * shards)
+                engine.load([lambda index, X=X: Shard(X, np.array([0, 1]), None, index)] * shards)
                 best, sent = math.inf, 0.0
                 for _ in range(5):
                     began = time.perf_counter()
-                    start = start_of(learner, setup, "uniform", alone=False)
-                    outcome = engine.reduce(one_pass, start, joined)
+                    request = pass_request(learner, setup, "uniform", single_shard=False)
+                    outcome = engine.reduce(request)
                     mix(copy.deepcopy(learner), outcome)
                     best = min(best, time.perf_counter() - began)
-                    sent = 2.0 * start.nbytes + sum(each.nbytes for each in outcome.passes)
-                joins = -(-shards // FAN) + (shards > FAN)
+                    sent = 2.0 * request.nbytes + sum(each.nbytes for each in outcome.passes)
+                joins = -(-shards // FAN_IN) + (shards > FAN_IN)
                 points.append((shards, sent, best))
                 rows.append((1.0, shards + joins, sent))
         engine.release()

@@ -7,6 +7,7 @@ contestants taking turns. ``ROSENBLATT_JOURNAL`` is how many feedbacks the resta
 import contextlib
 import http.client
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -19,14 +20,15 @@ from typing import Any
 
 from benchmarks.measure import Ratios
 from benchmarks.service_load import as_bodies, load, start, tool
-from rosenblatt.service.messages import Example
-from rosenblatt.service.models import Models
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.writer import LocalModels
 
 SECONDS, ROUNDS = 3, 4
 FEATURES, BODIES = 20, 64
 JOURNAL = int(os.environ.get("ROSENBLATT_JOURNAL", "1000000"))
 TAIL = 20_000  # at most so many feedbacks come after the newest snapshot, by default
 PREDICTIONS = 1_000_000
+CLASSES = 50
 
 
 def examples(n: int, seed: int = 0) -> Iterator[tuple[dict[str, float], str]]:
@@ -43,6 +45,18 @@ PREDICT = as_bodies([{"features": x} for x, _ in examples(BODIES)])
 FEEDBACK = as_bodies([{"features": x, "label": y} for x, y in examples(BODIES)])
 
 
+def ask(port: int, method: str, path: str, message: Any = None) -> Any:
+    """Send a request, again and again until somebody listens."""
+    for _ in range(6000):
+        wire = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        with contextlib.closing(wire), contextlib.suppress(ConnectionRefusedError):
+            body = None if message is None else json.dumps(message)
+            wire.request(method, path, body, {"content-type": "application/json"} if body else {})
+            return json.loads(wire.getresponse().read() or b"null")
+        time.sleep(0.01)
+    raise ConnectionError(f"nobody listens on port {port}")
+
+
 class Server:
     """A process that listens on a port of loopback."""
 
@@ -55,14 +69,7 @@ class Server:
 
     def ask(self, method: str, path: str, message: Any = None) -> Any:
         """Send a request, again and again until somebody listens."""
-        for _ in range(6000):
-            wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-            with contextlib.closing(wire), contextlib.suppress(ConnectionRefusedError):
-                body = None if message is None else json.dumps(message)
-                wire.request(method, path, body, {"content-type": "application/json"} if body else {})
-                return json.loads(wire.getresponse().read() or b"null")
-            time.sleep(0.01)
-        raise ConnectionError(self.url)
+        return ask(self.port, method, path, message)
 
     def resident(self) -> float:
         """Return the memory that it has, in megabytes."""
@@ -178,7 +185,7 @@ def memory(table: Ratios, folder: Path) -> None:
 
 def restart(table: Ratios, folder: Path) -> None:
     """A store with a million feedbacks; how long until a new process is ready to take the next."""
-    models = Models(folder)
+    models = LocalModels(folder)
     models.create("m")
     for count in (JOURNAL - TAIL, TAIL):
         models.learn("m", ((Example(features=x), y) for x, y in examples(count, seed=count)))
@@ -203,12 +210,65 @@ def restart(table: Ratios, folder: Path) -> None:
     )
 
 
+def ask_for_much(port: int, begun: Any) -> None:
+    """Send predicts as large as allowed, explain and fingerprint, for ever."""
+    rng = random.Random(0)
+    names = [f"name {at}" for at in range(10_000)]
+    many = [{"features": dict.fromkeys(rng.sample(names, 100), 1.0)} for _ in range(1000)]
+    while True:
+        answer = ask(port, "POST", "/v1/models/wide/predict", {"examples": many})
+        identifier = answer["predictions"][0]["id"]
+        for path in (f"/explain?prediction={identifier}", "/explain", "?fingerprint=true"):
+            ask(port, "GET", f"/v1/models/wide{path}")
+        begun.set()
+
+
+def beside_large_requests(table: Ratios, folder: Path) -> None:
+    """The tail of one client's predict while another explains, fingerprints and sends predicts as large as allowed."""
+    service = ours(folder)
+    service.ask("PUT", "/v1/models/wide", {"classes": [f"class {at}" for at in range(CLASSES)]})
+    names = [f"name {at}" for at in range(10_000)]
+    for at in range(4):
+        wide = {"features": dict.fromkeys(names, 1.0), "label": f"class {at}"}
+        service.ask("POST", "/v1/models/wide/feedback", wide)
+    one = {"features": {"name 1": 1.0, "name 2": -1.0}}
+
+    def percentile(seconds: float) -> float:
+        took, until = [], time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            service.ask("POST", "/v1/models/wide/predict", one)
+            took.append(time.perf_counter() - began)
+        return sorted(took)[len(took) * 99 // 100]
+
+    idle = percentile(SECONDS)
+    spawning = multiprocessing.get_context("spawn")
+    begun = spawning.Event()
+    other = spawning.Process(target=ask_for_much, args=(service.port, begun))
+    other.start()
+    begun.wait()
+    busy = min(percentile(SECONDS) for _ in range(ROUNDS))
+    assert other.is_alive()
+    other.kill()
+    other.join()
+    service.stop()
+    table.add(
+        f"p99 of predict while another client explains, fingerprints and sends 1,000 examples, {CLASSES} classes: "
+        "within 60 ms",
+        f"{1000 * busy:.1f} ms",
+        f"{1000 * idle:.1f} ms idle",
+        0.060 / busy,
+        1.0,
+    )
+
+
 def main() -> None:
     table = Ratios(f"the service on loopback; load by {tool()}, which shares {os.cpu_count()} cores with it")
     with tempfile.TemporaryDirectory() as folder:
         flush = flush_seconds(Path(folder))
         rates(table, Path(folder) / "rates")
         memory(table, Path(folder) / "rates")
+        beside_large_requests(table, Path(folder) / "large")
         restart(table, Path(folder) / "restart")
     most = 16 / flush
     table.note(

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ def online(
     from rosenblatt import OnlineLearner
 
     learner = OnlineLearner(rule=rule)
+    if not learn:  # predictions need classes and weights
+        learner.learn_many(*examples)
 
     def run() -> None:
         for x, y in zip(*examples, strict=True):
@@ -143,15 +146,137 @@ def command(*words: str, fresh: bool = False) -> Run:
     return run
 
 
-def libsvm_file() -> str:
+def libsvm_file(rows: int = 2_000, features: int = 5_000, nonzeros: int = 30) -> str:
     path = Path(tempfile.mkdtemp()) / "data.svm"
-    X, y = text(2_000, 5_000, 30)
+    X, y = text(rows, features, nonzeros)
     with path.open("w") as file:
         for i in range(X.shape[0]):
             part = slice(X.indptr[i], X.indptr[i + 1])
             pairs = zip((X.indices[part] + 1).tolist(), X.data[part].tolist(), strict=True)
             file.write(f"{y[i]} " + " ".join(f"{j}:{v:g}" for j, v in pairs) + "\n")
     return str(path)
+
+
+def write_lines(name: str, lines: Iterable[str]) -> str:
+    path = Path(tempfile.mkdtemp()) / name
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return str(path)
+
+
+def table_file(rows: int, gaps: float = 0.0, categories: bool = False) -> str:
+    """A CSV of 30 columns of numbers, some missing, or of 4 and 4 of categories."""
+    rng = np.random.default_rng(0)
+    X, y = dense(rows, 4 if categories else 30)
+    cells = np.round(X.astype(float), 4).astype(str)
+    cells[rng.random(cells.shape) < gaps] = ""
+    if categories:
+        words = rng.integers(0, [200, 3, 50, 2], (rows, 4)).astype(str)
+        cells = np.hstack([cells, np.char.add("level ", words)])
+    header = ",".join([*(f"x{k}" for k in range(cells.shape[1])), "y"])
+    return write_lines(
+        "data.csv", [header, *(f"{','.join(row)},{label}" for row, label in zip(cells, y, strict=True))]
+    )
+
+
+def texts(n: int) -> list[tuple[str, int]]:
+    """Made-up reviews of about 200 words: (text, label)."""
+    rng = np.random.default_rng(0)
+    words = (40_000 ** rng.random((n, 200))).astype(np.int64)
+    return [
+        (" ".join(f"w{k}" for k in row), int(label))
+        for row, label in zip(words, rng.integers(0, 2, n), strict=True)
+    ]
+
+
+def text_file(n: int, form: str) -> str:
+    if form == "csv":
+        return write_lines("data.csv", ["text,label", *(f"{words},c{label}" for words, label in texts(n))])
+    if form == "vw":
+        return write_lines("data.vw", (f"{label} | {words}" for words, label in texts(n)))
+    return write_lines(
+        "data.jsonl", (f'{{"text": "{words}", "label": "c{label}"}}' for words, label in texts(n))
+    )
+
+
+def one_pass(path: str, **options: Any) -> Run:
+    """A model of a file by one pass in its order."""
+    from rosenblatt.data import open_examples
+    from rosenblatt.learner import Learner
+
+    train = _train_on_stream()
+
+    def run() -> None:
+        train(Learner(keep_ledger=False), open_examples(path, batch_rows=None, **options), path, passes=1)
+
+    return run
+
+
+def cache_passes(path: str) -> Run:
+    """Five passes, four of them from the cache between passes."""
+    from rosenblatt.data import open_examples
+    from rosenblatt.learner import Learner
+
+    train = _train_on_stream()
+    return lambda: train(Learner(keep_ledger=False), open_examples(path, batch_rows=None), path, passes=5)
+
+
+def _train_on_stream() -> Run:
+    try:
+        module = import_module("rosenblatt.streams.train")
+    except ImportError:
+        module = import_module("rosenblatt.streams.training")  # before version 0.2
+    return module.train_on_stream  # type: ignore[no-any-return]
+
+
+def read_whole(path: str, **options: Any) -> Run:
+    from rosenblatt.data import read_all
+
+    return lambda: read_all(path, **options)
+
+
+def on_threads(data: tuple[Any, Any], shards: int, **options: Any) -> Run:
+    from rosenblatt import Perceptron
+    from rosenblatt.engines import fit_local
+
+    return lambda: fit_local(Perceptron(max_iter=3, random_state=0, **options), *data, shards=shards)
+
+
+def on_dask() -> Run:
+    """Fit on two worker processes; the blocks stay in their memory."""
+    import dask.array as da
+    import distributed
+
+    from rosenblatt import Perceptron
+    from rosenblatt.engines import fit_dask
+
+    client = distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    X, y = dense()
+    arrays = client.persist([da.from_array(X, chunks=(50_000, -1)), da.from_array(y, chunks=50_000)])
+    return lambda: fit_dask(Perceptron(max_iter=3, random_state=0), *arrays, client=client)
+
+
+def on_spark() -> Run:
+    """Fit on a cached DataFrame of 0.4 GB of doubles, with two cores."""
+    import warnings
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    warnings.simplefilter("ignore")
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as sf
+
+    from rosenblatt import Perceptron
+    from rosenblatt.engines import fit_spark
+
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = (
+        session.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "2g").getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    features = sf.array(*(sf.randn(seed) for seed in range(100)))
+    frame = session.range(0, 500_000, 1, 4).select(features.alias("features"))
+    frame = frame.withColumn("label", sf.expr("features[0] + features[1] > 0")).persist()
+    frame.count()
+    return lambda: fit_spark(Perceptron(max_iter=3, random_state=0), frame, features="features")
 
 
 # By question and name: what prepares a row and returns what is timed.
@@ -191,12 +316,33 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "predict, RBF, averaged": lambda: kernel(2_000, predict="averaged"),
         "predict, RBF, voted": lambda: kernel(2_000, predict="voted"),
     },
+    "files": {
+        "numeric CSV, one pass": lambda: one_pass(table_file(60_000)),
+        "numeric CSV into memory": lambda: read_whole(table_file(60_000)),
+        "CSV with gaps, one pass": lambda: one_pass(table_file(30_000, gaps=0.002), skip_bad=True),
+        "CSV with categories, one pass": lambda: one_pass(table_file(60_000, categories=True)),
+        "CSV of texts into memory": lambda: read_whole(text_file(4_000, "csv"), text="text"),
+        "LIBSVM text, one pass": lambda: one_pass(libsvm_file(20_000, 20_000, 75)),
+        "command, fit of a LIBSVM file": lambda: command("fit", libsvm_file(20_000, 20_000, 75)),
+        "VW text, one pass": lambda: one_pass(text_file(4_000, "vw")),
+        "LIBSVM text, five passes, four from the cache": lambda: cache_passes(
+            libsvm_file(20_000, 20_000, 75)
+        ),
+        "JSON lines, one pass": lambda: one_pass(text_file(4_000, "jsonl")),
+    },
     "streams": {
         "predict_one + learn_one, 20 names": lambda: online(named(5_000, 20, 60)),
         "predict_one + learn_one, 200 words": lambda: online(named(1_000, 200, 5_000)),
         "predict_one + learn_one, 20 names, AROW": lambda: online(named(2_000, 20, 60), "arow"),
         "predict_one, 200 words": lambda: online(named(1_000, 200, 5_000), learn=False),
         "learn_many, frames of 1,000": in_frames,
+    },
+    "engines": {
+        "fit_local, dense, 2 shards": lambda: on_threads(dense(), 2),
+        "fit_local, dense, 20 shards, AROW": lambda: on_threads(dense(50_000), 20, rule="arow"),
+        "fit_local, CSR, 8 shards": lambda: on_threads(text(), 8),
+        "fit_dask, dense, 4 blocks": on_dask,
+        "fit_spark, 500,000×100, cached": on_spark,
     },
 }
 

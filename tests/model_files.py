@@ -17,7 +17,7 @@ from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.engines import fit_local
 from rosenblatt.engines import training as engine_training
-from rosenblatt.engines.checkpoint import Checkpoint
+from rosenblatt.engines.history import Checkpoint
 from rosenblatt.learner import Learner
 from rosenblatt.learner.additive import BinaryBayes, Centroids
 from rosenblatt.learner.files import load_model, save_learner, save_model
@@ -25,8 +25,8 @@ from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.regression import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
-from rosenblatt.service.messages import ModelSettings
 from rosenblatt.service.model import Model
+from rosenblatt.service.schemas import ModelSettings
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.rows_learner import RowsLearner

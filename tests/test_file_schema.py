@@ -165,6 +165,11 @@ HOSTILE = [
         instead("ledger.start", lambda start: start.astype(np.float32)),
         "ledger.start is float32",
     ),
+    (
+        "learner-binary",
+        instead("W", lambda W: W.astype(np.float32)),
+        "W is float32, but ledger.support float64",
+    ),
     ("learner-binary", say("learner.start_norm", 1e300), "learner.start_norm is 1e+300"),
     ("learner-binary", say("classes.values", []), "classes.values is []"),
     ("kernel-poly", put("support_rows", 0, -1), "support_rows[0] is -1"),

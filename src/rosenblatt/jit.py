@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import platform
+import time
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
@@ -63,13 +64,14 @@ class CodeCache:
         self._name, self._folders = name, folders
 
     def compiled(self, function: F, **options: Any) -> F:
-        """Compile a loop that releases the GIL; store its machine code on disk where that is possible."""
+        """Compile a loop, by default one that releases the GIL; store its code on disk where that is possible."""
         loop: F
+        options = {"nogil": True} | options
         with self._cache_folder():
             try:
-                loop = numba.njit(nogil=True, cache=True, **options)(function)
+                loop = numba.njit(cache=True, **options)(function)
             except RuntimeError:  # no folder can be written to
-                loop = numba.njit(nogil=True, **options)(function)
+                loop = numba.njit(**options)(function)
         return loop
 
     @contextlib.contextmanager
@@ -110,6 +112,11 @@ def compiled(function: F) -> F:
     return CODE.compiled(function, fastmath=FASTMATH)
 
 
+def compiled_with_gil(function: F) -> F:
+    """Compile a loop that calls CPython's C API and therefore holds the GIL."""
+    return CODE.compiled(function, fastmath=FASTMATH, nogil=False)
+
+
 def compiled_part(function: F) -> F:
     """Compile a function that only compiled loops call; its code becomes part of theirs, in the cache too.
 
@@ -121,14 +128,18 @@ def compiled_part(function: F) -> F:
 
 
 def exactly_compiled_part(function: F) -> F:
-    """Compile such a part whose floating-point operations run in the order they are written."""
-    part: F = numba.njit(nogil=True, _nrt=False)(function)
+    """Compile such a part whose floating-point operations run in the order they are written.
+
+    Numba gives a function that says nothing of ``fastmath`` the options of the function that calls it first, so its
+    bits would depend on what was compiled before.
+    """
+    part: F = numba.njit(nogil=True, fastmath=False, _nrt=False)(function)
     return part
 
 
 def exactly_compiled(function: F) -> F:
     """Compile a hot loop whose floating-point operations run in the order they are written (IEEE 754)."""
-    return CODE.compiled(function)
+    return CODE.compiled(function, fastmath=False)
 
 
 def compiled_for_rules(function: F) -> F:
@@ -160,15 +171,29 @@ def _for_rules(function: F, options: dict[str, Any]) -> F:
 
 
 class _Log(event.Listener):  # type: ignore[misc]
-    """Logs every loop of this package that is compiled; loading one from disk is not logged."""
+    """Logs every loop of this package that is compiled, and adds up the time; loading one from disk is not logged."""
+
+    seconds = 0.0
+    _depth, _started = 0, 0.0  # compiling a loop compiles what it calls
 
     def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._started = time.perf_counter()
         loop = event.data["dispatcher"].py_func
         if (loop.__module__ or "").startswith("rosenblatt."):  # a user's own rule may have no module
             LOG.info("compiling %s.%s", loop.__module__, loop.__qualname__)
 
     def on_end(self, event: Any) -> None:
-        pass
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._started
 
 
-event.register("numba:compile", _Log())
+_LOG = _Log()
+event.register("numba:compile", _LOG)
+
+
+def compile_seconds() -> float:
+    """Return how long this process has compiled so far; loading stored machine code does not count."""
+    return _LOG.seconds

@@ -14,10 +14,10 @@ from rosenblatt.cli.app import app
 CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
 
 
-def run(command: str | list[str]) -> Any:
+def run(command: str | list[str], input: str | None = None) -> Any:
     """Run a command line; the answer has exit_code, stdout and stderr."""
     arguments = shlex.split(command) if isinstance(command, str) else command
-    return CliRunner().invoke(app, arguments, prog_name="rosenblatt")
+    return CliRunner().invoke(app, arguments, input, prog_name="rosenblatt")
 
 
 def run_well(command: str | list[str]) -> Any:

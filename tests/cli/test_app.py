@@ -1,6 +1,7 @@
 """Every command explains itself, is documented, and speaks the words of the library."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +19,12 @@ from rosenblatt.proofs.claims import EXPECTATIONS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 COMMON = DOCS.partition("## How data are read\n")[2].partition("\n## ")[0]
-NAMES_OF_COMMANDS = [command.__name__ for command in COMMANDS]
+NAMES_OF_COMMANDS = list(COMMANDS)
+SUBCOMMANDS = [
+    (group, name)
+    for group in GROUPS
+    for name in import_module(f"rosenblatt.cli.commands.{group}").SUBCOMMANDS
+]
 
 
 def help_of(command):
@@ -37,6 +43,12 @@ def test_help_has_examples_that_name_the_command(command):
 
 
 @pytest.mark.parametrize("command", NAMES_OF_COMMANDS)
+def test_the_list_of_commands_says_what_their_help_says(command):
+    function = getattr(import_module(f"rosenblatt.cli.commands.{command}"), command)
+    assert COMMANDS[command] == function.__doc__.partition("\n")[0]
+
+
+@pytest.mark.parametrize("command", NAMES_OF_COMMANDS)
 def test_every_option_has_help_and_is_documented(command):
     section = section_of(command)
     assert section, f"docs/cli.md has no section for {command}"
@@ -50,9 +62,7 @@ def test_every_option_has_help_and_is_documented(command):
         )
 
 
-@pytest.mark.parametrize(
-    ("group", "command"), [(name, each) for name, module in GROUPS.items() for each in module.SUBCOMMANDS]
-)
+@pytest.mark.parametrize(("group", "command"), SUBCOMMANDS)
 def test_every_subcommand_has_examples_and_is_documented(group, command):
     text = run_well([group, command, "--help"]).stdout
     assert text.count(f"  rosenblatt {group} {command}") >= 2

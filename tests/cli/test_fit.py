@@ -189,3 +189,44 @@ def test_an_index_zero_that_comes_late_in_a_pipe_shifts_no_column():
     assert answer.exit_code == 0, answer.stderr
     report = json.loads(answer.stdout)
     assert (report["rows"], report["features"]) == (9001, 3)
+
+
+TEXTS = [
+    ("free prize now", "spam"),
+    ("lunch at noon", "ham"),
+    ("win money free", "spam"),
+    ("see you at home", "ham"),
+] * 5
+
+
+def text_source(kind, folder):
+    if kind == "csv":
+        (folder / "t.csv").write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in TEXTS))
+        return f"{folder / 't.csv'} --text text"
+    if kind == "jsonl":
+        lines = [json.dumps({"text": text, "label": label}) for text, label in TEXTS]
+        (folder / "t.jsonl").write_text("\n".join(lines) + "\n")
+        return f"{folder / 't.jsonl'} --text text --target label"
+    for number, (text, label) in enumerate(TEXTS):
+        (folder / "mail" / label).mkdir(parents=True, exist_ok=True)
+        (folder / "mail" / label / f"{number}.txt").write_text(text)
+    return str(folder / "mail")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "folders"])
+def test_text_is_learned_by_arow_unless_told_otherwise(kind, tmp_path):
+    source = text_source(kind, tmp_path)
+
+    def rule(options=""):
+        return json.loads(run_well(f"fit {source} --json --no-estimate {options}").stdout)["rule"]["name"]
+
+    for way in ("", "--out-of-core", "--engine local"):
+        assert rule(way) == "arow"
+    assert rule("--rule rosenblatt") == "rosenblatt"
+    assert rule("--hypothesis voted") == "rosenblatt"
+    assert rule("--param eta=0.5") == "rosenblatt"
+    assert rule("--ledger memory") == "rosenblatt"
+
+
+def test_numbers_are_learned_by_the_rule_of_rosenblatt():
+    assert json.loads(run_well("fit sample:iris --json --no-estimate").stdout)["rule"]["name"] == "rosenblatt"

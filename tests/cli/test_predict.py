@@ -1,5 +1,7 @@
 """Predicting from files: the labels of the library, whoever wrote the model."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,3 +170,20 @@ def test_info_describes_a_kernel_model(tmp_path, form):
     told = run_well(f"info {model} {form}").stdout
     assert "rbf" in told
     assert "support" in told
+
+
+def test_an_exported_model_has_the_probabilities_of_predict(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3)) * [1.0, 100.0, 0.1] + [0.0, 7.0, 1.0]
+    y = np.where(rows[:, 0] + rng.normal(size=200) > 0, "yes", "no")
+    table = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(y=y)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run_well(f"fit {tmp_path / 't.csv'} --model {tmp_path / 'm'}")
+    run_well(f"export {tmp_path / 'm'} {tmp_path / 'm.py'}")
+    answer = run_well(f"predict {tmp_path / 'm'} {tmp_path / 't.csv'} --proba --output-format csv").stdout
+    wanted = pd.read_csv(io.StringIO(answer))
+    module = {}
+    exec((tmp_path / "m.py").read_text(), module)
+    exported = np.array([module["predict_proba"](row) for row in rows.tolist()])
+    np.testing.assert_allclose(exported, wanted.iloc[:, -2:].to_numpy(), atol=1e-5)
+    assert [module["predict"](row) for row in rows.tolist()] == wanted.iloc[:, 0].tolist()

@@ -30,3 +30,19 @@ def test_a_report_needs_the_rows_in_memory(tmp_path, monkeypatch):
     answer = run("fit sample:iris --out-of-core --report page.html")
     assert answer.exit_code == 2
     assert "in memory" in answer.stderr
+
+
+def test_compiling_is_not_counted_as_learning(monkeypatch):
+    from rosenblatt import jit
+    from rosenblatt.cli.fit.report import Stopwatch
+
+    compiled, clock = [0.0], [100.0]
+    monkeypatch.setattr(jit, "compile_seconds", lambda: compiled[0])
+    monkeypatch.setattr("rosenblatt.cli.fit.report.time.perf_counter", lambda: clock[0])
+    watch = Stopwatch()
+    clock[0] += 2.0
+    watch.lap("read")
+    assert watch.seconds == {"read": 2.0}
+    clock[0], compiled[0] = clock[0] + 5.0, 4.0
+    watch.lap("learn")
+    assert watch.seconds == {"read": 2.0, "learn": 1.0, "compile": 4.0}

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from rosenblatt.cli.app import app
 from rosenblatt.cli.fit.stream import IN_MEMORY, LOADED, too_large
+from rosenblatt.cli.progress import size_in_words
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams.online import OnlineLearner
@@ -401,7 +402,7 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
         "limit": 10 << 30,
         "removed": False,
     }
-    assert f": 1 file, {told['bytes']:,} bytes removed" in run("cache", "remove").stdout
+    assert f": 1 file, {size_in_words(told['bytes'])} removed" in run("cache", "remove").stdout
     assert not kept.exists()
     assert "0 files" in run("cache", "show").stdout
 
@@ -424,7 +425,7 @@ def test_bad_lines_without_end_are_all_counted_and_the_first_listed(tmp_path, mo
 def test_the_inner_lines_of_a_quoted_value_are_never_learned(tmp_path):
     path, model = tmp_path / "a.csv", tmp_path / "m.safetensors"
     text = 'a,b,y\n1,2,no\n3,"4\n5,6,INNER\n7,8,INNER\n",yes\n9,1,yes\n'
-    for command in (["fit"], ["fit", "--out-of-core"], ["stream"]):
+    for command in (["fit"], ["fit", "--out-of-core"], ["stream", "--category", "b"]):
         path.write_text(text)
         assert json.loads(run(*command, path, "--json", "--model", model).stdout)["rows"] == 3
         assert load_learner(model)[0].classes.tolist() == ["no", "yes"]

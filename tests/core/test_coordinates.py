@@ -14,7 +14,7 @@ from tests.rules.plain_coordinates import closed_form, flow, plain_nag, plain_sc
 
 from rosenblatt import OnlineLearner, Perceptron, rules
 from rosenblatt.core.geometry import initial_auxiliary
-from rosenblatt.engines.merging import mixed_learners
+from rosenblatt.engines.mixing import mixed_learners
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.rules.base import geometry_of, step

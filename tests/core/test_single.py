@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, random_array
 
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.rows import flat, rows_of
-from rosenblatt.core.single import predict_then_learn, sort_by_code
+from rosenblatt.core.single import predict_then_learn
 from rosenblatt.core.state import State, Visits
 from rosenblatt.learner import Learner
 from rosenblatt.rules import ALMA, Pegasos
@@ -60,28 +60,6 @@ def test_one_row_is_predicted_through_the_p_norm_link_as_many_are(classes, multi
         online.learner.weights(hypothesis)[:, :7], batch.weights(hypothesis), rtol=1e-9, atol=1e-12
     )
     assert [online.predict_one(x) for x in xs] == batch.predict(X, hypothesis).tolist()
-
-
-def test_an_example_is_arranged_by_feature_with_unknown_names_last():
-    online = OnlineLearner()
-    online.learn_one({"c": 3.0, "a": 1.0}, "p")
-    online.learn_one({"b": 2, "c": 5, "zero": 0, "a": 7.5}, "q")
-    buffer = online.row_buffer()
-    count = int(buffer.starts[1])
-    assert online.names == ("c", "a", "b", "zero")
-    assert buffer.indices[:count].tolist() == [0, 1, 2, 3]
-    assert buffer.values[:count].tolist() == [5.0, 7.5, 2.0, 0.0]
-
-
-@pytest.mark.parametrize("count", [2, 47, 48, 300])
-@pytest.mark.parametrize("largest", [1, 255, 256, 70_000, 2**24, 2**31 - 1])
-def test_keys_are_sorted_by_code_and_equal_codes_keep_their_order(count, largest):
-    rng = np.random.default_rng(count)
-    codes = np.append(rng.integers(0, largest, count - 1, endpoint=True), largest).astype(np.uint64)
-    keys = (codes << np.uint64(32)) | np.arange(count, dtype=np.uint64)
-    expected = np.sort(keys)
-    sort_by_code(keys, np.empty_like(keys), largest)
-    assert np.array_equal(keys, expected)
 
 
 def test_a_long_example_that_grows_the_weights_is_learned_from_whole():

@@ -1,13 +1,16 @@
 """Tables read as they arrive: the same examples however they come in pieces, and nothing from bad rows."""
 
 import io
+import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rosenblatt.data import BadInput, open_examples, read_all
+from rosenblatt.data import BadInput, Column, open_examples, read_all
+from rosenblatt.data.named.vocabulary import NamedSchema
+from rosenblatt.data.schema import schema_from_dict
 
 
 class Dripping(io.RawIOBase):
@@ -93,6 +96,71 @@ def test_bad_rows_are_named_and_teach_no_name(tmp_path, line, reason):
     found = read_all(path, at_once=True, skip_bad=True)
     assert found.lines.tolist() == [2, 4]
     assert found.feature_names == ["a", "b=x", "b=z"]
+
+
+LATER = {
+    "spam": "'spam', not a number",
+    "12%": "'12%', not a number",
+    "2024-02-29": "'2024-02-29', not a number",
+}
+
+
+@pytest.mark.parametrize("lines", [1, 7, 1000])
+@pytest.mark.parametrize(("value", "reason"), LATER.items())
+def test_a_value_that_disagrees_with_the_first_is_an_error_with_its_line(monkeypatch, value, reason, lines):
+    text = "a,b,y\n" + "1,x,0\n2,3,1\n" * 20 + f"{value},x,0\n5,x,1\n"
+    monkeypatch.setattr("sys.stdin", Dripping(text, lines))
+    with pytest.raises(BadInput) as caught:
+        read_all("-", at_once=True)
+    assert str(caught.value).startswith("<stdin>:42:1: column 'a' is " + reason)
+    assert "--category a" in caught.value.reason
+    monkeypatch.setattr("sys.stdin", Dripping(text, lines))
+    assert read_all("-", at_once=True, skip_bad=True).feature_names == ["a", "b=x", "b=3"]
+    monkeypatch.setattr("sys.stdin", Dripping(text, lines))
+    names = read_all("-", at_once=True, category="a").feature_names
+    assert names == ["a=1", "b=x", "a=2", "b=3", f"a={value}", "a=5"]
+
+
+def test_the_first_value_decides_number_formats_and_dates(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('p,day,q,y\n$5,2024-02-29,7 %,0\n,2024-03-01,12.5%,1\n"$1,299.5",,3%,1\n')
+    found = read_all(path, at_once=True)
+    names = ["p", "day.days", "day.weekday", "q", "p=(missing)", "day=(missing)"]
+    assert found.feature_names == names
+    assert found.X.toarray()[:, names.index("p")].tolist() == [5, 0, 1299.5]
+    assert found.X.toarray()[:, names.index("day.weekday")].tolist() == [4, 5, 0]
+    assert np.allclose(found.X.toarray()[:, names.index("q")], [0.07, 0.125, 0.03])
+    again = schema_from_dict(json.loads(json.dumps(found.schema.to_dict())))
+    assert again == found.schema
+    path.write_text("p,day,q,y\nfree,2024-02-29,7%,0\n")
+    with pytest.raises(
+        BadInput, match=r"a.csv:2:1: column 'p' is 'free', not a number written as in training"
+    ):
+        read_all(path, schema=again)
+
+
+def test_a_first_number_that_can_be_read_two_ways_is_refused_naming_the_option(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b;y\n1;1,234;0\n2;1,5;1\n")
+    with pytest.raises(BadInput, match=r"a.csv:2:3: column 'b' holds numbers .* \(--decimal\)"):
+        read_all(path, at_once=True)
+    assert read_all(path, at_once=True, decimal=",").X.toarray()[:, 1].tolist() == [1.234, 1.5]
+
+
+def test_models_that_did_not_store_their_columns_know_numbers_by_their_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,y\nspam,x,0\n")
+    with pytest.raises(BadInput, match="column 'a' is 'spam', not a number"):
+        read_all(path, schema=NamedSchema(("a", "b=x"), target="y", labels="integer"))
+
+
+def test_columns_of_a_schema_have_names_of_their_own():
+    stored = NamedSchema(target="y", columns=(Column("a"), Column("b", ()))).to_dict()
+    for names in (["a", "a"], ["a", "y"]):
+        for column, name in zip(stored["columns"], names, strict=True):
+            column["name"] = name
+        with pytest.raises(ValueError, match="columns must have different names, and none is the target"):
+            schema_from_dict(stored)
 
 
 def test_skipped_rows_are_listed_in_their_order_and_a_first_label_that_is_missing_decides_nothing(tmp_path):

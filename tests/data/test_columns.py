@@ -205,14 +205,19 @@ def test_suspicious_categories_are_warned_about(tmp_path):
     path = table(
         tmp_path,
         mostly=[f"v{k % 20}" for k in range(N)],
-        nearly=["x" if k == 11 else k for k in range(N)],
+        nearly=["x" if k == 11 else k % 9 for k in range(N)],
         a=[k % 7 for k in range(N)],
     )
     assert "warning: mostly different values" in report(path, "mostly").note
-    assert (
-        "--category nearly keeps it" in report(path, "nearly").note
-        or "numbers but for 'x'" in report(path, "nearly").note
-    )
+    assert "numbers but for 'x'" in report(path, "nearly").note
+
+
+def test_one_word_among_different_numbers_is_an_error_with_its_line(tmp_path):
+    path = table(tmp_path, a=["x" if k == 11 else k / 3 for k in range(N)])
+    with pytest.raises(BadInput, match=r":13:1: column 'a' is 'x', not a number"):
+        read_all(path)
+    assert read_all(path, skip_bad=True).y.size == N - 1
+    assert report(path, "a", category="a").kind == "category"
 
 
 MISSING = ["", "NA", "na", "N/A", "?", "nan", "NaN", "null", "NULL", "None"]

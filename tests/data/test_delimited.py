@@ -127,7 +127,10 @@ def test_a_record_over_several_lines_that_is_bad_is_one_bad_row(lines):
     assert all(row.column for row in bad)
 
 
-@pytest.mark.parametrize("options", [{"category": ["b"]}, {"at_once": True}, {"text": ["b"]}])
+OPTIONS = [{"category": ["b"]}, {"category": ["b"], "at_once": True}, {"text": ["b"]}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("block", [10, 31, 64, 1 << 20])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_quoted_value_over_several_blocks_is_part_of_one_row(tmp_path, monkeypatch, options, block, packed):

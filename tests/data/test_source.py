@@ -57,7 +57,7 @@ def test_an_endless_standard_input_is_kept_up_to_a_limit(monkeypatch, tmp_path, 
     monkeypatch.setenv("ROSENBLATT_SPOOL", "1MB")
     monkeypatch.setattr("sys.stdin", Stdin(pack(text), 1 << 16))
     with pytest.raises(
-        BadInput, match=r"-: more than 1,048,576 bytes .* write them to a file .*ROSENBLATT_SPOOL"
+        BadInput, match=r"<stdin>: more than 1,048,576 bytes .* write them to a file .*ROSENBLATT_SPOOL"
     ):
         read_all("-")
     assert not list(tmp_path.iterdir())

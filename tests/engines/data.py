@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rosenblatt.engines.shard import Shard
+from rosenblatt.engines.shards import Shard
 
 
 def noisy(rows=240, features=5, classes=2, seed=0):
@@ -27,8 +27,8 @@ def same_learner(one, other):
     assert one.rows_seen == other.rows_seen
 
 
-def deadly_makers(X, y, shards, epoch, marker, whom="worker"):
-    """Return makers of shards, the first of which kills its worker in the middle of one epoch, once in all.
+def deadly_loaders(X, y, shards, epoch, marker, whom="worker"):
+    """Return loaders of shards, the first of which kills its worker in the middle of one epoch, once in all.
 
     On Spark the ``executor`` dies: the Java process above the Python worker. Everything here is local, so that it
     travels by value to workers that cannot import the tests.

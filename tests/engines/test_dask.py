@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from tests.cli.commands import run, run_well
-from tests.engines.data import deadly_makers, noisy, same_learner
+from tests.engines.data import deadly_loaders, noisy, same_learner
 from tests.patience import SECONDS as PATIENCE
 
 from rosenblatt import (
@@ -24,8 +24,8 @@ from rosenblatt import (
     Perceptron,
 )
 from rosenblatt.engines import evaluate_dask, fit_dask, fit_local, predict_dask
-from rosenblatt.engines.dask_engine import SMALL, DaskEngine, NoWorkers
-from rosenblatt.engines.recipes import fit_on
+from rosenblatt.engines.dask import INLINE_BYTES, DaskEngine, NoWorkers
+from rosenblatt.engines.estimators import fit_estimator
 from rosenblatt.learner.files import load_learner
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'rosenblatt[dask]'")
@@ -115,7 +115,7 @@ def test_a_tree_of_many_shards_has_the_shape_it_has_everywhere(client):
 
 
 def test_large_weights_travel_once_and_are_joined_on_the_workers(client, monkeypatch):
-    monkeypatch.setattr("rosenblatt.engines.dask_engine.SMALL", 0)
+    monkeypatch.setattr("rosenblatt.engines.dask.INLINE_BYTES", 0)
     X, y = noisy(classes=3)
     here = fit_dask(Perceptron(max_iter=3), *arrays(X, y), client=client)
     same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
@@ -218,17 +218,19 @@ def test_the_command_line_uses_the_cluster_it_is_given(client, tmp_path, monkeyp
 # Faults
 
 
-@pytest.mark.parametrize(("epoch", "small"), [(0, SMALL), (1, SMALL), (2, SMALL), (1, 0)])
+@pytest.mark.parametrize(
+    ("epoch", "small"), [(0, INLINE_BYTES), (1, INLINE_BYTES), (2, INLINE_BYTES), (1, 0)]
+)
 def test_a_worker_that_dies_in_the_middle_of_an_epoch_changes_nothing(
     client, tmp_path, monkeypatch, epoch, small
 ):
-    monkeypatch.setattr("rosenblatt.engines.dask_engine.SMALL", small)
+    monkeypatch.setattr("rosenblatt.engines.dask.INLINE_BYTES", small)
     X, y = noisy(classes=3)
     marker = tmp_path / "killed"
     engine = DaskEngine(client)
     try:
-        engine.hold(deadly_makers(X, y, 4, epoch, str(marker)))
-        here = fit_on(engine, Perceptron(max_iter=3))
+        engine.load(deadly_loaders(X, y, 4, epoch, str(marker)))
+        here = fit_estimator(engine, Perceptron(max_iter=3))
     finally:
         engine.release()
     assert marker.exists()
@@ -351,8 +353,8 @@ def test_what_is_missing_in_a_frame_is_said(client):
 
 
 def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
-    monkeypatch.setattr("rosenblatt.engines.dask_engine.PATIENCE", 0.05)
-    monkeypatch.setattr("rosenblatt.engines.dask_engine.MOST_ALONE", 3)
+    monkeypatch.setattr("rosenblatt.engines.dask.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("rosenblatt.engines.dask.EMPTY_POLLS", 3)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as nobody,
         distributed.Client(nobody, timeout=SECONDS) as client,

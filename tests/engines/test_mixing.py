@@ -10,9 +10,9 @@ from tests.engines.data import noisy, same_learner
 
 from rosenblatt import LogisticRegression, Perceptron, merge, rules
 from rosenblatt.engines import fit_local
-from rosenblatt.engines.mixing import joined, mix, one_pass, shape_for, start_of
-from rosenblatt.engines.protocol import up_the_tree
-from rosenblatt.engines.shard import Setup, Shard
+from rosenblatt.engines.mixing import combine_outcomes, mix, pass_request, resize_for, run_pass
+from rosenblatt.engines.protocol import reduce_tree
+from rosenblatt.engines.shards import Shard, TrainingSetup
 from rosenblatt.learner import Learner
 
 ESTIMATORS = [
@@ -103,24 +103,24 @@ def test_the_bound_holds_for_several_classes(multi_class):
 def test_the_average_is_over_every_example_any_shard_has_seen(rule):
     """Against plain loops that hold every hypothesis of every shard."""
     X, y = noisy(rows=30)
-    setup = Setup(rule, "joint", True, 0, False, np.unique(y), X.shape[1], "float64", None)
+    setup = TrainingSetup(rule, "joint", True, 0, False, np.unique(y), X.shape[1], "float64", None)
     shards = [Shard(X[part], y[part], None, at) for at, part in enumerate(np.array_split(np.arange(30), 3))]
     learner = Learner(rule, keep_ledger=False)
-    shape_for(learner, setup)
+    resize_for(learner, setup)
     total = np.zeros_like(learner.average_offset)
     for _ in range(4):
-        start = start_of(learner, setup, "uniform", alone=False)
+        start = pass_request(learner, setup, "uniform", single_shard=False)
         ends = []
         for shard in shards:
             plain = Learner(rule, keep_ledger=False)
-            shape_for(plain, setup)
+            resize_for(plain, setup)
             plain.W, plain.running = learner.W.copy(), start.running.copy()
             plain.totals = learner.totals.copy()
             for row in range(len(shard.y)):
                 plain.learn(shard.X[row : row + 1], shard.y[row : row + 1], classes=setup.classes)
                 total += plain.weights("last")
             ends.append(plain.weights("last"))
-        mix(learner, joined([one_pass(shard, start) for shard in shards]))
+        mix(learner, combine_outcomes([run_pass(shard, start) for shard in shards]))
         np.testing.assert_allclose(learner.weights("last"), np.mean(ends, axis=0), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(learner.weights("averaged"), total / 120, rtol=1e-9, atol=1e-12)
     assert learner.clock == 120
@@ -129,15 +129,18 @@ def test_the_average_is_over_every_example_any_shard_has_seen(rule):
 def test_who_errs_more_moves_more():
     X, y = noisy(rows=40)
     rule = rules.Rosenblatt()
-    setup = Setup(rule, "joint", True, 0, False, np.unique(y), X.shape[1], "float64", None)
+    setup = TrainingSetup(rule, "joint", True, 0, False, np.unique(y), X.shape[1], "float64", None)
     shards = [Shard(X[:10], y[:10], None, 0), Shard(X[10:], y[10:], None, 1)]
     learner = Learner(rule, keep_ledger=False)
-    shape_for(learner, setup)
-    start = start_of(learner, setup, "mistakes", alone=False)
-    outcomes = [one_pass(shard, start) for shard in shards]
-    ends = [one_pass(shard, start_of(learner, setup, "uniform", alone=True)).whole[0] for shard in shards]
+    resize_for(learner, setup)
+    start = pass_request(learner, setup, "mistakes", single_shard=False)
+    outcomes = [run_pass(shard, start) for shard in shards]
+    ends = [
+        run_pass(shard, pass_request(learner, setup, "uniform", single_shard=True)).state[0]
+        for shard in shards
+    ]
     shares = np.array([1.0 + outcome.passes[0].updates for outcome in outcomes])
-    mix(learner, up_the_tree(outcomes, joined))
+    mix(learner, reduce_tree(outcomes, combine_outcomes))
     expected = sum(share * end for share, end in zip(shares / shares.sum(), ends, strict=True))
     np.testing.assert_allclose(learner.weights("last"), expected, rtol=1e-12)
 

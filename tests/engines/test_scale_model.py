@@ -13,7 +13,7 @@ from benchmarks.scale_model import (
 )
 from benchmarks.scale_page import BEGIN, END, PAGE
 
-from rosenblatt.engines.protocol import in_groups
+from rosenblatt.engines.protocol import groups_of
 
 
 @pytest.mark.parametrize("shards", SHARDS)
@@ -28,7 +28,7 @@ def test_the_model_is_what_the_simulation_plays(kind, shards, machine):
 def test_the_depth_is_that_of_the_tree_the_engines_build(shards):
     level, depth = list(range(shards)), 0
     while len(level) > 1:
-        level, depth = list(in_groups(level)), depth + 1
+        level, depth = list(groups_of(level)), depth + 1
     assert Job(shards, 1.0, 1.0, 1.0).depth == depth
 
 

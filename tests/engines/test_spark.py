@@ -13,26 +13,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from tests.cli.commands import run_well
-from tests.engines.data import deadly_makers, noisy, same_learner
+from tests.engines.data import deadly_loaders, noisy, same_learner
 from tests.patience import SECONDS
 
 from rosenblatt import Attributes, LogisticRegression, NaiveBayes, Perceptron
 from rosenblatt.engines import evaluate_spark, fit_local, fit_spark, transform_spark
-from rosenblatt.engines.on_spark import _hold
-from rosenblatt.engines.recipes import beginning_of, fit_on
-from rosenblatt.engines.removal import removed
-from rosenblatt.engines.shard import facts_of
-from rosenblatt.engines.spark_engine import SparkEngine
-from rosenblatt.engines.spark_frames import (
-    ADAPTIVE,
-    BATCH,
-    LIMIT,
-    NO_LIMIT,
-    in_batches,
-    is_cached,
-    layout_of,
-    row_bytes,
-)
+from rosenblatt.engines.estimators import fit_estimator
+from rosenblatt.engines.spark import SparkEngine, _load_frame
 
 if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     pytest.skip("no Java on this machine: Spark needs 17 or newer", allow_module_level=True)
@@ -153,11 +140,11 @@ def test_other_estimators(frame, estimator):
 
 def test_a_tree_of_many_shards_has_the_shape_it_has_everywhere(spark):
     X, y = noisy(rows=60)
-    makers = deadly_makers(X, y, 20, None, "")
+    loaders = deadly_loaders(X, y, 20, None, "")
     engine = SparkEngine(spark.sparkContext)
     try:
-        engine.hold(makers)
-        here = fit_on(engine, Perceptron(max_iter=2))
+        engine.load(loaders)
+        here = fit_estimator(engine, Perceptron(max_iter=2))
     finally:
         engine.release()
     same_learner(here.learner_, fit_local(Perceptron(max_iter=2), X, y, shards=20).learner_)
@@ -198,8 +185,8 @@ def test_an_executor_killed_in_the_middle_of_an_epoch_changes_nothing(spark, tmp
     marker = tmp_path / "killed"
     engine = SparkEngine(spark.sparkContext)
     try:
-        engine.hold(deadly_makers(X, y, 4, epoch, str(marker), "executor"))
-        here = fit_on(engine, Perceptron(max_iter=2))
+        engine.load(deadly_loaders(X, y, 4, epoch, str(marker), "executor"))
+        here = fit_estimator(engine, Perceptron(max_iter=2))
     finally:
         engine.release()
     assert marker.exists()
@@ -249,7 +236,6 @@ def files_of(spark):
     A job that fails may leave a shard there, of a task that was still writing when the others were told to stop; it
     goes with its executor. So a test looks at what was not there before.
     """
-    removed()  # what earlier runs are done with
     return set(Path(spark.conf.get("spark.local.dir")).rglob("rosenblatt-*/*"))
 
 
@@ -271,40 +257,36 @@ def test_shards_that_vanish_are_made_again(spark, frame):
 
 
 class Counting(SparkEngine):
-    """Counts what it asks its shards for once they are made."""
+    """Counts the jobs that ask the shards."""
 
-    asked = 0
+    jobs = 0
 
-    def gather(self, ask, *sent):
-        self.asked += ask is not facts_of
-        return super().gather(ask, *sent)
+    def gather(self, request):
+        self.jobs += 1
+        return super().gather(request)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "shards", "asked"),
+    ("estimator", "shards", "jobs"),
     [
-        (Perceptron(max_iter=1), None, 1),  # for its margins
-        (Perceptron(max_iter=3), None, 3),
-        (Perceptron(max_iter=1), 1, 3),  # alone it goes on from where it was, and tells of more
-        (LogisticRegression("online", max_iter=1, eta=0.1), None, 0),
-        (
-            LogisticRegression("online", max_iter=1),
-            None,
-            1,
-        ),  # its step depends on rows that a shard does not see
-        (Perceptron(max_iter=1, class_weight="balanced"), None, 2),  # as do its weights
+        (Perceptron(max_iter=1), None, 2),  # a pass, and the margins
+        (Perceptron(max_iter=3), None, 4),
+        (Perceptron(max_iter=1), 1, 3),  # and the evaluations of a single shard
+        (LogisticRegression("online", max_iter=1), None, 1),
     ],
     ids=str,
 )
-def test_small_shards_make_their_first_pass_as_they_are_made(spark, frame, estimator, shards, asked):
+def test_shards_of_a_frame_bring_their_summaries(spark, frame, estimator, shards, jobs):
     X, y = noisy()
-    estimator, begin, engine = clone(estimator), beginning_of(estimator), Counting(spark.sparkContext)
+    engine = Counting(spark.sparkContext)
     try:
-        _hold(engine, frame, "array", "label", None, shards, None, begin=begin)
-        here = fit_on(engine, estimator, begin=begin)
+        _load_frame(engine, frame, "array", "label", None, shards, None)
+        summaries = engine.summaries()
+        here = fit_estimator(engine, clone(estimator))
     finally:
         engine.release()
-    assert engine.asked == asked
+    assert engine.jobs == jobs
+    assert sum(summary.rows for summary in summaries) == len(y)
     there = fit_local(clone(estimator), X, y, shards=shards or 4)
     same_learner(here.learner_, there.learner_)
     assert np.array_equal(here.mixing_.mistakes, there.mixing_.mistakes)
@@ -332,40 +314,27 @@ def test_a_run_that_fails_keeps_nothing_in_memory(spark, frame):
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == 1
 
 
-def test_the_session_is_set_as_before(spark, frame):
-    for before in ("10000", "3", "0"):  # 0: as many rows as there are
-        spark.conf.set(BATCH, before)
-        with in_batches(spark, 7):
-            assert spark.conf.get(BATCH) == ("3" if before == "3" else "7")
-        assert spark.conf.get(BATCH) == before
+BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def test_the_settings_of_the_session_are_never_changed(spark, frame, monkeypatch):
+    def refuse(*setting):
+        raise AssertionError(f"sets {setting}")
+
+    monkeypatch.setattr(type(spark.conf), "set", refuse)
+    monkeypatch.setattr(type(spark.conf), "unset", refuse)
     fit_spark(Perceptron(max_iter=1), frame, features="vector")
-    assert spark.conf.get(BATCH) == before
-    spark.conf.unset(BATCH)
-    own = spark.conf.get(LIMIT)
-    with in_batches(spark, 7, limited=False):
-        assert spark.conf.get(LIMIT) == str(NO_LIMIT)
-    assert [spark.conf.get(name, None) for name in (BATCH, LIMIT, ADAPTIVE)] == [None, None, None]
-    with in_batches(spark, 7, adaptive=False):
-        assert spark.conf.get(ADAPTIVE) == "false"
-    assert spark.conf.get(ADAPTIVE) == "true"
-    assert spark.conf.get(LIMIT) == own
-    spark.conf.set(LIMIT, "1m")  # by hand
-    with in_batches(spark, 7, limited=False):
-        assert spark.conf.get(LIMIT) == "1m"
-    spark.conf.unset(LIMIT)
 
 
-def test_the_length_of_rows_is_known_of_columns_and_of_what_is_cached(frame):
-    assert row_bytes(frame, layout_of(frame, NAMES, [])) == 8 * len(NAMES)
-    frame.count()  # cached by then
-    vectors = layout_of(frame, "vector", [])
-    found = row_bytes(frame, vectors)
-    assert found > 5 * 8
-    assert row_bytes(frame.select("vector", "label"), vectors) == found
-    uncached = frame.sparkSession.createDataFrame(frame.rdd, frame.schema)
-    assert [is_cached(each) for each in (frame, frame.select("vector"), uncached)] == [True, False, False]
-    assert row_bytes(uncached, vectors) is None
-    assert row_bytes(frame.join(uncached, "label"), vectors) is None
+@pytest.mark.parametrize("rows", ["3", "0"])  # 0: all rows of a partition in one batch
+def test_batches_of_any_size_are_the_same_rows(spark, frame, rows):
+    X, y = noisy()
+    spark.conf.set(BATCH, rows)
+    try:
+        here = fit_spark(Perceptron(max_iter=1), frame, features="array")
+    finally:
+        spark.conf.unset(BATCH)
+    same_learner(here.learner_, fit_local(Perceptron(max_iter=1), X, y, shards=4).learner_)
 
 
 # Columns of every type

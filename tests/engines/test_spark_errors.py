@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from rosenblatt.engines.spark_errors import wrong_python
+from rosenblatt.engines.spark import wrong_python
 
 FIT = """
 import sys, warnings

@@ -5,22 +5,21 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.engines.spark_frames import BATCH_BYTES, FEW_ROWS, PLACES, SIZES, VALUES, Layout
-from rosenblatt.engines.spark_rows import matrix_of
+from rosenblatt.engines.spark_frames import INDICES, SIZES, VALUES, Layout, matrix_of
 
 VECTORS = Layout("vector", ["features"])
 
 
 def handed_over(X, sparse):
-    """Return rows as :meth:`Layout.taken_apart` has them: a sparse one has a size, and places for its values."""
-    values, places, sizes = [], [], []
+    """Return rows as :meth:`Layout.expressions` has them: a sparse one has a size, and indices for its values."""
+    values, indices, sizes = [], [], []
     for row, is_sparse in zip(X, sparse, strict=True):
         used = np.flatnonzero(row)
         values.append(row[used].tolist() if is_sparse else row.tolist())
-        places.append(used.tolist() if is_sparse else [])
+        indices.append(used.tolist() if is_sparse else [])
         sizes.append(row.size if is_sparse else None)
-    lists = [pa.array(values, pa.list_(pa.float64())), pa.array(places, pa.list_(pa.int32()))]
-    return pa.RecordBatch.from_arrays([*lists, pa.array(sizes, pa.int32())], [VALUES, PLACES, SIZES])
+    lists = [pa.array(values, pa.list_(pa.float64())), pa.array(indices, pa.list_(pa.int32()))]
+    return pa.RecordBatch.from_arrays([*lists, pa.array(sizes, pa.int32())], [VALUES, INDICES, SIZES])
 
 
 @settings(deadline=None)
@@ -37,11 +36,3 @@ def test_vectors_are_the_rows_they_stand_for(sparse, seed):
     assert np.array_equal(
         found if isinstance(found, np.ndarray) else found.toarray()[:, :4], X[len(sparse) // 2 :]
     )
-
-
-def test_batches_of_long_rows_have_few_of_them():
-    assert VECTORS.batch_rows(None) == FEW_ROWS
-    for length in (0.0, 8.0, 800.0, 8e6):
-        rows = VECTORS.batch_rows(length)
-        assert rows >= 1
-        assert rows == 1 or rows * length <= BATCH_BYTES

@@ -24,6 +24,23 @@ MODELS = [
     for y in (TWO, THREE)
     if not (y is THREE and name in ("MaxMargin", "BatchPerceptron"))
 ] + [("PerceptronRegressor", {}, X[:, 1] - X[:, 3])]
+BIG = rng.normal(size=(600, 4))  # enough rows for Venn–Abers
+PROBABLE = [
+    (name, {**LINEAR.get(name, {}), "probability": method}, classes)
+    for name, method in [
+        ("Perceptron", True),
+        ("Perceptron", "venn-abers"),
+        ("ClosestCentroid", True),
+        ("BatchPerceptron", True),
+        ("MaxMargin", True),
+    ]
+    for classes in (2, 3)
+    if not (classes == 3 and name in ("MaxMargin", "BatchPerceptron"))
+] + [
+    (name, LINEAR[name], classes)
+    for name in ("NaiveBayes", "MultinomialNaiveBayes", "LogisticRegression", "GaussianDiscriminant")
+    for classes in (2, 3)
+] + [("LogisticRegression", {}, 3)]  # fmt: skip
 KERNELS = [
     {"kernel": "poly", "degree": 3},
     {"kernel": "rbf", "gamma": 0.5},
@@ -41,6 +58,25 @@ def fitted(case):
     name, parameters, y = case
     rows = np.abs(X) if name == "MultinomialNaiveBayes" else X  # it learns from counts
     return getattr(rosenblatt, name)(**parameters).fit(rows, y)
+
+
+def noisy(classes):
+    """Return rows and labels with errors that no model can avoid."""
+    score = BIG[:, 0] - BIG[:, 2] + np.random.default_rng(7).normal(size=len(BIG))
+    return BIG, np.array(["below", "it's above", "far"])[np.digitize(score, [0.0, 1.0][: classes - 1])]
+
+
+def probable(case):
+    """Return a fitted model with probabilities, and rows: those of training and some far away."""
+    name, parameters, classes = case
+    rows, y = noisy(classes)
+    rows = np.abs(rows) if name == "MultinomialNaiveBayes" else rows
+    return getattr(rosenblatt, name)(**parameters).fit(rows, y), np.vstack([rows[:200], 300.0 * rows[:50]])
+
+
+def probable_name(case):
+    name, parameters, classes = case
+    return f"{name}-{parameters.get('probability', parameters.get('solver', 'own'))}-{classes}"
 
 
 def agree(model, labels, scores, rows=X):

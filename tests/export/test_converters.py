@@ -8,7 +8,19 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, named
+from tests.export.models import (
+    KERNELS,
+    MODELS,
+    PROBABLE,
+    THREE,
+    TWO,
+    X,
+    agree,
+    fitted,
+    named,
+    probable,
+    probable_name,
+)
 
 import rosenblatt
 from rosenblatt.export import register_with_skl2onnx
@@ -57,6 +69,14 @@ def test_a_pipeline_with_a_kernel_says_what_it_said(parameters, y):
     model = make_pipeline(StandardScaler(), rosenblatt.KernelPerceptron(max_iter=3, **parameters)).fit(X, y)
     found = converted(model)
     agree(model, found["label"], found["scores"])
+
+
+@pytest.mark.parametrize("case", PROBABLE, ids=map(probable_name, PROBABLE))
+def test_probabilities_are_the_second_output(case):
+    model, rows = probable(case)
+    found = converted(model, rows)
+    assert [*found] == ["label", "probabilities", "scores"]
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), rtol=1e-9, atol=1e-15)
 
 
 def test_a_search_is_converted_as_what_it_found():

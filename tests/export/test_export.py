@@ -7,7 +7,21 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.export.models import KERNELS, MODELS, THREE, TWO, X, agree, fitted, named, rng
+from tests.export.models import (
+    KERNELS,
+    MODELS,
+    PROBABLE,
+    THREE,
+    TWO,
+    X,
+    agree,
+    fitted,
+    named,
+    noisy,
+    probable,
+    probable_name,
+    rng,
+)
 
 import rosenblatt
 from rosenblatt.data import Column, Preprocessing, TableSchema
@@ -19,6 +33,8 @@ from rosenblatt.export import (
     onnx_graph,
     python_source,
     sql_expression,
+    sql_probabilities,
+    sql_select_list,
 )
 
 
@@ -60,7 +76,9 @@ def compiled_c(form, folder):
         pytest.skip("no C compiler here")
     (folder / "model.c").write_text(c_source(form), encoding="utf-8")
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-    subprocess.run([compiler, *strict, "-shared", "-fPIC", "-o", "m.so", "model.c"], cwd=folder, check=True)
+    subprocess.run(
+        [compiler, *strict, "-shared", "-fPIC", "-o", "m.so", "model.c", "-lm"], cwd=folder, check=True
+    )
     return ctypes.CDLL(str(folder / "m.so"))
 
 
@@ -217,6 +235,95 @@ def test_onnx_of_a_kernel_model_prepares_raw_rows(prepared, parameters):
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     outputs = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": rows}), strict=True))
     agree(model, outputs["label"], outputs["scores"], X_prepared)
+
+
+def as_predicted(probabilities, model, rows):
+    """Assert that probabilities from elsewhere are those of a model."""
+    wanted = model.predict_proba(rows)
+    np.testing.assert_allclose(np.array(probabilities), wanted, rtol=1e-9, atol=1e-15)
+
+
+def onnx_probabilities(form, rows):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(onnx_graph(form), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    assert names == ["label", "probabilities", "scores"]
+    return session.run(["probabilities"], {"x": rows})[0]
+
+
+@pytest.mark.parametrize("case", PROBABLE, ids=map(probable_name, PROBABLE))
+def test_every_export_has_the_probabilities_of_the_model(case, tmp_path):
+    model, rows = probable(case)
+    form = form_of(model)
+    as_predicted(onnx_probabilities(form, rows), model, rows)
+
+    module = {}
+    exec(python_source(form), module)
+    as_predicted([module["predict_proba"](row) for row in rows.tolist()], model, rows)
+
+    library = compiled_c(form, tmp_path)
+    room, probabilities = (ctypes.c_double * model.classes_.size)(), []
+    for row in rows:
+        library.rosenblatt_predict_proba((ctypes.c_double * 4)(*row), room)
+        probabilities.append(list(room))
+    as_predicted(probabilities, model, rows)
+
+    table = dict(zip(form.names, rows.T.tolist(), strict=True))
+    columns = [in_sqlite(each, table) for each in sql_probabilities(form)]
+    as_predicted(np.column_stack(columns), model, rows)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_onnx_has_the_probabilities_of_a_kernel_model(classes):
+    rows, y = noisy(classes)
+    model = rosenblatt.KernelPerceptron(kernel="rbf", gamma=0.5, max_iter=2, probability=True).fit(rows, y)
+    as_predicted(onnx_probabilities(form_of(model), rows[:90]), model, rows[:90])
+
+
+def test_probabilities_of_raw_rows():
+    """Scaling is folded into the weights; the formula speaks of the same scores."""
+    rows, y = noisy(3)
+    raw = rows * [1.0, 30.0, 0.1, 1.0] + [0.0, 5.0, -2.0, 0.0]
+    raw[::7, 1] = np.nan
+    columns = tuple(Column(name) for name in "abcd")
+    schema = TableSchema(columns, "y", preprocessing=Preprocessing.fit(raw, scale=True, missing="indicator"))
+    prepared_rows = schema.preprocessing.apply(raw)
+    model = rosenblatt.Perceptron(probability=True, max_iter=3).fit(prepared_rows, y)
+    form = form_of(model, schema=schema)
+    module = {}
+    exec(python_source(form), module)
+    as_predicted([module["predict_proba"](row) for row in raw[:50].tolist()], model, prepared_rows[:50])
+    as_predicted(onnx_probabilities(form, raw[:50]), model, prepared_rows[:50])
+
+
+def test_sql_of_a_model_with_probabilities_is_a_list_of_columns():
+    model, rows = probable(("Perceptron", {"probability": True}, 3))
+    form = form_of(model, names=["a", 'the "b"', "c", "d"])
+    table = dict(zip(form.names, rows[:20].T.tolist(), strict=True))
+    database = sqlite3.connect(":memory:")
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in table)
+    database.execute(f"CREATE TABLE rows ({names})")
+    database.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", list(zip(*table.values(), strict=True)))
+    answers = database.execute(f"SELECT {sql_select_list(form)} FROM rows ORDER BY rowid")
+    assert [column[0] for column in answers.description] == [
+        "prediction", "probability_below", "probability_far", "probability_it's above"
+    ]  # fmt: skip
+    found = answers.fetchall()
+    database.execute("INSERT INTO rows VALUES (NULL, 1.0, 1.0, 1.0)")
+    missing = database.execute(f"SELECT {sql_select_list(form)} FROM rows ORDER BY rowid DESC").fetchone()
+    database.close()
+    assert [row[0] for row in found] == model.predict(rows[:20]).tolist()
+    as_predicted([row[1:] for row in found], model, rows[:20])
+    assert missing == (None, None, None, None)
+
+
+def test_another_hypothesis_is_exported_without_probabilities():
+    model, _ = probable(("Perceptron", {"probability": True}, 2))
+    assert form_of(model).link is not None
+    assert form_of(model, "averaged").link is not None
+    assert form_of(model, "last").link is None
+    assert form_of(model.set_params(hypothesis="last")).link is None
+    assert "predict_proba" not in python_source(form_of(model))
 
 
 def test_what_cannot_be_exported_says_why(tmp_path):

@@ -160,7 +160,7 @@ def test_others_are_answered_while_a_large_predict_is_worked_on(service, kind):
     service.put(kind, classes=classes)
     for label in classes[:2]:
         service.post(f"{kind}/feedback", features=names, label=label)
-    examples = [{"features": names}] * 400 if kind == "features" else [{"text": "offer n1 n2 " * 300}] * 900
+    examples = [{"features": names}] * 400 if kind == "features" else [{"text": "offer n1 n2 " * 180}] * 900
     body, answered = json.dumps({"examples": examples}).encode(), 0
     with wire_to(service) as wire:
         head = f"POST /v1/models/{kind}/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: "

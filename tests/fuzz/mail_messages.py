@@ -10,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from tests.service.mail.messages import mbox
+from tests.mail.messages import mbox
 
 from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.named import mail, mime
 from rosenblatt.data.words import Words
-from rosenblatt.service.mail import message as filter_message
-from rosenblatt.service.mail.features import LONGEST, MOST_WORDS, features
-from rosenblatt.service.mail.folders import new_mail
+from rosenblatt.mail import message as filter_message
+from rosenblatt.mail.features import LONGEST, MOST_WORDS, features
+from rosenblatt.mail.folders import new_mail
 
 FULL = 100_000
 SEEDS = [

@@ -488,7 +488,7 @@ def write_again(kind, name, model, path, again):
 
     from rosenblatt.learner.files import save_learner, save_model
     from rosenblatt.learner.kernel import save_dual
-    from rosenblatt.service.model_file import Counts, write_model
+    from rosenblatt.service.model import Counts, write_model
     from rosenblatt.storage import read_about
     from rosenblatt.streams.online import OnlineLearner
 
@@ -520,7 +520,7 @@ def example_rows(own, n):
 
 def use_learner(own, rows):
     """Learn on: known classes, and one that is new."""
-    from rosenblatt.engines.merging import mixed_learners
+    from rosenblatt.engines.mixing import mixed_learners
     from rosenblatt.learner import Learner
     from rosenblatt.learner.trace import trace_of
 

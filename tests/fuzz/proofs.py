@@ -1347,8 +1347,10 @@ def check_reading(rng: random.Random) -> None:
     """Let the package and the checker read one small file."""
     format = rng.choice(["csv", "csv", "libsvm"])
     text = csv_text(rng) if format == "csv" else libsvm_text(rng)
+    if format == "csv" and rng.random() < 0.2:
+        format, text = "tsv", text.translate(str.maketrans(",\t", "\t,"))
     constraints, header = rng.random() < 0.1, rng.choice([None, None, None, True, False])
-    target = rng.choice([None, None, "y"]) if format == "csv" and not constraints else None
+    target = rng.choice([None, None, "y"]) if format != "libsvm" and not constraints else None
     zero_based = format == "libsvm" and rng.random() < 0.3
     compare_readings(format, text, target, header, constraints, zero_based)
 
@@ -1367,11 +1369,12 @@ def compare_readings(
     try:
         table = checker.read_table(
             str(path),
-            format=format,
+            format="libsvm" if format == "libsvm" else "csv",
             target=target,
             constraints=constraints,
             header=header,
             zero_based=zero_based,
+            delimiter="\t" if format == "tsv" else ",",
         )
     except ValueError:
         return "the checker"

@@ -5,10 +5,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rosenblatt import PerceptronCV, rules
+from rosenblatt.learner import selection
 from rosenblatt.learner.choice import Candidate
 
 FEW = [Candidate(rules.PassiveAggressive(C=0.1)), Candidate(rules.Rosenblatt(), ("last",))]
@@ -66,3 +68,52 @@ def test_folds_that_leave_rows_out_are_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="cv must divide all rows into folds"):
         PerceptronCV(FEW, cv=TimeSeriesSplit(3)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "scoring", ["f1_macro", "neg_log_loss", "roc_auc_ovr", make_scorer(accuracy_score), None], ids=str
+)
+def test_scorers_of_scikit_learn(scoring):
+    X, y = load_iris(return_X_y=True)
+    model = PerceptronCV(FEW, scoring=scoring).fit(X, y)
+    assert np.isfinite(model.best_score_)
+    assert model.best_score_ > (-0.5 if scoring == "neg_log_loss" else 0.8)
+    assert (model.cv_results_["std_test_score"] >= 0.0).all()
+
+
+def test_a_scorer_counts_what_it_should():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["a", "b", "c"])[y]
+    folds = StratifiedKFold(5)
+    by_scorer = PerceptronCV(FEW, cv=folds, scoring=make_scorer(accuracy_score)).fit(X, y)
+    by_name = PerceptronCV(FEW, cv=folds).fit(X, y)
+    np.testing.assert_allclose(  # folds of equal size: the mean of the folds is that of the rows
+        sorted(by_scorer.cv_results_["mean_test_score"]), sorted(by_name.cv_results_["mean_test_score"])
+    )
+    with pytest.raises(ValueError, match="nonsense"):
+        PerceptronCV(FEW, scoring="nonsense").fit(X, y)
+
+
+def test_n_jobs_limits_threads_and_changes_nothing(monkeypatch):
+    X, y = make_circles(4000, noise=0.1, factor=0.5, random_state=0)
+    limits = []
+    original = selection.parts_of_work
+    monkeypatch.setattr(selection, "parts_of_work", lambda n: limits.append(original(n)) or limits[-1])
+    one, many = (PerceptronCV(FEW, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, None))
+    assert 1 in limits
+    np.testing.assert_array_equal(one.decision_function(X), many.decision_function(X))
+    limits.clear()
+    PerceptronCV(FEW, n_jobs=1).fit(X, y)
+    assert set(limits) == {1}
+
+
+def test_random_labels_show_nothing_outside_the_choice():
+    """Standardisation and the choice are learned from the training part alone."""
+    rng = np.random.default_rng(0)
+    accuracies = [
+        cross_val_score(
+            PerceptronCV([*FEW, RBF]), rng.normal(size=(120, 8)), rng.permutation([0, 1] * 60), cv=3
+        ).mean()
+        for _ in range(8)
+    ]
+    assert abs(np.mean(accuracies) - 0.5) < 0.06

@@ -1,5 +1,7 @@
 """What the page shows is the library's: the same ledger, the same weights, at every time, forwards and back."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from rosenblatt.lab.playground_state import SPACES, PlaygroundState
 from rosenblatt.lab.points import arrays
 from rosenblatt.lab.spaces import Space
 from rosenblatt.lab.training import Training
-from rosenblatt.proofs import Inseparable, Separable
+from rosenblatt.proofs import Inseparable, Separable, separability
 
 FIELDS = ["tau", "clock", "score", "sqnorm"]
 
@@ -199,3 +201,27 @@ def test_embedded_rows_have_the_products_of_the_kernel(name):
     X = np.random.default_rng(0).uniform(-3, 3, (40, 2))
     E = space.embedded(X)
     np.testing.assert_allclose(E @ E.T, space.gram(X), rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_proof_is_not_waited_for(monkeypatch):
+    """The page shows what there is, and the proof once another thread has it."""
+    allowed = threading.Event()
+
+    def slow(*arguments, **options):
+        allowed.wait()
+        return separability(*arguments, **options)
+
+    monkeypatch.setattr("rosenblatt.lab.insight.separability", slow)
+    session = PlaygroundSession(PlaygroundState(data="xor", proof=True), patience=0.0)
+    insight = session.insight
+    try:
+        assert insight.proof is None
+        assert insight.pending
+        assert insight.best is None
+        assert insight.answer() == "Looking for a proof …"
+        session.scene()
+    finally:
+        allowed.set()
+    insight._computing.result()
+    assert not insight.pending
+    assert insight.answer().startswith("No: a weighted average of one class")

@@ -1,6 +1,8 @@
 """Probabilities from scores: the optimum of Platt's problem, Venn–Abers by brute force, and hostile files."""
 
 import copy
+import json
+import math
 import random
 
 import numpy as np
@@ -13,6 +15,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.calibration import (
     Calibration,
     ProgressiveScores,
+    RunningCalibration,
     _isotonic_with_one_more,
     fit_calibration,
     platt,
@@ -98,11 +101,13 @@ def test_probabilities_are_calibrated(method, classes):
 def test_the_formula_for_exports():
     scores, labels = draws(300)
     calibration = fit_calibration(scores, labels)
-    slope, offset = calibration.folded(norm=4.0)
+    link = calibration.folded(norm=4.0)
     expected = calibration.probabilities(4.0 * scores, norm=4.0)[:, 1]
-    np.testing.assert_allclose(expit(slope * 4.0 * scores + offset), expected)
-    with pytest.raises(ValueError, match="a table"):
-        fit_calibration(scores, labels, "venn-abers").folded(1.0)
+    np.testing.assert_allclose(expit(link.slope * 4.0 * scores + link.offset), expected)
+    table = fit_calibration(scores, labels, "venn-abers")
+    link = table.folded(norm=4.0)
+    steps = link.values[0][np.searchsorted(link.edges[0], 4.0 * scores, "right")]
+    np.testing.assert_array_equal(steps, table.probabilities(4.0 * scores, norm=4.0)[:, 1])
 
 
 def test_few_rows_are_refused_by_venn_abers():
@@ -219,3 +224,67 @@ def test_results_on_rows_held_out_are_checked(saved, name, value):
     write_file(saved, header, arrays)
     with pytest.raises(BadModel, match="held_out"):
         load_learner(saved)
+
+
+# Running calibration
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_running_calibration_is_as_good_as_one_of_all_rows(classes):
+    rng = np.random.default_rng(classes)
+    scores = rng.normal(size=(4000, classes)) * 2
+    true = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    labels = (rng.random(4000)[:, None] > true.cumsum(axis=1)).sum(axis=1)
+    given = scores[:, 1] - scores[:, 0] if classes == 2 else scores
+    running = RunningCalibration(half_life=1 << 20)
+    for row, label in zip(np.atleast_2d(given.T).T.tolist(), labels.tolist(), strict=True):
+        running.add(row, label)
+    rows = np.atleast_2d(given.T).T.tolist()
+    own = np.array([running.probabilities(row) for row in rows])
+    batch = fit_calibration(given, labels).probabilities(given)
+    assert log_loss(own, labels) < log_loss(batch, labels) + 0.003
+    np.testing.assert_allclose(own, batch, atol=0.05)
+
+
+def test_running_calibration_goes_on_from_its_state():
+    scores, labels = draws(900)
+    running, resumed = RunningCalibration(256), RunningCalibration(256)
+    for at, (score, label) in enumerate(zip(scores.tolist(), labels.tolist(), strict=True)):
+        norm = 1.0 + at / 100.0
+        running.add([score * norm], label, norm)
+        if at % 37 == 0:  # as a snapshot does, with predictions in between that change nothing
+            resumed = RunningCalibration.from_json(json.loads(json.dumps(resumed.to_json())))
+        resumed.probabilities([score])
+        resumed.add([score * norm], label, norm)
+    assert resumed.to_json() == running.to_json()
+    assert resumed.probabilities([0.3]) == running.probabilities([0.3])
+
+
+def test_running_calibration_needs_rows_and_forgets():
+    running = RunningCalibration(half_life=64)
+    for at in range(19):
+        running.add([1.0 if at % 2 else -1.0], at % 2)
+    assert running.probabilities([1.0]) is None
+    for at in range(400):
+        running.add([1.0 if at % 2 else -1.0], at % 2)
+    assert running.probabilities([1.0])[1] > 0.9
+    for at in range(2000):  # now the scores say nothing
+        running.add([1.0 if at % 3 else -1.0], at % 2)
+    assert abs(running.probabilities([1.0])[1] - 0.5) < 0.1
+    running.add([0.0, 1.0, 2.0], 2)  # a class more
+    assert running.rows == 1
+    assert running.probabilities([0.0, 1.0, 2.0]) is None
+
+
+def test_running_calibration_takes_scores_of_any_size():
+    rng = np.random.default_rng(1)
+    running = RunningCalibration(half_life=1 << 20)
+    for size in (0.0, 1e-300, 1e-3, 1.0, 1e6, 1e120):
+        for _ in range(30):
+            label = int(rng.random() < 0.5)
+            running.add([size if label else -size], label)
+    probabilities = running.probabilities([1e120])
+    assert 0.5 < probabilities[1] <= 1.0
+    assert sum(map(sum, running._counts[0])) == 180.0
+    running.add([math.inf], 1)
+    assert running.rows == 180

@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
+from rosenblatt.data.quadratic import quadratic
 from rosenblatt.learner import choice as module
-from rosenblatt.learner.choice import Candidate, choose, default_candidates, quadratic
+from rosenblatt.learner.choice import Candidate, choose, default_candidates
 from rosenblatt.learner.estimate import estimate
 from rosenblatt.learner.examples import checked_examples
 from rosenblatt.learner.selection import holdout, stratified_folds, time_folds

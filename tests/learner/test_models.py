@@ -18,7 +18,7 @@ VALUES = {
 @pytest.mark.parametrize("name", [name for name, entry in LEARNERS.items() if entry.task == "classification"])
 @pytest.mark.parametrize("option", FLAGS)
 def test_an_option_is_taken_or_refused(name, option):
-    options = TrainingOptions(name, given=frozenset({option}), **{option: VALUES.get(option, "x")})
+    options = TrainingOptions(name, specified=frozenset({option}), **{option: VALUES.get(option, "x")})
     if option in LEARNERS[name].options:
         assert learner_for(options) is LEARNERS[name]
     else:
@@ -28,7 +28,7 @@ def test_an_option_is_taken_or_refused(name, option):
 
 def test_a_regression_takes_no_rule_and_no_other_learner():
     with pytest.raises(ValueError, match="--task regression takes no --rule"):
-        learner_for(TrainingOptions(task="regression", rule="margin", given=frozenset({"rule"})))
+        learner_for(TrainingOptions(task="regression", rule="margin", specified=frozenset({"rule"})))
     with pytest.raises(ValueError, match="centroid learns classes"):
         learner_for(TrainingOptions("centroid", task="regression"))
 

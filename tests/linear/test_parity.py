@@ -24,7 +24,7 @@ from rosenblatt.data import open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
-from rosenblatt.service.models import Models
+from rosenblatt.service.writer import LocalModels
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.train import train_on_stream
 
@@ -341,7 +341,7 @@ def test_the_service_learns_the_same_model_by_every_rule(way, tmp_path):
     if way.endswith("journal"):
         for file in (tmp_path / "store" / "snapshots").iterdir():
             file.unlink()
-    models = Models(tmp_path / "store", recent_bytes=1 << 18)
+    models = LocalModels(tmp_path / "store", recent_bytes=1 << 18)
     for model, (name, examples) in cases.items():
         learner = models.model(model).learner.learner
         learner.W, learner.average_offset = learner.W[:, :5], learner.average_offset[:, :5]

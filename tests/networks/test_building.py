@@ -96,3 +96,12 @@ def test_backpropagation_says_when_it_was_stopped():
     stopped = Backpropagation((8,), max_iter=2).fit(X, y)
     assert not stopped.converged_
     assert stopped.hidden_planes().shape == (8, 3)
+
+
+@pytest.mark.parametrize("cls", [Tower, Upstart])
+def test_a_network_of_steps_has_no_probabilities_and_says_why(cls):
+    model = cls().fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba") as error:
+        model.predict_proba([[0, 0]])
+    assert "CalibratedClassifierCV" in f"{error.value} {error.value.__cause__}"

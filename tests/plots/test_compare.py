@@ -6,11 +6,15 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import StratifiedKFold
+from tests.cli.commands import run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
+from rosenblatt.data.preprocess import PreprocessingPlan
 from rosenblatt.plots import compare as module
 from rosenblatt.plots.compare import compare, linear_learners, unit_margins
+from rosenblatt.plots.comparison import Comparison, Row, comparison
 
 IRIS, SEPARABLE = read_all("sample:iris"), read_all("sample:separable")
 
@@ -133,3 +137,81 @@ def test_what_cannot_be_compared(X, y, asked, reason):
 
 def test_settings_name_learners_that_exist():
     assert set(module.SETTINGS) <= set(linear_learners())
+
+
+class Recorded:
+    """A preparation that records the rows it is fitted on."""
+
+    def __init__(self, plan):
+        self.plan, self.fitted_on = plan, []
+
+    def fit(self, X):
+        self.fitted_on.append(X[:, 0].tolist())
+        return self.plan.fit(X)
+
+
+def heavy_tailed():
+    """Return rows whose scaling depends on which of them it is fitted on, with gaps, and their labels."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([np.arange(60.0), rng.standard_t(1.1, 60), rng.normal(size=60)])
+    y = np.where(rng.normal(size=60) + X[:, 2] > 0, "yes", "no")
+    X[::7, 1] = np.nan
+    return X, y
+
+
+def test_nothing_is_learned_from_the_rows_of_a_fold_that_is_scored():
+    X, y = heavy_tailed()
+    prepare = Recorded(PreprocessingPlan(scale=True))
+    compare(X, y, learners=["Perceptron"], cv=4, seed=1, prepare=prepare)
+    every, *folds = prepare.fitted_on
+    assert len(every) == 60
+    tested = [set(range(60)) - set(map(int, rows)) for rows in folds]
+    assert [len(rows) for rows in tested] == [15] * 4
+    assert set.union(*tested) == set(range(60))
+
+
+@pytest.mark.parametrize("learner", ["Perceptron", "ClosestCentroid", "LogisticRegression"])
+def test_folds_with_a_preparation_equal_separate_fits(learner):
+    X, y = heavy_tailed()
+    plan = PreprocessingPlan(scale=True)
+    row = compare(X, y, learners=[learner], cv=4, seed=1, prepare=plan).rows[0]
+    mistakes = 0
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=1).split(X, y):
+        fitted = plan.fit(X[train])
+        model = linear_learners()[learner]().fit(fitted.apply(X[train]), y[train])
+        mistakes += int((model.predict(fitted.apply(X[test])) != y[test]).sum())
+    assert row.mistakes == mistakes
+
+
+def test_the_command_compares_by_folds_without_a_leak(tmp_path):
+    X, y = heavy_tailed()
+    lines = [
+        ",".join("" if np.isnan(x) else f"{x:.17g}" for x in row) + f",{label}"
+        for row, label in zip(X[:, 1:], y, strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines))
+    command = [
+        "compare",
+        str(tmp_path / "t.csv"),
+        "--learner",
+        "perceptron",
+        "--folds",
+        "4",
+        "--seed",
+        "1",
+        "--json",
+    ]
+    answer = json.loads(run_well(command).stdout)
+    honest = compare(
+        X[:, 1:], y, learners=["Perceptron"], cv=4, seed=1, prepare=PreprocessingPlan(scale=True)
+    )
+    assert answer["learners"][0]["mistakes"] == honest.rows[0].mistakes
+    assert answer["features"] == 3  # a, b, and the indicator of gaps in a
+
+
+def test_the_bars_of_the_picture_end_at_0_and_100_percent():
+    rows = (Row("one", 0.98, 0.05), Row("other", 0.02, 0.05))
+    ax = comparison(Comparison(rows, {}, 40, 2, (0, 1), 3))
+    ends = np.array([segment[:, 0] for bars in ax.collections for segment in bars.get_segments()])
+    assert ends.shape == (2, 2)
+    assert (ends.min(), ends.max()) == (0.0, 1.0)

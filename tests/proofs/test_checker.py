@@ -1,7 +1,9 @@
 """The small checker: standard library only, runs alone, and agrees with the fast verifier."""
 
 import ast
+import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.commands import run, run_well
 from tests.proofs.mutations import mutated, prove, small_table
 
 from rosenblatt.data import read_all
@@ -180,3 +183,66 @@ def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp
     path.write_text(text.format("1" * 500_000 + "x"), encoding="utf-8")
     with pytest.raises(checker.Refused, match="number"):
         checker.read_table(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way_out"),
+    [
+        ("lines.csv", b'note,a,y\n"two\nlines",1,0\nx,2,1\n', r"line 2: .*prove --export-matrix"),
+        ("words.csv", b"a,b,y\n1,red,0\n2,blue,1\n", r"row 1: 'red' .*prove --export-matrix"),
+        ("missing.csv", b"a,b,y\n1,,0\n2,3,1\n", r"row 1: '' .*prove --export-matrix"),
+        ("quoted.tsv", b'a\ty\n"1"\t0\n2\t"1\n', r"line 2: .*prove --export-matrix"),
+        ("old.csv", b"a,y\r1,0\r2,1\r", "newlines, or .*prove --export-matrix"),
+        ("semicolons.csv", b"a;y\n1;0\n2;1\n", "--delimiter, and .*prove --export-matrix"),
+        ("packed.csv.gz", gzip.compress(b"a,y\n1,0\n2,1\n"), "compressed.*prove --export-matrix"),
+        ("latin.csv", b"a,y\n1,\xe9\n2,x\n", "UTF-8.*prove --export-matrix"),
+        ("mixed.csv", b"1,p\n2,q\n", "--header or --no-header"),
+        ("twice.csv", b"a,a,y\n1,2,0\n2,3,1\n", "rename one"),
+        ("zero.svm", b"1 0:1\n-1 1:2\n", "say --zero-based, else .*prove --export-matrix"),
+        ("queries.svm", b"1 qid:1 1:1\n", "prove --export-matrix"),
+        ("words.svm", b"spam 1:1\nham 1:2\n", "use CSV; .*prove --export-matrix"),
+    ],
+)
+def test_a_refusal_of_data_names_the_way_out(name, content, way_out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(content)
+    with pytest.raises(checker.Refused, match=f"^{name}: .*{way_out}"):
+        checker.read_table(name, **({"format": "csv", "delimiter": "\t"} if name.endswith(".tsv") else {}))
+    separability([[1.0], [2.0]], [0, 1]).to_json(tmp_path / "proof.json")
+    answer = run(f"verify proof.json {name} --independent")
+    assert answer.exit_code == 65
+    assert re.search(way_out, answer.output)
+
+
+@pytest.mark.parametrize(
+    "source", ["-", "part*.csv", "sample:xor", "data.csv --skip-bad", "data.csv --scale"]
+)
+def test_what_is_not_one_file_of_numbers_as_written_is_exported_first(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,y\n1,0\n2,1\n", encoding="utf-8")
+    separability([[1.0], [2.0]], [0, 1]).to_json(tmp_path / "proof.json")
+    answer = run(f"verify proof.json {source} --independent")
+    assert answer.exit_code == 2
+    assert "prove --export-matrix" in answer.output
+
+
+def test_the_way_out_of_cells_of_several_lines_leads_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("lines.csv").write_text('note,a,y\n"two\nlines",1,0\nx,2,1\n', encoding="utf-8")
+    run_well("prove lines.csv -o proof.json --export-matrix matrix.csv")
+    assert run("verify proof.json matrix.csv --independent --expect separable").exit_code == 0
+
+
+def test_a_label_of_several_lines_is_not_exported_and_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("lines.csv").write_text('a,y\n1,"two\nlines"\n2,x\n', encoding="utf-8")
+    answer = run("prove lines.csv --export-matrix matrix.csv")
+    assert answer.exit_code == 2
+    assert "rename the label" in answer.output
+
+
+def test_a_wrong_target_is_answered_with_the_columns_there_are(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,y\n1,2,0\n2,3,1\n", encoding="utf-8")
+    with pytest.raises(checker.Refused, match="no column is called '3'; there are 'a', 'b', 'y'"):
+        checker.read_table(str(path), target="3")

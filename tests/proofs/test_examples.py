@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rosenblatt.learner.learner import Learner
 from rosenblatt.proofs import add_slack, hinge_bound, separability, soft_margin, solve_cone
+from rosenblatt.rules import Rosenblatt
 
 BAD = np.array([[1.0, 2.0], [3.0, np.nan]])
 
@@ -46,3 +48,34 @@ def test_huge_finite_values_are_not_called_infinite():
     X = np.array([[1e308, 1e308], [-1e308, -1e308]])
     proof = separability(X, [1, 0])
     assert proof.verify(X, [1, 0])
+
+
+def damaged(format, **changes):
+    """Return a sparse matrix of three rows whose arrays point elsewhere than they should."""
+    X = sp.eye_array(3, format=format)
+    for name, values in changes.items():
+        getattr(X, name)[:] = values
+    return X
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"indices": [0, 1, -1]},
+        {"indices": [0, 1 << 30, 2]},
+        {"indptr": [0, 3, 1, 3]},
+        {"indptr": [0, 1, 2, 9]},
+    ],
+)
+def test_a_sparse_matrix_that_points_outside_itself_is_refused(format, changes):
+    proof, X = separability(np.eye(3), [0, 1, 0]), damaged(format, **changes)
+    with pytest.raises(ValueError, match=f"not a valid {format} matrix"):
+        separability(X, [0, 1, 0])
+    assert not proof.verify(X, [0, 1, 0])
+    learner = Learner(Rosenblatt())
+    with pytest.raises(ValueError, match="not a valid"):
+        learner.learn(X, [0, 1, 0])
+    learner.learn(np.eye(3), [0, 1, 0])
+    with pytest.raises(ValueError, match="not a valid"):
+        learner.scores(X)

@@ -16,11 +16,10 @@ import sys
 import numpy as np
 
 from rosenblatt.core.geometry import initial_auxiliary
-from rosenblatt.service.messages import Example, ModelSettings
 from rosenblatt.service.models import Models
-from rosenblatt.service.rehearsal import rehearse
-from rosenblatt.service.service import Service
-from rosenblatt.service.undo import undo_served
+from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.warmup import rehearse
+from rosenblatt.service.writer import Service
 from rosenblatt.web.refusals import Refusal
 
 CLIENTS = 4
@@ -128,7 +127,7 @@ class Client:
     async def undo(self, name, model, seq):
         if name not in self.service.models or self.service.models.number_of(name) != model:
             return None
-        return await undo_served(self.service, name, seq)
+        return await self.service.undo(name, seq)
 
     async def feedback(self, name, model, key, features, label):
         if name not in self.service.models or self.service.models.number_of(name) != model:

@@ -7,7 +7,7 @@ import httpx
 from tests.patience import SECONDS
 
 from rosenblatt.service.models import Models
-from rosenblatt.service.serving import address, listening, server
+from rosenblatt.service.server import address, listening, server
 from rosenblatt.web.settings import Settings
 
 

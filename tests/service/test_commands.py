@@ -12,8 +12,8 @@ import pytest
 from tests.cli.commands import run, run_well
 from tests.patience import SECONDS
 
-from rosenblatt.service.messages import Example
-from rosenblatt.service.models import Models
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.writer import LocalModels
 
 ask = httpx.Client(timeout=SECONDS)
 MAIN = "from rosenblatt.cli import main; main()"
@@ -61,7 +61,7 @@ def test_a_server_drains_and_snapshots_when_told_to_stop(tmp_path):
     lines = [json.loads(line) for line in logs.splitlines()]
     assert {"time", "level", "message"} <= set.intersection(*(set(line) for line in lines))
     assert any(line.get("request_id") == "r-1" and line["status"] == 200 for line in lines)
-    models = Models(tmp_path)
+    models = LocalModels(tmp_path)
     assert (models.replayed, models.info("m").clock) == (0, 1)
     models.close()
 
@@ -75,7 +75,7 @@ def test_a_killed_server_leaves_all_that_it_acknowledged(tmp_path):
             ).raise_for_status()
         process.kill()
         process.wait()
-    models = Models(tmp_path)
+    models = LocalModels(tmp_path)
     assert (models.replayed, models.info("m").clock) == (5, 5)
     models.close()
 
@@ -96,11 +96,11 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         answer = run(["serve", "--data", str(tmp_path / "two"), "--port", port])
         assert answer.exit_code == 2
         assert f"cannot listen on 127.0.0.1:{port}" in answer.stderr
-        Models(tmp_path / "two").close()  # and the store was let go
+        LocalModels(tmp_path / "two").close()  # and the store was let go
 
 
 def test_a_check_says_how_things_stand(tmp_path):
-    models = Models(tmp_path)
+    models = LocalModels(tmp_path)
     models.create("mail")
     models.learn("mail", [(Example(text="hello"), "a")])
     models.close()
@@ -137,7 +137,7 @@ def test_what_cannot_be_served_is_refused_in_words(tmp_path, options, reason):
 
 
 def test_the_store_is_verified_compacted_and_exported(tmp_path):
-    models = Models(tmp_path)
+    models = LocalModels(tmp_path)
     for name in ("one", "two"):
         models.create(name)
         models.learn(name, [(Example(text=f"{word} {name}"), label) for word, label in ("xa", "yb", "za")])
@@ -160,12 +160,12 @@ def test_the_store_is_verified_compacted_and_exported(tmp_path):
 WHAT_A_SERVER_NEEDS = """
 import sys, tempfile
 from pathlib import Path
-from rosenblatt.service.messages import Example
-from rosenblatt.service.models import Models
-from rosenblatt.service.serving import server
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.writer import LocalModels
+from rosenblatt.service.server import server
 from rosenblatt.web.settings import Settings
 folder = tempfile.mkdtemp()
-models = Models(folder)
+models = LocalModels(folder)
 server(Settings(data=Path(folder), pages=False), models)
 models.create("m")
 models.learn("m", [(Example(text=text), text) for text in ("a", "b")])
@@ -183,7 +183,7 @@ def test_a_server_imports_neither_scikit_learn_nor_what_pages_need():
 
 
 def test_damage_is_an_exit_code(tmp_path):
-    models = Models(tmp_path)
+    models = LocalModels(tmp_path)
     models.create("m")
     models.learn("m", [(Example(text="hello"), "a")])
     models.close()

@@ -9,15 +9,10 @@ import pytest
 from tests.cli.commands import run, run_well
 from tests.service.server import served
 
-from rosenblatt.service.care import compact, verify
-from rosenblatt.service.mail.box import Mailbox
-from rosenblatt.service.mail.marks import MODEL
-from rosenblatt.service.mail.message import Mail
-from rosenblatt.service.mail.teaching import import_sorted
-from rosenblatt.service.messages import Example, ModelSettings
+from rosenblatt.service.maintenance import compact, verify
 from rosenblatt.service.models import Models
-from rosenblatt.service.service import Service
-from rosenblatt.service.undo import undo_served
+from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.writer import LocalModels, Service
 from rosenblatt.web.refusals import Unknown
 
 ROOM = 1 << 16
@@ -26,7 +21,7 @@ TABLES = ("journal", "keys", "ledger", "snapshots", "bases")
 
 
 def opened(folder, **options):
-    return Models(folder, recent_bytes=ROOM, **options)
+    return LocalModels(folder, recent_bytes=ROOM, **options)
 
 
 def files_with(folder, marker=MARKER):
@@ -85,47 +80,12 @@ def test_after_compaction_no_file_holds_a_byte_of_what_was_deleted(tmp_path):
     run_well(["store", "verify", "--data", str(folder)])
 
 
-def test_mail_goes_with_the_model_of_the_filter(tmp_path):
-    mail = Mail(
-        b"1" * 16,
-        1.0,
-        f"{MARKER}@example.org",
-        MARKER,
-        f"About {MARKER}",
-        f"All of {MARKER}.",
-        1,
-        False,
-        0,
-        (),
-    )
-    models = opened(tmp_path)
-    box = Mailbox(tmp_path)
-    import_sorted(models, box, [(mail, "important")])
-    box.close()
-    models.predict(MODEL, [Example(features={MARKER: 1.0})])
-    assert verify_general(models) == []
-    models = opened(tmp_path)
-    models.delete(MODEL)
-    models.close()
-    verdict = run(["store", "verify", "--data", str(tmp_path)])
-    assert verdict.exit_code == 1
-    assert "mail messages" in verdict.stdout
-    compact(tmp_path)
-    assert files_with(tmp_path) == []
-    run_well(["store", "verify", "--data", str(tmp_path)])
-
-
-def verify_general(models):
-    models.close()
-    return verify(models.store.folder)[0]
-
-
 def test_deletes_under_load_leave_no_row_and_no_file(tmp_path):
     """Feedback, snapshots and undo of the same model wait in the queue while it is deleted, again and again."""
     folder = tmp_path / "store"
 
     async def load():
-        service = Service(opened(folder), snapshot_every=7)
+        service = Service(Models(folder, recent_bytes=ROOM), snapshot_every=7)
         service.start()
         stop, refused = asyncio.Event(), [0]
 
@@ -156,7 +116,7 @@ def test_deletes_under_load_leave_no_row_and_no_file(tmp_path):
                     if at % 3 == 0:
                         await service.snapshot(name)
                     if at % 5 == 0 and not isinstance(changes[0], Unknown):
-                        await undo_served(service, name, changes[0].seq)
+                        await service.undo(name, changes[0].seq)
                 except Unknown:
                     refused[0] += 1
 

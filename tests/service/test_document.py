@@ -7,8 +7,7 @@ from schemathesis.checks import CHECKS, load_all_checks
 from tests.patience import SECONDS
 from tests.service.server import served
 
-from rosenblatt.service.app import create_app
-from rosenblatt.service.front import QUICK
+from rosenblatt.service.server import create_app
 from rosenblatt.web.settings import Settings
 
 load_all_checks()
@@ -57,7 +56,7 @@ def test_every_way_is_documented_with_its_messages():
     document = create_app(Settings()).openapi()
     ways = {(method, path) for path, methods in document["paths"].items() for method in methods}
     model = "/v1/models/{name}"
-    assert {("post", f"{model}/{way}") for way in (*QUICK, "learn")} <= ways
+    assert {("post", f"{model}/{way}") for way in ("predict", "feedback", "learn")} <= ways
     assert {("get", f"{model}/{way}") for way in ("ledger", "explain", "snapshot")} <= ways
     assert {("put", model), ("get", model), ("delete", model), ("put", f"{model}/snapshot")} <= ways
     assert {("get", path) for path in ("/metrics", "/healthz", "/readyz", "/v1/models")} <= ways

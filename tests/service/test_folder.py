@@ -14,11 +14,10 @@ from tests.cli.commands import run, run_well
 from tests.service.server import served
 from tests.service.test_store import examples, fingerprint, left_behind, opened, taught
 
-from rosenblatt.service.care import compact, verify
-from rosenblatt.service.lock import Locked
-from rosenblatt.service.mail.box import Mailbox
-from rosenblatt.service.messages import Example
-from rosenblatt.service.store import OpenToOthers
+from rosenblatt.mail.mailbox import Mailbox, StoredMail
+from rosenblatt.service.maintenance import compact, verify
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.store import Locked, OpenToOthers
 from rosenblatt.web.refusals import Conflict
 
 OLD = Path(__file__).parents[1] / "fixtures" / "v0.1"
@@ -236,11 +235,11 @@ def test_a_store_of_version_0_1_opens_with_equal_fingerprints(old):
 
 
 def test_a_store_of_version_0_1_verifies_compacts_and_keeps_its_mail(old):
-    general, verdicts = verify(old)
+    general, verdicts = verify(old, [StoredMail()])
     assert general == []
     assert not any(verdict.problems for verdict in verdicts)
     assert sum(verdict.feedbacks for verdict in verdicts) == 7 * 24 + 4
-    compact(old)
+    compact(old, [StoredMail()])
     box = Mailbox(old)
     assert box.count() == 4
     box.close()
@@ -250,7 +249,7 @@ def test_a_store_of_version_0_1_verifies_compacts_and_keeps_its_mail(old):
 def test_the_lock_is_between_processes_too(tmp_path):
     models = opened(tmp_path)
     (tmp_path / "lock").unlink()
-    program = "import sys; from rosenblatt.service.models import Models; Models(sys.argv[1])"
+    program = "import sys; from rosenblatt.service.writer import LocalModels; LocalModels(sys.argv[1])"
     answer = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
     )

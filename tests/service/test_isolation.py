@@ -9,10 +9,10 @@ import pytest
 from tests.cli.commands import run, run_well
 from tests.service.server import served
 
-from rosenblatt.service.care import repair, verify
-from rosenblatt.service.messages import Example, ModelSettings
-from rosenblatt.service.models import Models
+from rosenblatt.service.maintenance import repair, verify
+from rosenblatt.service.schemas import Example, ModelSettings
 from rosenblatt.service.store import Fresh, Store
+from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage, Offline, Refusal
 
 ROOM = 1 << 16
@@ -45,7 +45,7 @@ BAD_FEEDBACKS = [
 
 
 def opened(folder, **options):
-    return Models(folder, recent_bytes=ROOM, **options)
+    return LocalModels(folder, recent_bytes=ROOM, **options)
 
 
 def features(**numbers):

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from tests.service.load import NAMES, SETTINGS, bits
 
-from rosenblatt.service.care import compact, verify
+from rosenblatt.service.maintenance import compact, verify
 from rosenblatt.service.model import Model
 
 ROUNDS = int(os.environ.get("ROSENBLATT_KILLS", "50"))

@@ -8,10 +8,10 @@ import pytest
 from tests.cli.commands import run, run_well
 from tests.service.server import served
 
-from rosenblatt.service import service as service_module
-from rosenblatt.service.messages import Example, ModelSettings
+from rosenblatt.service import writer as service_module
 from rosenblatt.service.models import Models
-from rosenblatt.service.service import Service
+from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.writer import LocalModels, Service
 from rosenblatt.web.refusals import Offline, StoreDown, TooLarge
 
 ROOM = 1 << 16
@@ -19,7 +19,7 @@ MB = 1 << 20
 
 
 def opened(folder, **options):
-    return Models(folder, recent_bytes=ROOM, **options)
+    return LocalModels(folder, recent_bytes=ROOM, **options)
 
 
 def until_refused(act, most):
@@ -144,14 +144,14 @@ def test_running_out_of_memory_in_a_replay_takes_one_model_offline(tmp_path, mon
         models.create(name)
         models.feedback(name, "a", names(0, 3))
     models.close(snapshot=False)
-    real = Models._replay
+    real = LocalModels._replay
 
-    def short(self, model, lines):
+    def short(self, model, entries, lines):
         if model.name == "one":
             raise MemoryError
-        real(self, model, lines)
+        real(self, model, entries, lines)
 
-    monkeypatch.setattr(Models, "_replay", short)
+    monkeypatch.setattr(LocalModels, "_replay", short)
     again = opened(tmp_path)
     assert (again.names, list(again.offline)) == (["two"], ["one"])
     again.close()
@@ -180,7 +180,7 @@ def test_readiness_follows_a_disk_that_fills_up_and_recovers(tmp_path, monkeypat
 
 def test_a_writer_that_died_is_not_ready_and_takes_no_feedback(tmp_path):
     async def die():
-        service = Service(opened(tmp_path))
+        service = Service(Models(tmp_path, recent_bytes=ROOM))
         service.start()
         await service.create("m")
         assert service.problem() is None

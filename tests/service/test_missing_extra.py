@@ -8,7 +8,7 @@ import importlib.util as util
 there = util.find_spec
 util.find_spec = lambda name, package=None: None if name == "fastapi" else there(name, package)
 try:
-    import rosenblatt.service.app
+    import rosenblatt.service.server
 except ImportError as error:
     print(error.name, error)
 """

@@ -5,8 +5,8 @@ import random
 import pytest
 from tests.service.load import bits
 
-from rosenblatt.service.messages import Example, ModelSettings
-from rosenblatt.service.models import Models
+from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage
 
 SETTINGS = {
@@ -35,7 +35,7 @@ def fingerprints(models):
 
 @pytest.fixture
 def taught(tmp_path):
-    models = Models(tmp_path / "store", recent_bytes=1 << 16)
+    models = LocalModels(tmp_path / "store", recent_bytes=1 << 16)
     for at, (name, settings) in enumerate(SETTINGS.items()):
         models.create(name, settings)
         pairs = [(x, "x" if name == "two" and y == "z" else y) for x, y in examples(at, 120)]
@@ -48,7 +48,7 @@ def taught(tmp_path):
 def test_a_replay_of_the_journal_gives_the_same_bits(taught):
     before = fingerprints(taught)
     taught.close(snapshot=False)
-    again = Models(taught.store.folder, recent_bytes=1 << 16)
+    again = LocalModels(taught.store.folder, recent_bytes=1 << 16)
     assert again.replayed == 120 * len(SETTINGS)
     assert fingerprints(again) == before
     again.close()
@@ -63,7 +63,7 @@ def test_a_snapshot_and_the_journal_after_it_give_the_same_bits(taught):
         taught.feedback(name, label, example)
     before = fingerprints(taught)
     taught.close(snapshot=False)
-    again = Models(taught.store.folder, recent_bytes=1 << 16)
+    again = LocalModels(taught.store.folder, recent_bytes=1 << 16)
     assert again.replayed == 40 * len(SETTINGS)
     assert fingerprints(again) == before
     again.close()
@@ -71,7 +71,7 @@ def test_a_snapshot_and_the_journal_after_it_give_the_same_bits(taught):
 
 def test_columns_that_were_not_used_yet_leave_no_trace(tmp_path):
     """A third class, a snapshot, a new name, a kill: a spare column held −0.0 where a new one holds 0.0."""
-    models = Models(tmp_path, recent_bytes=1 << 16)
+    models = LocalModels(tmp_path, recent_bytes=1 << 16)
     models.create("m")
     for label, features in (("b", {"x": 1.0}), ("a", {"y": 1.0}), ("b", {"x": -1.0}), ("c", {"y": 2.0})):
         models.feedback("m", label, Example(features=features))
@@ -79,7 +79,7 @@ def test_columns_that_were_not_used_yet_leave_no_trace(tmp_path):
     models.feedback("m", "a", Example(features={"new": 0.0, "x": 1.0}))
     before = bits(models.model("m")), models.info("m", fingerprint=True).fingerprint
     models.close(snapshot=False)
-    again = Models(tmp_path, recent_bytes=1 << 16)
+    again = LocalModels(tmp_path, recent_bytes=1 << 16)
     assert again.replayed == 1
     assert (bits(again.model("m")), again.info("m", fingerprint=True).fingerprint) == before
     again.close()
@@ -87,7 +87,34 @@ def test_columns_that_were_not_used_yet_leave_no_trace(tmp_path):
 
 @pytest.mark.parametrize("name", ["m\n", "m\r\n", "\nm", "m\0", "a/b", ""])
 def test_a_name_of_a_model_is_matched_to_its_end(tmp_path, name):
-    models = Models(tmp_path / "store", recent_bytes=1 << 18)
+    models = LocalModels(tmp_path / "store", recent_bytes=1 << 18)
     with pytest.raises(BadMessage):
         models.create(name)
     models.close()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_predictions_carry_probabilities_that_a_restart_does_not_change(tmp_path, classes):
+    models = LocalModels(tmp_path, recent_bytes=1 << 16)
+    models.create("m")
+    rng = random.Random(classes)
+    pairs = []
+    for _ in range(200):
+        label = rng.randrange(classes)
+        noise = {f"f{at}": rng.gauss(0.0, 1.0) for at in range(3)}
+        pairs.append((Example(features={**noise, f"class {label}": 1.0}), "abc"[label]))
+    [before] = models.predict("m", [pairs[0][0]])
+    assert before.probability is None
+    models.learn("m", pairs[:120])
+    models.snapshot("m")
+    models.learn("m", pairs[120:])
+    predictions = models.predict("m", [example for example, _ in pairs])
+    assert all(1 / classes < each.probability < 1.0 for each in predictions)
+    surest = sorted(zip(predictions, pairs, strict=True), key=lambda each: -each[0].probability)[:100]
+    assert sum(prediction.label == label for prediction, (_, label) in surest) > 90
+    state = models.model("m").learner.running_calibration.to_json()
+    models.close(snapshot=False)
+    again = LocalModels(tmp_path, recent_bytes=1 << 16)
+    assert again.replayed == 80
+    assert again.model("m").learner.running_calibration.to_json() == state
+    again.close()

@@ -19,11 +19,10 @@ from tests.service.server import served
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync import client
 
-from rosenblatt.service import serving
-from rosenblatt.service.api import router
-from rosenblatt.service.app import create_app
-from rosenblatt.service.serving import check, listening
-from rosenblatt.service.tokens import read_tokens
+from rosenblatt.service import server as serving
+from rosenblatt.service.routes import ROUTES
+from rosenblatt.service.server import check, create_app, listening
+from rosenblatt.service.sessions import Sessions, read_tokens
 from rosenblatt.web import connections
 from rosenblatt.web.guard import Forbidden, Guard, Misdirected
 from rosenblatt.web.settings import Settings
@@ -253,8 +252,8 @@ def test_a_route_without_a_scope_is_an_error_at_the_start(tmp_path):
             asyncio.run(started(app))
 
 
-def test_a_route_that_the_front_did_not_decide_about_is_refused():
-    app = FastAPI(routes=list(router.routes))
+def test_a_route_that_no_middleware_decided_about_is_refused():
+    app = FastAPI(routes=list(ROUTES))
 
     async def ask():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
@@ -662,3 +661,99 @@ def test_an_encrypted_service_answers_and_closes_what_is_not_encrypted_in_time(t
             with opened(service) as wire:
                 wire.sendall(part)
                 waited(wire)
+
+
+# Sessions
+
+
+def signed_in(service, scope="read", **headers):
+    answer = service.client.post("/sign-in", data={"token": TOKENS[scope]}, headers=headers)
+    assert answer.status_code == 303
+    service.client.cookies.clear()
+    return answer.headers["set-cookie"]
+
+
+def with_cookie(service, cookie, method="GET", path="/v1/models"):
+    headers = {"cookie": cookie.partition(";")[0]}
+    return service.client.request(method, path, headers=headers).status_code
+
+
+def test_a_cookie_holds_a_random_session_and_never_the_token(guarded):
+    cookies = [signed_in(guarded) for _ in range(2)]
+    assert cookies[0] != cookies[1]
+    assert not any(TOKENS["read"] in cookie for cookie in cookies)
+    assert all("HttpOnly" in cookie and "SameSite=Strict" in cookie for cookie in cookies)
+    assert [with_cookie(guarded, cookie) for cookie in cookies] == [200, 200]
+    assert with_cookie(guarded, f"rosenblatt={TOKENS['read']}") == 401  # a token is no session
+    assert (
+        with_cookie(guarded, cookies[0], "PUT", "/v1/models/mine") == 403
+    )  # the token's scope is the session's
+
+
+def test_signing_out_ends_the_session_on_the_server(guarded):
+    first, second = signed_in(guarded), signed_in(guarded)
+    assert with_cookie(guarded, first, "POST", "/sign-out") == 303
+    assert (with_cookie(guarded, first), with_cookie(guarded, second)) == (401, 200)
+
+
+def test_signing_in_again_ends_the_session_that_was_there(guarded):
+    first = signed_in(guarded)
+    second = signed_in(guarded, cookie=first.partition(";")[0])
+    assert (with_cookie(guarded, first), with_cookie(guarded, second)) == (401, 200)
+
+
+def test_a_session_ends_by_itself():
+    now = [0.0]
+    sessions = Sessions(60, clock=lambda: now[0])
+    cookie = sessions.begin("read", b"token").encode()
+    now[0] = 59.0
+    assert sessions.find(cookie) is not None
+    now[0] = 60.0
+    assert sessions.find(cookie) is None
+
+
+@pytest.mark.parametrize("trusted", [(), ("127.0.0.1",)])
+def test_a_cookie_is_secure_behind_a_proxy_that_is_trusted(tmp_path, trusted):
+    with served(tmp_path / "store", tokens=tuple(TOKENS.items()), trusted_proxies=trusted) as service:
+        assert "Secure" not in signed_in(service)
+        assert ("Secure" in signed_in(service, **{"x-forwarded-proto": "https"})) == bool(trusted)
+
+
+# Rates
+
+
+def test_sign_ins_from_one_address_are_limited(tmp_path):
+    limits = {"sign_ins_per_minute": 3, "tokens": tuple(TOKENS.items()), "trusted_proxies": ("127.0.0.1",)}
+    with served(tmp_path / "store", **limits) as service:
+        guesses = [service.client.post("/sign-in", data={"token": "guess"}) for _ in range(5)]
+        assert [each.status_code for each in guesses] == [401] * 3 + [429] * 2
+        assert int(guesses[-1].headers["retry-after"]) > 0
+        assert guesses[-1].json()["error"] == "too_many"
+        elsewhere = {"x-forwarded-for": "198.51.100.7"}
+        assert service.client.post("/sign-in", data={"token": "guess"}, headers=elsewhere).status_code == 401
+
+
+def test_writes_of_one_token_are_limited_and_reads_are_not(tmp_path):
+    with served(tmp_path / "store", writes_per_minute=2, tokens=tuple(TOKENS.items())) as service:
+        assert asked(service, "admin", "PUT", "/v1/models/m", json={}) == 201
+        feedback = {"text": "a", "label": "x"}
+        statuses = [
+            asked(service, scope, "POST", "/v1/models/m/feedback", json=feedback)
+            for scope in ("admin", "admin", "feedback", "feedback", "feedback")
+        ]
+        assert statuses == [200, 429, 200, 200, 429]
+        assert {
+            asked(service, "admin", "POST", "/v1/models/m/predict", json={"text": "a"}) for _ in range(9)
+        } == {200}
+
+
+def test_a_uvicorn_with_another_protocol_is_refused_at_the_start(monkeypatch):
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    connections.check_protocol(HttpToolsProtocol)
+    monkeypatch.setattr(HttpToolsProtocol, "on_header", lambda self, header: None)
+    with pytest.raises(ValueError, match=r"uvicorn .* on_header .*pip install"):
+        connections.limited_protocol(Settings())
+    monkeypatch.delattr(HttpToolsProtocol, "on_header")
+    with pytest.raises(ValueError, match="on_header"):
+        connections.check_protocol(HttpToolsProtocol)

@@ -13,19 +13,18 @@ import pytest
 from tests.service.server import served
 
 from rosenblatt.service import store as store_module
-from rosenblatt.service.care import Export, compact, verify
-from rosenblatt.service.lock import Locked
-from rosenblatt.service.messages import Example, ModelSettings
-from rosenblatt.service.models import Models
+from rosenblatt.service.maintenance import Export, compact, verify
 from rosenblatt.service.recent import Recent
-from rosenblatt.service.store import Fresh, Store, StoreBroken
+from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.store import Fresh, Locked, Store, StoreBroken
+from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage, Gone, Offline
 
 ROOM = 1 << 16
 
 
 def opened(folder, **options):
-    return Models(folder, recent_bytes=ROOM, **options)
+    return LocalModels(folder, recent_bytes=ROOM, **options)
 
 
 def examples(seed, n):
@@ -319,9 +318,9 @@ def test_a_full_store_refuses_feedback_and_goes_on_predicting(tmp_path):
 SMALL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from rosenblatt.service.messages import Example
-from rosenblatt.service.models import Models
-models = Models(sys.argv[1], recent_bytes=1 << 16)
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.writer import LocalModels
+models = LocalModels(sys.argv[1], recent_bytes=1 << 16)
 models.create("before")  # what is compiled for it is written to files, too: before they may not grow
 for at in range(3):
     models.feedback("before", "ab"[at % 2], Example(features={f"f{at}": 1.0 + at}))
@@ -363,14 +362,14 @@ def test_a_disk_that_fills_up_loses_nothing_that_was_acknowledged(tmp_path):
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from rosenblatt.service.messages import Example
-from rosenblatt.service.models import Models
+from rosenblatt.service.schemas import Example
+from rosenblatt.service.writer import LocalModels
 folder = Path(sys.argv[1])
-models = Models(folder, recent_bytes=1 << 16)
+models = LocalModels(folder, recent_bytes=1 << 16)
 models.create("m")
 models.feedback("m", "a", Example(features={"x": 1.0}))
 models.close()
-Models(folder, recent_bytes=1 << 16).close()
+LocalModels(folder, recent_bytes=1 << 16).close()
 for file in [folder, *folder.rglob("*")]:
     if os.getuid() == 0:
         os.chown(file, 65534, 65534)
@@ -380,7 +379,7 @@ if os.getuid() == 0:  # who may write everywhere
     os.setegid(65534)
     os.seteuid(65534)
 try:
-    Models(folder, recent_bytes=1 << 16)
+    LocalModels(folder, recent_bytes=1 << 16)
 except (OSError, ValueError) as error:
     print(type(error).__name__, error)
 os._exit(0)

@@ -23,7 +23,7 @@ KINDS = {
     "auto": ("auto", {}),
     "auto, forget": ("auto", {"forget": 40.0, "multi_class": "ovr"}),
     "auto, raw": ("auto", {"scale": False}),
-    "auto, every geometry": ("auto", {"candidates": ["margin", "arow", "nag", "scinol", "pegasos"]}),
+    "auto, every geometry": ("auto", {"candidates": ["alma", "arow", "nag", "scinol", "pegasos"]}),
     "survivor": ("survivor", {"scale": True}),
 }
 

@@ -480,7 +480,7 @@ def test_what_is_kept_of_standard_input_between_passes_has_a_limit(monkeypatch, 
     monkeypatch.setenv("ROSENBLATT_SPOOL", "1000")
     monkeypatch.setattr("sys.stdin", Stdin(written(tmp_path).read_bytes() * 20, 1 << 16))
     with pytest.raises(
-        BadInput, match=r"-: more than 1,000 bytes came through standard input.*ROSENBLATT_SPOOL=20GB"
+        BadInput, match=r"<stdin>: more than 1,000 bytes came through standard input.*ROSENBLATT_SPOOL=20GB"
     ):
         train_on_stream(Learner(), open_examples("-", batch_rows=None), "-", passes=2)
 

@@ -1,47 +1,40 @@
-"""The commands put together."""
+"""The commands put together. A command is imported when it is typed, none when all are listed."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
-from rosenblatt.cli.commands import cache, mail, store
-from rosenblatt.cli.commands.compare import compare
-from rosenblatt.cli.commands.convert import convert
-from rosenblatt.cli.commands.evaluate import evaluate
-from rosenblatt.cli.commands.explain import explain
-from rosenblatt.cli.commands.export import export
-from rosenblatt.cli.commands.fit import fit
-from rosenblatt.cli.commands.info import info
-from rosenblatt.cli.commands.lab import lab
-from rosenblatt.cli.commands.predict import predict
-from rosenblatt.cli.commands.prove import prove
-from rosenblatt.cli.commands.serve import serve
-from rosenblatt.cli.commands.solve import solve
-from rosenblatt.cli.commands.stream import stream
-from rosenblatt.cli.commands.verify import verify
 from rosenblatt.cli.errors import show_tracebacks
 from rosenblatt.cli.flags import GroupedCommand, flatten
 from rosenblatt.cli.running import guarded
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    fit,
-    predict,
-    evaluate,
-    explain,
-    compare,
-    info,
-    prove,
-    verify,
-    solve,
-    stream,
-    convert,
-    export,
-    serve,
-    lab,
-)
-# Commands with subcommands: their name, help, subcommands, and a callback for options before the subcommand.
-GROUPS: dict[str, Any] = {"store": store, "mail": mail, "cache": cache}
+# The commands, in the order of --help, and what each does: the first line of its own help.
+COMMANDS = {
+    "fit": "Learn from a file, and report how it went.",
+    "predict": "Print the label of every row of a file, one per line.",
+    "evaluate": "Score a model on a labelled file.",
+    "explain": "Show which features pushed a row which way.",
+    "compare": "Compare every linear learner by cross-validation.",
+    "info": "Show what a model file holds, or how a table is read.",
+    "prove": "Decide whether the classes are separable, with a proof.",
+    "verify": "Check a proof against data, in exact arithmetic.",
+    "solve": "Solve A w >= 1, or prove that it has no solution.",
+    "stream": "Predict each example, then learn from it.",
+    "convert": "Write examples as Arrow, read without parsing.",
+    "export": "Write a model as an ONNX graph, or as Python, C or SQL source.",
+    "serve": "Serve models over HTTP, which learn from feedback at once.",
+    "lab": "Open the lab: see it learn, play the perceptron game, build XOR.",
+}
+# Commands with subcommands.
+GROUPS = {
+    "store": "Verify, compact, repair or export the store of a service.",
+    "mail": "Learn from sorted mail, mark new mail, and watch for it.",
+    "cache": "Show or remove the cache of fits out of core.",
+}
 
 SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
@@ -49,24 +42,61 @@ SETTINGS: dict[str, Any] = {
     "pretty_exceptions_enable": False,
 }
 
+
+def load_command(name: str) -> Any:
+    """Import a command, or a group of subcommands, and return it."""
+    module = import_module(f"rosenblatt.cli.commands.{name}")
+    functions = module.SUBCOMMANDS if name in GROUPS else {name: getattr(module, name)}
+    group = typer.Typer(name=name, help=GROUPS.get(name), add_completion=False, **SETTINGS)
+    for own_name, function in functions.items():
+        full_name = f"{name} {own_name}" if name in GROUPS else name
+        group.command(own_name, cls=GroupedCommand)(guarded(flatten(function), full_name))
+    return typer.main.get_group(group) if name in GROUPS else typer.main.get_command(group)
+
+
+class LazyCommands(MutableMapping[str, Any]):
+    """All commands by name, each imported at its first use."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = dict.fromkeys((*COMMANDS, *GROUPS))
+
+    def __getitem__(self, name: str) -> Any:
+        if self._loaded[name] is None:
+            self._loaded[name] = load_command(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+class LazyGroup(TyperGroup):
+    """The top of the command line: it lists commands without importing them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = LazyCommands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the name of every command and what it does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items(), *GROUPS.items()])
+
+
 app = typer.Typer(
     name="rosenblatt",
+    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     **SETTINGS,
 )
-
-
-def _add(group: typer.Typer, name: str, command: Callable[..., None], full_name: str) -> None:
-    group.command(name, cls=GroupedCommand)(guarded(flatten(command), full_name))
-
-
-for _command in COMMANDS:
-    _add(app, _command.__name__, _command, _command.__name__)
-for _name, _module in GROUPS.items():
-    _group = typer.Typer(name=_name, help=_module.HELP, **SETTINGS)
-    for _subcommand, _function in _module.SUBCOMMANDS.items():
-        _add(_group, _subcommand, _function, f"{_name} {_subcommand}")
-    app.add_typer(_group)
 
 
 def _version(requested: bool) -> None:

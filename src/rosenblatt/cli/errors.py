@@ -66,6 +66,8 @@ def exit_code(error: BaseException) -> ExitCode:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if "BadInput" in kinds and not _exists(str(getattr(error, "path", ""))):
         return ExitCode.USAGE
+    if "NoSuchColumn" in kinds:  # an option names it
+        return ExitCode.USAGE
     if kinds & {"BadInput", "BadModel", "RefusedData"}:
         return ExitCode.BAD_DATA
     missing_extra = isinstance(error, ImportError) and "pip install" in str(error)

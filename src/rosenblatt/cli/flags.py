@@ -76,6 +76,29 @@ def flatten(command: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def arguments_of(flags: Any) -> list[str]:
+    """Return the arguments that would be typed for a dataclass of flags: the options that are not their defaults."""
+    hints = get_type_hints(type(flags), include_extras=True)
+    arguments: list[str] = []
+    for each in fields(flags):
+        value = getattr(flags, each.name)
+        if value == each.default or value is None:
+            continue
+        option = next(part for part in hints[each.name].__metadata__ if hasattr(part, "param_decls"))
+        written = [
+            option.default,
+            *option.param_decls,
+        ]  # of an annotation, the first name stands for the default
+        names = next(name for name in written if isinstance(name, str) and name.startswith("--"))
+        on, _, off = names.partition("/")
+        if isinstance(value, bool):
+            arguments.append(on if value else off)
+        else:
+            for item in value if isinstance(value, list | tuple) else [value]:
+                arguments += [on, str(item)]
+    return arguments
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options in sections, the common ones first."""
 

@@ -22,6 +22,8 @@ def export(rows: Rows, path: str) -> dict[str, Any]:
     libsvm = path.endswith(".svm")
     if libsvm and rows.y.dtype.kind not in "iuf":
         refuse(f"{path}: LIBSVM text has numbers for labels, these are text; write a .csv")
+    if any("\n" in str(label) or "\r" in str(label) for label in np.unique(rows.y)):
+        refuse(f"{path}: a label holds a line end, and a row is one line here; rename the label in the data")
     with replacing(path) as file:
         for line in _libsvm(rows) if libsvm else _csv(rows, names, target):
             file.write(line.encode())

@@ -288,7 +288,7 @@ class DataFlags(_Reading):
             "--scale/--no-scale",
             group=COLUMNS,
             help="Bring numeric columns of a table to mean 0 and deviation 1.",
-            show_default="of fit and compare: of a table, yes; else no",
+            show_default="on for tables in fit and compare, else off",
         ),
     ] = None
 

@@ -1,6 +1,7 @@
 """What a command prints: tables and numbers for people, JSON for programs, notes on standard error."""
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,13 +18,27 @@ if TYPE_CHECKING:
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
+CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]"
+)  # and bidi marks
 MOST_LINES = 10  # of skipped lines that are listed one by one
 MISTAKE, RIGHT = "#D55E00", "#009E73"  # vermillion and green of Okabe and Ito
 
 
+def printable(text: str) -> str:
+    r"""Return a text that a terminal shows and does not obey: control characters become U+FFFD.
+
+    Labels, names and proofs come from files of others; a proof could otherwise clear the screen and write a verdict.
+
+    >>> printable("a\x1b[2Jb\n"), printable("é\tb")
+    ('a�[2Jb\n', 'é\tb')
+    """
+    return CONTROL.sub("\ufffd", text)
+
+
 def note(message: str) -> None:
     """Say something beside the result, on standard error."""
-    print(message, file=sys.stderr)
+    print(printable(message), file=sys.stderr)
 
 
 def note_skipped(skipped: "SkippedLines") -> None:
@@ -66,10 +81,13 @@ def console() -> "Console":
 
 def show(*parts: Any) -> None:
     """Print tables and lines, with an empty line between tables and no spaces at the ends of lines."""
+    from rich.segment import Segments
+
     screen = console()
     with screen.capture() as drawn:
         for part in parts:
-            screen.print(part)
+            drawing = screen.render(screen.render_str(part) if isinstance(part, str) else part)
+            screen.print(Segments(each._replace(text=printable(each.text)) for each in drawing), end="")
     for line in drawn.get().splitlines():
         print(line.rstrip())
 

@@ -91,6 +91,18 @@ class Meter:
         self._rows = 0
 
 
+def size_in_words(size: int) -> str:
+    """Return a number of bytes in the largest unit that it fills.
+
+    >>> size_in_words(0), size_in_words(297_344), size_in_words(10 * 2**30)
+    ('0 bytes', '297.3 kB', '10.7 GB')
+    """
+    for unit, value in UNITS:
+        if size >= value:
+            return f"{size / value:.1f} {unit}"
+    return f"{size} bytes"
+
+
 def describe(status: dict[str, Any]) -> str:
     """Return the status of a meter in words.
 

@@ -1,4 +1,4 @@
-"""What ``prove``, ``verify`` and ``solve`` print: an answer, and the lines of the file that make it so."""
+"""What ``prove``, ``verify`` and ``solve`` print: an answer, and the lines of the file that prove it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ MOST_ROWS = 20  # lines and variables that are listed one by one
 SENTENCES = {
     "Separable": "Separable: a hyperplane{origin} has every row strictly on the side of its class.",
     "Inseparable": "Not separable: no hyperplane{origin} has every row strictly on the side of its class.",
-    "QuasiSeparable": "Not separable, but almost: a hyperplane{origin} has every row on its side or touches it.",
-    "Feasible": "Feasible: one w has A w >= 1 in every row.",
-    "Infeasible": "Infeasible: no w has A w >= 1 in every row.",
+    "QuasiSeparable": "Not separable, but almost: a hyperplane{origin} has no row on the wrong side, and touches some.",
+    "Feasible": "Feasible: there is a w with A w >= 1 in every row.",
+    "Infeasible": "Infeasible: there is no w with A w >= 1 in every row.",
     "Undecided": "Undecided: the time ran out.",
     "HardMargin": "Hard margin: the largest margin of a hyperplane{origin} lies between two bounds.",
     "SoftMargin": "Soft margin: the least objective of a hyperplane{origin} lies between two bounds.",
@@ -59,7 +59,7 @@ def report_of(proof: Any, rows: Rows) -> dict[str, Any]:
 
 
 def reading_of(rows: Rows, reading: "ReadOptions", kind: str) -> dict[str, Any]:
-    """Describe how rows were read: what the claim of a proof depends on, guesses replaced by what was seen."""
+    """Describe how rows were read: what the claim of a proof depends on, with inferred options written out."""
     schema = rows.schema
     text = [column.name for column in getattr(schema, "columns", ()) if getattr(column, "words", None)]
     table = hasattr(schema, "headerless")
@@ -76,7 +76,7 @@ def reading_of(rows: Rows, reading: "ReadOptions", kind: str) -> dict[str, Any]:
 
 
 def write(proof: Any, path: str, reading: dict[str, Any]) -> None:
-    """Write a proof with a record of how its data were read, all or nothing; verify compares, it does not obey."""
+    """Write a proof, all or nothing, with a record of how its data were read, which ``verify`` compares."""
     import json
 
     from rosenblatt.storage import replacing
@@ -87,7 +87,7 @@ def write(proof: Any, path: str, reading: dict[str, Any]) -> None:
 
 
 def show(report: dict[str, Any]) -> None:
-    """Draw the answer, then the lines that make it so."""
+    """Print the answer, then the lines that prove it."""
     from rich.text import Text
 
     yes, no = ("Separable", "Feasible"), ("Inseparable", "QuasiSeparable", "Infeasible")
@@ -156,18 +156,18 @@ def _contradiction(report: dict[str, Any]) -> list[Any]:
         else []
     )
     if not labelled:
-        why = "These rows, so weighted, add up to exactly zero; so does the same sum of A w, for every w."
+        why = "These rows times their weights add up to exactly zero, and so does the same sum of A w, for every w."
     elif len(rows) == 1:
         why = "This row is all zero: without an intercept every hyperplane passes through it."
     elif rivals:
-        why = "These rows contradict each other: so weighted, what they demand of the scores adds up to exactly zero."
+        why = "These rows contradict each other: what they demand of the scores has the weighted sum zero, exactly."
     elif report["fit_intercept"]:
         why = (
-            "These rows contradict each other: their average in one class, so weighted, is exactly that in the other, "
+            "These rows contradict each other: their weighted average in one class is exactly that in the other, "
             "and no hyperplane has one point on both sides."
         )
     else:
-        why = "These rows contradict each other: so weighted, and each with its sign, they add up to exactly zero."
+        why = "These rows contradict each other: with their weights and signs they add up to exactly zero."
     reasons = [Text(REASONS, style="dim")] if labelled and len(rows) > 1 else []
     return [Text(why), table, *more, *reasons]
 
@@ -232,7 +232,7 @@ def _rational(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    """Shorten a rational from 0 to 1 that nobody would read."""
+    """Return a rational from 0 to 1, as a decimal where it has more than twelve characters."""
     if len(text) <= 12:
         return text
     import flint

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
+    from rosenblatt.data.preprocess import Preprocessing
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 
@@ -136,14 +137,45 @@ def _prepared_by(schema: Any, fitted: Any) -> Any:
     return replace(schema, documents=fitted.documents, frequency=frequency)
 
 
-def read_for(model: "Model", source: str, options: "ReadOptions", sketch: "NameSketch | None" = None) -> Rows:
-    """Read a whole source as the data that a model was trained on; a sketch hears the names that are hashed."""
+def scaling_of(model: "Model") -> "Preprocessing | None":
+    """Return what standardised the columns of the table that a linear model was trained on.
+
+    None where nothing did, and where scores are no weighted sum of the columns: of a kernel or a quadratic map.
+    """
+    from rosenblatt.learner.models import stored_schema
+
+    fitted: Any = getattr(stored_schema(model), "preprocessing", None)
+    by_threshold = (
+        getattr(model.learner, "binarize", None) is not None
+    )  # values count as one above it, else as zero
+    if (
+        fitted is None
+        or fitted.spread is None
+        or by_threshold
+        or model.name == "kernel"
+        or model.about.get("map")
+    ):
+        return None
+    return fitted  # type: ignore[no-any-return]
+
+
+def read_for(
+    model: "Model",
+    source: str,
+    options: "ReadOptions",
+    sketch: "NameSketch | None" = None,
+    prepared: bool = True,
+) -> Rows:
+    """Read a whole source as the data that a model was trained on; a sketch hears the names that are hashed.
+
+    Without ``prepared`` the rows of a table are raw: nothing is filled in or scaled.
+    """
     examples = open_for(model, source, options)
     if sketch is not None:
         from rosenblatt.streams.names import listen
 
         listen(examples, sketch)
-    return _all_of(examples)
+    return _all_of(examples, prepared=prepared)
 
 
 def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool = True) -> "Examples":
@@ -190,9 +222,9 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             refuse(f"{path}: is a file to read from; write somewhere else")
 
 
-def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None) -> Rows:
+def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None, prepared: bool = True) -> Rows:
     """Read all examples; with the options of training, keep the raw rows and what is to be fitted on them."""
-    batch = examples.read(prepared=to_train is None)
+    batch = examples.read(prepared=prepared and to_train is None)
     schema, X, raw, plan = examples.schema, batch.X, None, None
     if to_train is not None:
         plan = _plan(examples, to_train)

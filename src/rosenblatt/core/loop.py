@@ -24,9 +24,16 @@ from rosenblatt.core.geometry import (
     x_sqnorm_bound,
     x_sqnorm_exact,
 )
-from rosenblatt.core.rows import INLINED, Layout, Rows, prefetch_ahead, prefetch_distance
+from rosenblatt.core.rows import (
+    EXACTLY_INLINED,
+    INLINED,
+    Layout,
+    Rows,
+    prefetch_ahead,
+    prefetch_distance,
+)
 from rosenblatt.core.state import State, Visits
-from rosenblatt.jit import compiled_for_rules, compiled_part
+from rosenblatt.jit import compiled_for_rules, compiled_part, exactly_compiled_part
 from rosenblatt.rules import Seen, step, step_of
 
 
@@ -76,7 +83,7 @@ def _has_single_output(labels: Any) -> bool:
     return isinstance(labels.dtype, numba.types.Float) or labels.dtype == numba.types.int8
 
 
-@overload(step, strict=False, **INLINED)
+@overload(step, strict=False, **EXACTLY_INLINED)
 def _step(rule: Any, seen: Any) -> Callable[..., Any] | None:
     """Compile the Python function registered for the class of the rule, unchanged."""
     return step_of(rule.instance_class) if isinstance(rule, numba.types.BaseNamedTuple) else None
@@ -121,7 +128,7 @@ def _pair_of_several(label: int, c: int, hypotheses: int, scores: NDArray[Any]) 
     return ClassPair(np.int64(c), np.int64(-1), y, float(scores[c]))
 
 
-@compiled_part
+@exactly_compiled_part
 def decide(
     rule: Any,
     pair: Any,

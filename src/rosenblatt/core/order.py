@@ -19,6 +19,7 @@ from rosenblatt.jit import compiled
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32, S64 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(64)
+STEPS = 2.0**16  # in a unit of a standardised value that is rounded
 NUMBER = np.uint64(0xFFFFFFFF)  # the half of a word that holds a row's number
 
 
@@ -45,8 +46,9 @@ class Shuffle:
         labels: NDArray[np.int64],
         seed: int,
         sample_weight: NDArray[np.float64] | None = None,
+        rounded: bool = False,
     ) -> None:
-        self._arrange(row_keys(rows, labels), seed, sample_weight)
+        self._arrange(row_keys(rows, labels, rounded), seed, sample_weight)
 
     @classmethod
     def of_keys(
@@ -96,11 +98,16 @@ class Shuffle:
         return keys.size, int(total), int(parity)
 
 
-def row_keys(rows: Rows, labels: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the key of every row, from its content and its label."""
+def row_keys(rows: Rows, labels: NDArray[np.int64], rounded: bool = False) -> NDArray[np.uint64]:
+    """Return the key of every row, from its content and its label.
+
+    With ``rounded``, for standardised rows, from its values in steps of 2⁻¹⁶: the last bits of such values depend on
+    the units of the columns, and the order must not.
+    """
     n = labels.shape[0]
     keys = np.empty(n, np.uint64)
-    bits = rows.values.view(np.uint32 if rows.values.dtype.itemsize == 4 else np.uint64)
+    values = np.rint(rows.values.astype(np.float64) * STEPS) if rounded else rows.values
+    bits = values.view(np.uint32 if values.dtype.itemsize == 4 else np.uint64)
     in_parts(lambda a, b: _fill_keys(bits, rows.indices, rows.starts, labels, keys, a, b), n, bits.size)
     return keys
 

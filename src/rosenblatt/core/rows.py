@@ -23,6 +23,8 @@ PART: dict[str, Any] = {
 }  # of a compiled loop
 # Inlined by LLVM: numba's own inlining (`inline="always"`) compiles every overload alone, for its type, and once more.
 INLINED: dict[str, Any] = {"jit_options": PART["jit_options"] | {"forceinline": True}}
+# The same for formulas whose bits must not depend on the loop around them.
+EXACTLY_INLINED: dict[str, Any] = {"jit_options": INLINED["jit_options"] | {"fastmath": False}}
 
 # Every index is unsigned: numba tests whether a signed index is negative, and a slice would count references.
 ONE, TWO, THREE, FOUR, FIVE = (np.uint64(n) for n in (1, 2, 3, 4, 5))

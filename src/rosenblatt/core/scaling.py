@@ -24,8 +24,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from rosenblatt.core.named import pointer_to
 from rosenblatt.core.rows import Rows
-from rosenblatt.core.single import ENTRIES, INDICES, STARTS, VALUES, _pointer
+from rosenblatt.core.single import ENTRIES, INDICES, STARTS, VALUES
 from rosenblatt.jit import exactly_compiled, exactly_compiled_part
 
 STATISTICS = np.dtype([("count", np.int64), ("mean", np.float64), ("m2", np.float64)])
@@ -90,16 +91,16 @@ def scale_rows(statistics: Any, values: Any, indices: Any, starts: Any, scaled: 
 
 @exactly_compiled
 def scale_buffer(address: int, statistics_at: int, size: int, scaled_at: int, update: bool) -> bool:
-    """Do what :func:`scale_rows` does with the row of a :class:`~rosenblatt.core.single.RowBuffer`."""
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
-    n = np.int64(numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1])
-    values = numba.carray(_pointer(table[VALUES]), n, np.float64)
-    indices = numba.carray(_pointer(table[INDICES]), n, np.uint32)
+    """Do what :func:`scale_rows` does with the row of an address table (:mod:`rosenblatt.core.single`)."""
+    table = numba.carray(pointer_to(address), ENTRIES, np.int64)
+    n = np.int64(numba.carray(pointer_to(table[STARTS]), 2, np.uint64)[1])
+    values = numba.carray(pointer_to(table[VALUES]), n, np.float64)
+    indices = numba.carray(pointer_to(table[INDICES]), n, np.uint32)
     for k in range(n):
         if not abs(values[k]) <= LARGEST_VALUE:
             return False
-    statistics = numba.carray(_pointer(statistics_at), size, STATISTICS)
-    scaled = numba.carray(_pointer(scaled_at), n, np.float64)
+    statistics = numba.carray(pointer_to(statistics_at), size, STATISTICS)
+    scaled = numba.carray(pointer_to(scaled_at), n, np.float64)
     _scale_row(statistics, values, indices, 0, n, scaled, update)
     return True
 

@@ -1,7 +1,7 @@
 """One example at a time with little overhead: predict or learn from a row whose arrays have fixed addresses.
 
-Numba inspects every argument of every call, which takes longer than to process one row. So a :class:`RowBuffer` holds
-the arrays of one row and of its learner, a table lists their addresses, and a call passes the address of the table.
+Numba inspects every argument of every call, which takes longer than to process one row. So a table lists the addresses
+of the arrays of one row and of its learner (:class:`RowBuffer`), and a call passes the address of the table.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
+from rosenblatt.core.named import all_finite, pointer_to
 from rosenblatt.core.rows import INLINED, Rows
 from rosenblatt.core.state import RUNNING, TOTALS, State, Visits
 from rosenblatt.jit import compiled, compiled_around_rules
@@ -26,31 +27,32 @@ VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, A
 N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_WEIGHED, N_AUXILIARY = range(
     12, 21
 )
-CODES, NUMBERS, KEYS = range(21, 24)
-ENTRIES = 24
-RADIX_FROM = 48  # so many keys are sorted faster by bytes
-LARGEST = float(np.finfo(np.float64).max)
+ENTRIES = 21
 NOT_FINITE = -(1 << 62)  # returned where a value of the row is not finite
 OVERFLOW = NOT_FINITE + 1  # returned where the weights grew beyond a float
 
 
 class RowBuffer(NamedTuple):
-    """The arrays of one sparse row and its learner; ``addresses`` is the table that compiled code reads."""
+    """The arrays of a learner and the label of one row; ``addresses`` is the table that compiled code reads.
+
+    The arrays of the row itself belong to whoever reads examples, and are entered by :meth:`of_row`.
+    """
 
     addresses: NDArray[np.int64]
-    values: NDArray[np.float64]
-    indices: NDArray[np.uint32]
-    starts: NDArray[np.uint64]  # 0 and the number of values
     labels: NDArray[Any]
     order: NDArray[np.uintp]
     state: State
-    codes: NDArray[np.int64]  # features in the order of an example, negative for an unknown one
-    numbers: NDArray[np.float64]  # their values
-    keys: NDArray[np.uint64]  # scratch for sorting, then the positions of unknown codes
 
-    def row_arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays that describe the row in the buffer."""
-        return self.values, self.indices, self.starts, self.numbers, self.keys
+    def of_row(self, values_at: int, indices_at: int, starts_at: int, labels_at: int) -> NDArray[np.int64]:
+        """Return the address table of this learner over one row, whose arrays have these addresses."""
+        table = self.addresses.copy()
+        table[VALUES], table[INDICES], table[STARTS], table[LABELS] = (
+            values_at,
+            indices_at,
+            starts_at,
+            labels_at,
+        )
+        return table
 
 
 def label_dtype(classes: int) -> Any:
@@ -58,31 +60,18 @@ def label_dtype(classes: int) -> Any:
     return np.int8 if classes == 1 else np.int64
 
 
-def new_row_buffer(size: int, state: State, bias_input: float, averaged: bool) -> RowBuffer:
-    """Return a buffer for rows of up to ``size`` values over weights laid out for sparse rows."""
-    buffer = RowBuffer(
-        np.zeros(ENTRIES, np.int64),
-        np.zeros(size),
-        np.zeros(size, np.uint32),
-        np.zeros(2, np.uint64),
-        np.zeros(1, label_dtype(state.scores.size)),
-        np.zeros(1, np.uintp),
-        state,
-        np.zeros(size, np.int64),
-        np.zeros(size),
-        np.zeros(size, np.uint64),
-    )
-    table = buffer.addresses
-    row: tuple[NDArray[Any], ...] = buffer[1:6]
-    table[: len(row)] = [array.ctypes.data for array in row]
+def new_row_buffer(state: State, bias_input: float, averaged: bool) -> RowBuffer:
+    """Return a buffer for single rows over weights laid out for sparse rows."""
+    labels, order = np.zeros(1, label_dtype(state.scores.size)), np.zeros(1, np.uintp)
+    table = np.zeros(ENTRIES, np.int64)
+    table[LABELS], table[ORDER] = labels.ctypes.data, order.ctypes.data
     arrays: tuple[NDArray[Any], ...] = state[:6]
     table[W : AUXILIARY + 1] = [array.ctypes.data for array in arrays]
-    table[CODES:ENTRIES] = [array.ctypes.data for array in (buffer.codes, buffer.numbers, buffer.keys)]
     table[N_AUXILIARY] = state.auxiliary.size
     table[N_WEIGHTS], table[N_CLASSES] = state.W.size, state.scores.size
     table[N_HYPOTHESES], table[HAS_BIAS] = state.running.size, bias_input != 0.0
     table[AVERAGED], table[N_ROWS], table[N_VISITS] = averaged, 1, 1
-    return buffer
+    return RowBuffer(table, labels, order, state)
 
 
 def addresses_of(buffer: RowBuffer, rows: Rows, labels: NDArray[Any], visits: Visits) -> NDArray[np.int64]:
@@ -104,116 +93,6 @@ def _fill_addresses(
     )
     table[LABELS], table[ORDER], table[WEIGHT] = labels.ctypes.data, order.ctypes.data, weight.ctypes.data
     table[N_ROWS], table[N_VISITS], table[N_WEIGHED] = labels.size, order.size, weight.size
-
-
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """Turn an address into a pointer."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-@compiled
-def all_finite(values: Any) -> bool:
-    """Return whether every number is finite."""
-    wrong = 0
-    for k in range(values.shape[0]):
-        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
-    return wrong == 0
-
-
-@compiled
-def sort_by_code(keys: Any, scratch: Any, largest: Any) -> None:
-    """Sort keys by their upper half, a code of at most ``largest``; keys with equal codes keep their order.
-
-    A radix sort by bytes takes a sixth of the time of numpy's sort for a few hundred words.
-    """
-    if keys.shape[0] < RADIX_FROM:
-        keys.sort()  # the lower halves ascend, so that equal codes keep their order
-        return
-    counts = np.empty(256, np.int64)
-    shift = np.uint64(32)
-    source, target = keys, scratch
-    while largest > 0:
-        counts[:] = 0
-        for k in range(source.shape[0]):
-            counts[(source[k] >> shift) & np.uint64(255)] += 1
-        before = 0
-        for digit in range(256):
-            before, counts[digit] = before + counts[digit], before
-        for k in range(source.shape[0]):
-            digit = (source[k] >> shift) & np.uint64(255)
-            target[counts[digit]] = source[k]
-            counts[digit] += 1
-        source, target = target, source
-        shift += np.uint64(8)
-        largest >>= 8
-        if largest == 0 and shift & np.uint64(8):  # an odd number of rounds ended in the scratch array
-            target[:] = source
-
-
-@compiled
-def arrange_row(address: int, count: int) -> int:
-    """Turn the codes and numbers of an example into a row with ascending indices; return how many codes are unknown.
-
-    Equal codes (names that share a hash) are added, in the order of the example. The positions of unknown codes are
-    left in the buffer's keys. Nothing is written where a number is not finite.
-    """
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
-    codes = numba.carray(_pointer(table[CODES]), count, np.int64)
-    numbers = numba.carray(_pointer(table[NUMBERS]), count, np.float64)
-    if not all_finite(numbers):
-        return NOT_FINITE
-    keys = numba.carray(_pointer(table[KEYS]), count, np.uint64)
-    values = numba.carray(_pointer(table[VALUES]), count, np.float64)
-    indices = numba.carray(_pointer(table[INDICES]), count, np.uint32)
-    n_known, ascending, previous, largest = 0, True, np.int64(-1), np.int64(0)
-    for k in range(count):
-        code = codes[k]
-        if code >= 0:
-            ascending = ascending and code > previous
-            previous = code
-            largest = max(largest, code)
-            keys[n_known] = (np.uint64(code) << np.uint64(32)) | np.uint64(k)
-            n_known += 1
-    if not ascending:
-        sort_by_code(keys[:n_known], numba.carray(_pointer(table[VALUES]), n_known, np.uint64), largest)
-    n, last = 0, np.int64(-1)
-    for k in range(n_known):
-        code, value = np.int64(keys[k] >> np.uint64(32)), numbers[keys[k] & np.uint64(0xFFFFFFFF)]
-        if code == last:
-            values[n - 1] += value
-        else:
-            values[n], indices[n] = value, code
-            n += 1
-        last = code
-    numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1] = n
-    unknown = 0
-    if n_known < count:
-        for k in range(count):
-            if codes[k] < 0:
-                keys[unknown] = k
-                unknown += 1
-    return unknown
-
-
-@compiled
-def append_unknown(address: int, count: int, first: int) -> int:
-    """Append the values of unknown codes to an arranged row, as features from ``first`` on, above all others."""
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
-    starts = numba.carray(_pointer(table[STARTS]), 2, np.uint64)
-    n = np.int64(starts[1])
-    positions = numba.carray(_pointer(table[KEYS]), count, np.uint64)
-    numbers = numba.carray(_pointer(table[NUMBERS]), n + count, np.float64)
-    values = numba.carray(_pointer(table[VALUES]), n + count, np.float64)
-    indices = numba.carray(_pointer(table[INDICES]), n + count, np.uint32)
-    for k in range(count):
-        values[n + k], indices[n + k] = numbers[positions[k]], first + k
-    starts[1] = n + count
-    return 0
 
 
 @compiled
@@ -336,25 +215,25 @@ def largest_visited(values: Any, starts: Any, order: Any) -> float:
 @compiled
 def predict_row(address: int, p: float) -> int:
     """Predict the class of the row in the buffer as :func:`best_class` does."""
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    table = numba.carray(pointer_to(address), ENTRIES, np.int64)
     return _predict_by(address, p, table[AVERAGED] != 0)
 
 
 @compiled
 def _predict_by(address: int, p: float, averaged: bool) -> int:
     """Predict the class of the row in the buffer by the last or the averaged weights."""
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
-    n = int(numba.carray(_pointer(table[STARTS]), 2, np.uint64)[1])
-    values = numba.carray(_pointer(table[VALUES]), n, np.float64)
+    table = numba.carray(pointer_to(address), ENTRIES, np.int64)
+    n = int(numba.carray(pointer_to(table[STARTS]), 2, np.uint64)[1])
+    values = numba.carray(pointer_to(table[VALUES]), n, np.float64)
     if not all_finite(values):
         return NOT_FINITE
-    indices = numba.carray(_pointer(table[INDICES]), n, np.uint32)
+    indices = numba.carray(pointer_to(table[INDICES]), n, np.uint32)
     classes, hypotheses = table[N_CLASSES], table[N_HYPOTHESES]
-    weights = numba.carray(_pointer(table[W]), table[N_WEIGHTS], np.float64)
-    sums = numba.carray(_pointer(table[OFFSET]), table[N_WEIGHTS], np.float64)
-    running = numba.carray(_pointer(table[RUN]), hypotheses, RUNNING)
-    auxiliary = numba.carray(_pointer(table[AUXILIARY]), table[N_AUXILIARY], np.float64)
-    scores = numba.carray(_pointer(table[SCORES]), classes, np.float64)
+    weights = numba.carray(pointer_to(table[W]), table[N_WEIGHTS], np.float64)
+    sums = numba.carray(pointer_to(table[OFFSET]), table[N_WEIGHTS], np.float64)
+    running = numba.carray(pointer_to(table[RUN]), hypotheses, RUNNING)
+    auxiliary = numba.carray(pointer_to(table[AUXILIARY]), table[N_AUXILIARY], np.float64)
+    scores = numba.carray(pointer_to(table[SCORES]), classes, np.float64)
     bias_input = float(table[HAS_BIAS])
     return best_class(
         values, indices, 0, n, bias_input, weights, sums, running, auxiliary, averaged, p, scores
@@ -380,39 +259,39 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
 
     Return how many mistakes were made, :data:`NOT_FINITE`, or :data:`OVERFLOW` where ``‖w‖²`` is not finite afterwards.
     """
-    table = numba.carray(_pointer(address), ENTRIES, np.int64)
+    table = numba.carray(pointer_to(address), ENTRIES, np.int64)
     n_rows, classes = table[N_ROWS], table[N_CLASSES]
-    starts = numba.carray(_pointer(table[STARTS]), n_rows + 1, np.uint64)
+    starts = numba.carray(pointer_to(table[STARTS]), n_rows + 1, np.uint64)
     n = int(starts[n_rows])
     rows = Rows(
-        numba.carray(_pointer(table[VALUES]), n, np.float64),
-        numba.carray(_pointer(table[INDICES]), n, np.uint32),
+        numba.carray(pointer_to(table[VALUES]), n, np.float64),
+        numba.carray(pointer_to(table[INDICES]), n, np.uint32),
         starts,
     )
     if not all_finite(rows.values):
         return NOT_FINITE
     state = State(
-        numba.carray(_pointer(table[W]), table[N_WEIGHTS], np.float64),
-        numba.carray(_pointer(table[OFFSET]), table[N_WEIGHTS], np.float64),
-        numba.carray(_pointer(table[RUN]), table[N_HYPOTHESES], RUNNING),
-        numba.carray(_pointer(table[SCORES]), classes, np.float64),
-        numba.carray(_pointer(table[TOTAL]), 1, TOTALS),
-        numba.carray(_pointer(table[AUXILIARY]), table[N_AUXILIARY], np.float64),
-        numba.carray(_pointer(table[TOTAL]), 0, np.uint8),
+        numba.carray(pointer_to(table[W]), table[N_WEIGHTS], np.float64),
+        numba.carray(pointer_to(table[OFFSET]), table[N_WEIGHTS], np.float64),
+        numba.carray(pointer_to(table[RUN]), table[N_HYPOTHESES], RUNNING),
+        numba.carray(pointer_to(table[SCORES]), classes, np.float64),
+        numba.carray(pointer_to(table[TOTAL]), 1, TOTALS),
+        numba.carray(pointer_to(table[AUXILIARY]), table[N_AUXILIARY], np.float64),
+        numba.carray(pointer_to(table[TOTAL]), 0, np.uint8),
     )
     visits = Visits(
-        numba.carray(_pointer(table[ORDER]), table[N_VISITS], np.uintp),
-        numba.carray(_pointer(table[WEIGHT]), table[N_WEIGHED], np.float64),
+        numba.carray(pointer_to(table[ORDER]), table[N_VISITS], np.uintp),
+        numba.carray(pointer_to(table[WEIGHT]), table[N_WEIGHED], np.float64),
     )
-    ledger = numba.carray(_pointer(table[TOTAL]), 0, ENTRY)
+    ledger = numba.carray(pointer_to(table[TOTAL]), 0, ENTRY)
     bias_input = float(table[HAS_BIAS])
     max_sqnorm = largest_visited(rows.values, starts, visits.order) + bias_input * bias_input
     state.totals[0].max_sqnorm = max(state.totals[0].max_sqnorm, max_sqnorm)
     if classes == 1:
-        signs = numba.carray(_pointer(table[LABELS]), n_rows, np.int8)
+        signs = numba.carray(pointer_to(table[LABELS]), n_rows, np.int8)
         mistakes = _learn(rule, geometry, rows, signs, visits, bias_input, state, ledger, False)
     else:
-        labels = numba.carray(_pointer(table[LABELS]), n_rows, np.int64)
+        labels = numba.carray(pointer_to(table[LABELS]), n_rows, np.int64)
         mistakes = _learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, False)
     for k in range(state.running.size):
         if not np.isfinite(state.running[k].sqnorm):
@@ -439,20 +318,12 @@ def guess_and_learn(rule: Any, geometry: Any, address: int) -> int:
     return (last << GUESS_BITS) | averaged
 
 
-class RowFunctions(NamedTuple):
-    """The compiled functions of a row buffer, called without numba's inspection of their arguments."""
-
-    predict: Callable[[int, float], int]
-    arrange: Callable[[int, int], int]
-    append: Callable[[int, int, int], int]
-
-
 @cache
-def row_functions() -> RowFunctions:
-    """Return :func:`predict_row`, :func:`arrange_row` and :func:`append_unknown`, compiled."""
-    i, d = types.int64, types.float64
-    signatures: Any = ((predict_row, (i, d)), (arrange_row, (i, i)), (append_unknown, (i, i, i)))
-    return RowFunctions(*(function.compile(signature) for function, signature in signatures))
+def row_predictor() -> Callable[[int, float], int]:
+    """Return :func:`predict_row`, called without numba's inspection of its arguments."""
+    function: Any = predict_row
+    predictor: Callable[[int, float], int] = function.compile((types.int64, types.float64))
+    return predictor
 
 
 def rows_learner(rule: Any, geometry: Any, guessing: bool = False) -> Callable[[Any, Any, int], int]:

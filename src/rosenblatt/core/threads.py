@@ -1,14 +1,34 @@
 """Threads that divide a loop over rows among them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 
 from rosenblatt.data.textblocks import cores
 
 MIN_NUMBERS = 1 << 18  # stored numbers in a part: with fewer, starting a thread takes longer than the work
+
+
+_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
+
+
+@contextmanager
+def at_most(number: int | None) -> Iterator[None]:
+    """Divide work among no more than this many threads inside a ``with`` block; None sets no limit.
+
+    >>> with at_most(1):
+    ...     parts_of_work(1 << 40)
+    1
+    """
+    token = _most.set(number)
+    try:
+        yield
+    finally:
+        _most.reset(token)
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +45,7 @@ def parts_of_work(numbers: int) -> int:
     """
     limit = os.environ.get("OMP_NUM_THREADS", "")
     max_parts = min(cores(), int(limit)) if limit.isdecimal() else cores()
+    max_parts = min(max_parts, _most.get() or max_parts)
     return max(1, min(max_parts, numbers // MIN_NUMBERS))
 
 

@@ -6,6 +6,7 @@ others: prose is full of them.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, 34
 UNCLOSED = "a quote that does not close: close it, or write it twice"
 NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
 MISPLACED = "misplaced quotes"
+REPEATED = "the names of the columns again: delete the line, or skip such lines with skip_bad (--skip-bad)"
 NOT_SCANNED = " +-.eE"  # separators that could be part of a number
 # Of a table that is not all numbers, where memory is short: strings take many times the memory of their text, and
 # small blocks twice the time.
@@ -74,6 +76,7 @@ class Rows(NamedTuple):
     any_missing: bool = False  # among the numbers
     opening: BadRow | None = None  # where a quote opens that does not close in the block
     statistics: BlockStatistics | None = None  # of the numbers side by side
+    word_counts: dict[str, Any] | None = None  # of text columns, words in order of appearance; None: not held
 
     def moved(self, by: int) -> "Rows":
         """Return the rows, as many lines later."""
@@ -208,6 +211,14 @@ def _records(block: Block, header: Header) -> _Records:
         for row, position in zip(np.searchsorted(ends, positions).tolist(), positions.tolist(), strict=True):
             bad.setdefault(int(first[row]), (reason, _column_in(text, starts, int(first[row]), position)))
 
+    if header.text and header.text in text:
+        ends_of_text = {int(end) - (text[int(end) - 1] == RETURN) for end in ends[ends > 0]}
+        wrong = [
+            s
+            for s in starts.tolist()
+            if text.startswith(header.text, s) and s + len(header.text) in ends_of_text
+        ]
+        reject(np.array(wrong, np.int64), REPEATED)
     if b"\0" in text:
         reject(np.flatnonzero(data == 0), "a NUL byte: is this a text file?")
     if b"\r" in text:
@@ -231,8 +242,8 @@ def _records(block: Block, header: Header) -> _Records:
         keep[first == row] = False
     kept_text = text
     if not keep.all():
-        pieces = zip(starts[keep].tolist(), ends[keep].tolist(), strict=True)
-        kept_text = b"".join(text[start : end + 1] for start, end in pieces)
+        edges = np.flatnonzero(np.diff(keep, prepend=False, append=False)).reshape(-1, 2).tolist()
+        kept_text = b"".join(text[int(starts[first]) : int(ends[stop - 1]) + 1] for first, stop in edges)
     numbers = np.flatnonzero(keep & own)
     spans: list[int] = []
     if not own.all():
@@ -254,17 +265,18 @@ def _join_lines(
 ) -> int:
     """Join the lines of every record in ``first``; return the line of one that does not end, or how many there are."""
     after = 0  # the first line that no record before reaches
+    line_ends = ends.tolist()
     for row in _odd_quotes(np.frombuffer(text, np.uint8), ends, ord(separator)):
         if row < after or ignored[row]:
             continue
-        lo, hi = int(starts[row]), int(ends[row])
+        lo, hi = int(starts[row]), line_ends[row]
         closed = closed_line(separator).fullmatch(text, lo, hi)
         if closed is None and separator != "\t":
             stop = end_of_quote(text, separator, hi + 1)
             if stop < 0:
                 first[row:] = row
                 return row
-            after = int(np.searchsorted(ends, stop))
+            after = bisect_left(line_ends, stop)
             first[row:after] = row
             hi = stop - 1
         if text.count(b'"', lo, hi) % 2 or (closed is None and separator == "\t"):
@@ -510,12 +522,10 @@ class DelimitedSource:
         """The columns that read like prose in the first lines."""
         return list(self.header.prose)
 
-    def head(self) -> Rows:
-        """Return the first rows, as strings."""
+    def _head_text(self) -> bytes:
         head = next(textblocks.blocks_of_lines(self.path, GUESSED_BYTES))
         rest = head.text.split(b"\n", self.header.line)
-        text = rest[-1] if len(rest) > self.header.line else b""
-        return read_rows(Block(self.header.line + 1, bytes(text)), self.header, self.names)
+        return bytes(rest[-1]) if len(rest) > self.header.line else b""
 
     def rows(
         self,
@@ -531,27 +541,46 @@ class DelimitedSource:
         are numbered from 0 in every block.
         """
         names = list(wanted)
-        slots = self._slots(names) if side_by_side else np.empty(0, np.int64)
-        separator = self.header.separator
-        scan = bool(side_by_side) and separator not in NOT_SCANNED
+        scan = self._scanner(names, side_by_side, statistics) if side_by_side else None
 
         def read(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
-            scanned_numbers = scan_numbers(text, separator, slots, side_by_side, room) if scan else None
-            if scanned_numbers is None:
+            scanned_rows = scan(text, room) if scan is not None else None
+            if scanned_rows is None:
                 rows = read_rows(Block(0, bytes(text)), self.header, names)
                 return count(text, b"\n"), rows, then(rows)
-            values, others = scanned_numbers.values, scanned_numbers.others
-            columns = {name: values[:, k] for k, name in enumerate(names[:side_by_side])}
-            columns |= {name: others[k] for k, name in enumerate(names[side_by_side:])}
-            rows = Rows(columns, scanned_numbers.lines, [], values)
-            if statistics and values.shape[0]:
-                rows = rows._replace(statistics=block_statistics(values))
-            if scanned_numbers.missing:
-                source = (Block(0, bytes(text)), self.header)
-                rows = rows._replace(source=source, any_missing=True)
-            return scanned_numbers.n_lines, rows, then(rows)
+            n_lines, rows = scanned_rows
+            return n_lines, rows, then(rows)
 
         return self._through(read)
+
+    def head_numbers(self, wanted: Sequence[str], side_by_side: int) -> Rows | None:
+        """Return the first rows as numbers side by side, with statistics; None where they are not so plain."""
+        scan = self._scanner(list(wanted), side_by_side, True)
+        scanned_rows = None if scan is None else scan(self._head_text(), Room())
+        return None if scanned_rows is None else scanned_rows[1]
+
+    def _scanner(
+        self, names: list[str], side_by_side: int, statistics: bool
+    ) -> "Callable[[Any, Room], tuple[int, Rows] | None] | None":
+        """Return what reads a block that is all plain numbers: how many lines, and the rows; None for others."""
+        slots, separator = self._slots(names), self.header.separator
+        if separator in NOT_SCANNED:
+            return None
+
+        def scan(text: Any, room: Room) -> tuple[int, Rows] | None:
+            numbers = scan_numbers(text, separator, slots, side_by_side, room)
+            if numbers is None:
+                return None
+            columns = {name: numbers.values[:, k] for k, name in enumerate(names[:side_by_side])}
+            columns |= {name: numbers.others[k] for k, name in enumerate(names[side_by_side:])}
+            rows = Rows(columns, numbers.lines, [], numbers.values)
+            if statistics and numbers.values.shape[0]:
+                rows = rows._replace(statistics=block_statistics(numbers.values))
+            if numbers.missing:
+                rows = rows._replace(source=(Block(0, bytes(text)), self.header), any_missing=True)
+            return numbers.n_lines, rows
+
+        return scan
 
     def _through(self, function: Scanner[tuple[int, Rows, T]]) -> Iterator[tuple[Rows, T]]:
         """Yield what a function makes of every block after the header, with its lines; the first block is small.

@@ -17,7 +17,7 @@ from rosenblatt.data.errors import shown
 from rosenblatt.data.options import Missing
 from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.scanners.missing import MISSING
-from rosenblatt.data.schema import Column, LabelKind, TableSchema
+from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.data.values import (
     absent,
     are_int64,
@@ -55,6 +55,7 @@ def encode(
     *,
     prepared: bool = True,
     missing: Missing | None = None,
+    word_counts: Mapping[str, Any] | None = None,
 ) -> Encoded:
     """Encode a table as the schema says; a category that training never saw is all zeros.
 
@@ -62,6 +63,7 @@ def encode(
     ----------
     prepared : apply the preprocessing of the schema; else return raw rows, with NaN for missing numbers
     missing : what a missing number means; as the schema says where it is None
+    word_counts : of text columns whose words were counted when the schema was learned from all these rows
 
     Examples
     --------
@@ -75,7 +77,7 @@ def encode(
     numeric, bad, incomplete = numeric_columns(columns, schema, policy)
     labels = None
     if with_target and schema.target is not None:
-        labels = encode_labels(columns[schema.target], schema.target, schema.labels, bad, incomplete, policy)
+        labels = encode_labels(columns[schema.target], schema, bad, incomplete, policy)
     if policy == "drop":
         for column in schema.columns:
             if column.categories is not None:
@@ -90,7 +92,7 @@ def encode(
     unseen: Counter[str] = Counter()
     fitted = schema.preprocessing if prepared else None
     if schema.any_discrete:
-        X = _sparse(columns, schema, numeric, keep, unseen, fitted)
+        X = _sparse(columns, schema, numeric, keep, unseen, fitted, word_counts or {})
     else:
         X = np.ascontiguousarray(numeric)
         X = X if fitted is None else fitted.apply(X)
@@ -114,7 +116,7 @@ def numeric_columns(
         if column.categories is not None:
             continue
         cells = columns[column.name]
-        values[:, place : place + column.width] = _numbers_of(cells, column)
+        values[:, place : place + column.width] = numbers_of(cells, column)
         own = values[:, place]
         place += column.width
         odd = ~np.isfinite(own)
@@ -124,12 +126,12 @@ def numeric_columns(
         incomplete |= gaps
         wrong = odd if policy == "refuse" else odd & ~gaps
         for row in np.flatnonzero(wrong).tolist():
-            reason = f"column {column.name!r} {not_a_value(_cell(cells, row), column)}"
+            reason = f"column {column.name!r} {not_a_value(cell_of(cells, row), column)}"
             bad.setdefault(row, (reason, column.name))
     return values, bad, incomplete
 
 
-def _numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
+def numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
     """Return the features of a column of numbers, truth values or dates: (rows, width)."""
     if column.parts:
         return dates(cells, column.parts)
@@ -138,7 +140,8 @@ def _numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
     return (numbers(cells) if column.format is None else column.format.read(cells))[:, None]
 
 
-def _cell(cells: Any, row: int) -> Any:
+def cell_of(cells: Any, row: int) -> Any:
+    """Return a value of a column, as Python has it."""
     return cells[row] if isinstance(cells, np.ndarray) else cells[row].as_py()
 
 
@@ -160,7 +163,7 @@ def not_a_value(value: Any, column: Column | None = None) -> str:
 
 
 def encode_labels(
-    column: Any, name: str, kind: LabelKind, bad: Bad, incomplete: NDArray[np.bool_], policy: Missing
+    column: Any, schema: TableSchema, bad: Bad, incomplete: NDArray[np.bool_], policy: Missing
 ) -> NDArray[Any]:
     """Return the labels, noting the rows that have none or one of another kind.
 
@@ -168,6 +171,7 @@ def encode_labels(
     """
     import pyarrow as pa
 
+    name, kind, form = schema.target, schema.labels, schema.target_format
     if kind == "text":
         if isinstance(column, np.ndarray) and np.isnan(column).all():  # scanned as numbers, but there is none
             column = pa.array(["nan"] * column.size, pa.string())
@@ -180,15 +184,18 @@ def encode_labels(
                     f"the target {name!r} has no value: write its label, or drop such rows (--missing drop)"
                 )
                 for row in np.flatnonzero(without).tolist():
-                    bad.setdefault(row, (reason, name))
+                    bad.setdefault(row, (reason, str(name)))
         return np.array(texts, dtype=np.str_)[codes]
-    values = numbers(column)
+    values = numbers(column) if form is None else form.read(column)
     odd = ~np.isfinite(values)
     if odd.any():
         gaps = absent(column) if is_text(column) else np.isnan(values)
         incomplete |= gaps
+        as_column = Column(str(name), format=form)
         for row in np.flatnonzero(odd & ~gaps if policy == "drop" else odd).tolist():
-            bad.setdefault(row, (f"the target {name!r} {not_a_value(_cell(column, row))}", name))
+            bad.setdefault(
+                row, (f"the target {name!r} {not_a_value(cell_of(column, row), as_column)}", str(name))
+            )
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return as_numpy(column.cast(pa.int64()))  # too long for a float64
     return values
@@ -201,6 +208,7 @@ def _sparse(
     keep: NDArray[np.bool_],
     unseen: Counter[str],
     fitted: Preprocessing | None,
+    word_counts: Mapping[str, Any],
 ) -> Any:
     """Return the CSR rows to keep: at most one entry for every column that is not text, words, then indicators."""
     n_rows = numeric.shape[0]
@@ -216,7 +224,11 @@ def _sparse(
     offset = at = n_numeric = 0
     for column in schema.columns:
         if column.words is not None:
-            words = _words(columns[column.name], column, keep, unseen)
+            counts = word_counts.get(column.name) if keep.all() else None
+            if counts is None:
+                words = _words(columns[column.name], column, keep, unseen)
+            else:
+                words = sparse_rows(counts.data, counts.indices, counts.indptr, column.width)
             weights = None if fitted is None else fitted.text_weights(offset)
             blocks.append((offset, words if weights is None else weights.apply(words)))
         elif column.categories is None:
@@ -272,13 +284,16 @@ def texts_of(column: Any) -> list[str]:
 
 def _with_words(X: Any, blocks: list[tuple[int, Any]]) -> Any:
     """Put blocks of words beside the other features, each from its offset on, the columns of every row sorted."""
-    parts = [X.tocoo(), *(block.tocoo() for _, block in blocks)]
-    row = np.concatenate([part.coords[0] for part in parts])
+    if X.nnz == 0 and len(blocks) == 1:
+        ((offset, words),) = blocks
+        return sparse_rows(words.data, words.indices + offset, words.indptr, X.shape[1])
+    parts = [X, *(block for _, block in blocks)]
     offsets = [0, *(offset for offset, _ in blocks)]
+    row = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(part.indptr)) for part in parts])
     place = np.concatenate(
-        [part.coords[1].astype(np.int64) + at for part, at in zip(parts, offsets, strict=True)]
+        [part.indices.astype(np.int64) + at for part, at in zip(parts, offsets, strict=True)]
     )
-    order = np.lexsort((place, row))
+    order = np.argsort(row * X.shape[1] + place, kind="stable")  # merges parts that are sorted
     values = np.concatenate([part.data for part in parts])[order]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])
     return sparse_rows(values, place[order], indptr, X.shape[1])

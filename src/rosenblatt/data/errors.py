@@ -42,7 +42,8 @@ class SkippedLines(list[BadLine]):
 class BadInput(ValueError):
     """An input that cannot be read. Its text is ``path:line:column: what is wrong and what to do``.
 
-    ``line`` is None when the whole file is at fault, ``column`` 0 when the whole line is.
+    ``line`` is None when the whole file is at fault, ``column`` 0 when the whole line is. The path ``-`` is written
+    ``<stdin>``.
 
     >>> print(BadInput("train.svm", 3, "index 0", 7))
     train.svm:3:7: index 0
@@ -56,9 +57,16 @@ class BadInput(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        where = [self.path, *([] if self.line is None else [str(self.line)])]
+        where = [
+            "<stdin>" if self.path == "-" else self.path,
+            *([] if self.line is None else [str(self.line)]),
+        ]
         where += [str(self.column)] if self.line is not None and self.column else []
         return f"{':'.join(where)}: {self.reason}"
+
+
+class NoSuchColumn(BadInput):
+    """A column that an option names, and the table does not have."""
 
 
 def shown(text: str, at_most: int = 40) -> str:

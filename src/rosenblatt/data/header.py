@@ -7,18 +7,19 @@ among the names are an error.
 """
 
 import codecs
+import collections
 import csv
-from collections import Counter
+import re
 from math import isfinite
 from typing import NamedTuple
 
 from rosenblatt.data.errors import BadInput, shown
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
 from rosenblatt.data.textblocks import blocks_of_lines
-from rosenblatt.data.values import number
+from rosenblatt.data.values import are_codes, number
 from rosenblatt.data.words import looks_like_text
 
 MOST_COLUMNS = 1 << 20
@@ -28,6 +29,7 @@ SAMPLED_LINES = 500
 FIRST_LINES_OF_A_PIPE = 2  # a header and a row
 MOST_LINES_OF_A_PIPE = 20  # that are waited for where fewer do not tell names from data
 UTF8 = "utf-8"
+SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?', re.IGNORECASE)
 INDEX_NAMES = ("", "Unnamed: 0")  # of the first column, as pandas writes its index
 
 
@@ -45,6 +47,7 @@ class Header(NamedTuple):
     encoding: str = UTF8
     comment: str | None = None
     index_column: str | None = None  # a column that counts rows, as pandas writes it
+    text: bytes = b""  # the line of names, in UTF-8
     notes: tuple[str, ...] = ()  # what was decided, each a sentence
 
 
@@ -57,10 +60,12 @@ class FirstLines(NamedTuple):
     below: list[list[str]]  # lines of as many values as the first
     encoding: str
     notes: tuple[str, ...]
+    text: str = ""  # the first line as it is written
 
     def column(self, place: int) -> list[str]:
         """Return the values below the first in one column, missing ones left out."""
-        return [row[place] for row in self.below if row[place] not in MISSING]
+        values = [row[place] for row in self.below]
+        return values if MISSING.isdisjoint(values) else [value for value in values if value not in MISSING]
 
 
 def read_header(
@@ -139,7 +144,11 @@ def first_lines(
 
 def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: int) -> FirstLines:
     notes: list[str] = []
-    line, texts, encoding = _head(path, options, notes, at_most)
+    line, texts, encoding, named_separator = _head(path, options, notes, at_most)
+    separator = options.separator or named_separator or separator
+    if "\r" in texts[0]:
+        reason = "carriage returns inside the line: end lines with a newline, as `tr '\\r' '\\n'` does"
+        raise BadInput(path, line, reason)
     if "\0" in texts[0]:
         raise BadInput(path, line, "the header holds a NUL byte: is this a text file?")
     texts = [text.replace("\0", "") for text in texts]
@@ -150,8 +159,12 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
     if chosen != "\t":
         _check_quotes(path, line, texts[0], chosen)
     first = rows[0]
-    below = [row for row in rows[1:] if len(row) == len(first)]
-    return FirstLines(line, chosen, first, below, encoding, tuple(notes))
+    below = [row for row in rows[1:] if len(row) == len(first) and row != first]
+    wider = collections.Counter(len(row) for row in rows[1:] if len(row) > 1)
+    if len(first) == 1 and wider and 2 * wider.most_common(1)[0][1] > len(rows):
+        reason = f"1 value where most lines below have {wider.most_common(1)[0][0]}"
+        raise BadInput(path, line, f"{reason}: delete what stands above the names of the columns")
+    return FirstLines(line, chosen, first, below, encoding, tuple(notes), texts[0])
 
 
 def _check_quotes(path: str, line: int, text: str, separator: str) -> None:
@@ -161,17 +174,26 @@ def _check_quotes(path: str, line: int, text: str, separator: str) -> None:
         raise BadInput(path, line, f"the header cannot be read: {error}") from None
 
 
-def _head(path: str, options: ReadOptions, notes: list[str], at_most: int) -> tuple[int, list[str], str]:
-    """Return the number of the first line that is text, it and lines after it, and the encoding."""
+def _head(
+    path: str, options: ReadOptions, notes: list[str], at_most: int
+) -> tuple[int, list[str], str, str | None]:
+    """Return the number of the first line of the table, it and lines after it, the encoding, and a separator.
+
+    Excel writes the separator into a line of its own, ``sep=;``, before the names.
+    """
+    named_separator = None
     comment = None if options.comment is None else options.comment.encode()
     if path != STANDARD_INPUT:
         with opened(path) as (_, packing):
-            if packing == "UTF-16":
+            if packing is not None and packing.startswith("UTF-16"):
                 notes.append("UTF-16 text")
     for block in blocks_of_lines(path, HEAD_BYTES):
         raw = block.text.split(b"\n")
         for offset, text in enumerate(raw):
             if not text.strip() or (comment and text.startswith(comment)):
+                continue
+            if named_separator is None and (match := SEPARATOR_LINE.fullmatch(text)):
+                named_separator = match[1].decode()
                 continue
             line = block.first_line + offset
             own = [
@@ -180,7 +202,7 @@ def _head(path: str, options: ReadOptions, notes: list[str], at_most: int) -> tu
                 if text.strip() and not (comment and text.startswith(comment))
             ]
             encoding = _encoding(path, line, text, b"\n".join(raw[:-1]), options, notes)
-            return line, [_decoded(text, encoding).rstrip("\r") for text in own], encoding
+            return line, [_decoded(text, encoding).rstrip("\r") for text in own], encoding, named_separator
     raise BadInput(path, None, "the file is empty: it holds no examples")
 
 
@@ -279,8 +301,13 @@ def invented_names(lines: FirstLines) -> list[str]:
 
 
 def usual_target(lines: FirstLines, text: list[int]) -> int:
-    """Return the place of the target: the last column, or the first if the last is text and the first is not."""
+    """Return the place of the target: the last column, or the first if the last is text and the first is not.
+
+    Columns at the end that have neither a name nor a value do not count.
+    """
     last = len(lines.first) - 1
+    while last and not lines.first[last] and lines.below and not lines.column(last):
+        last -= 1
     return 0 if last in text and 0 not in text else last
 
 
@@ -300,7 +327,8 @@ def _header(
 ) -> Header:
     text = text_columns(lines)
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
-    numbers = all(value in MISSING or number(value) is not None for row in lines.below for value in row)
+    columns = [[row[place] for row in lines.below] for place in range(len(names))]
+    numbers = all(map(_are_numbers, columns)) and not any(map(are_codes, columns))
     return Header(
         line,
         names,
@@ -313,8 +341,21 @@ def _header(
         lines.encoding,
         options.comment,
         index,
+        lines.text.encode() if line == lines.line else b"",
         (*lines.notes, *notes),
     )
+
+
+def _are_numbers(values: list[str]) -> bool:
+    """Whether values are plain numbers, or missing."""
+    present = values
+    if not SCANNED_MISSING.isdisjoint(values):
+        present = [value for value in values if value not in SCANNED_MISSING]
+    try:
+        collections.deque(map(float, present), maxlen=0)
+    except ValueError:
+        return False
+    return "_" not in "".join(present)
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:
@@ -345,7 +386,7 @@ def _checked_names(
         )
     if exact and "" in names:
         raise BadInput(path, lines.line, f"column {names.index('') + 1} has no name: name it, or drop it")
-    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    repeated = [name for name, count in collections.Counter(names).items() if count > 1 and name]
     if exact and repeated:
         raise BadInput(path, lines.line, f"two columns are called {repeated[0]!r}: rename one")
     if names[0] in INDEX_NAMES and len(names) > 1 and not exact:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.columns import BlockStatistics
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
@@ -21,6 +21,7 @@ from rosenblatt.data.values import (
     DatePart,
     NumberFormat,
     absent,
+    are_codes,
     are_int64,
     date_numbers,
     date_parts_of,
@@ -37,6 +38,7 @@ MANY_LABELS = 2048  # different numbers of a target: more make no difference, no
 FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
+SLASHED_DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}( .*)?")  # day or month first: nobody can tell
 ID_NAME = re.compile(r"(?i:(^|[_\s.-])(id|uuid|guid)$)|[a-z]I[dD]$")
 TargetKind = Literal["classes", "numeric"]
 Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "target"]
@@ -101,6 +103,11 @@ class ColumnStatistics:
         self._fractions = False  # among plain numbers
 
     @property
+    def missing_words(self) -> frozenset[str]:
+        """How a missing value is written: of a target ``-`` is a label, as in + and -."""
+        return MISSING if self.numbers is None else SCANNED_MISSING
+
+    @property
     def present(self) -> int:
         """Rows that have a value."""
         return self.rows - self.missing
@@ -134,15 +141,24 @@ class ColumnStatistics:
         """The share of the values that are different from all before them."""
         if self.values is None:
             return MOST_VALUES / self.different_rows if self.different_rows else 0.0
-        return len(self.values.keys() - MISSING) / max(self.present, 1)
+        return len(self.values.keys() - self.missing_words) / max(self.present, 1)
 
     @property
     def target_kind(self) -> TargetKind:
         """Whether a target with these values names classes or measures something."""
-        if not self.numeric or self.numbers is None:
+        if self.numbers is None or not (self.numeric or self.formats):
             return "classes"
-        count = len(self.numbers)
-        if not self.all_integers:
+        whole, count = self.all_integers, len(self.numbers)
+        if not self.numeric:
+            form = (self.formats or [NumberFormat()])[0]
+            values = [form.number(text) for text in self.values or self.sample]
+            different = {value for value in values if value is not None}
+            count = len(different)
+            whole = all(
+                value == round(100.0 * value) / 100.0 if form.percent else value == round(value)
+                for value in different
+            )
+        if not whole:
             return "numeric" if count > 10 else "classes"
         return "numeric" if count > 50 or (count > 20 and 10 * count >= self.present) else "classes"
 
@@ -169,7 +185,8 @@ class ColumnStatistics:
             return
         if len(self.sample) < TEXT_ROWS:
             some = column[:TEXT_ROWS].to_pylist()
-            self.sample += [text for text in some if text not in MISSING][: TEXT_ROWS - len(self.sample)]
+            present = [text for text in some if text not in self.missing_words]
+            self.sample += present[: TEXT_ROWS - len(self.sample)]
         if self.all_numbers and self._add_texts_as_numbers(column):
             self.values = None
             return
@@ -228,10 +245,11 @@ class ColumnStatistics:
         values = numbers(column)
         odd = np.flatnonzero(~np.isfinite(values))
         texts = take(column, odd).unique().to_pylist()
-        self.all_numbers = all(text in MISSING or number(text) is not None for text in texts)
+        absent_words = self.missing_words
+        self.all_numbers = all(text in absent_words or number(text) is not None for text in texts)
         if not self.all_numbers:
             return False
-        self.all_finite &= all(text in MISSING for text in texts)
+        self.all_finite &= all(text in absent_words for text in texts)
         self._add_numbers(values)
         if self.all_integers and self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
             self.all_integers = are_int64(column)
@@ -267,8 +285,9 @@ class ColumnStatistics:
             return
         counts = column.value_counts()
         texts, how_many = counts.field(0).to_pylist(), counts.field(1).to_pylist()
-        self.missing += sum(n for text, n in zip(texts, how_many, strict=True) if text in MISSING)
-        present = [text for text in texts if text not in MISSING]
+        absent_words = self.missing_words
+        self.missing += sum(n for text, n in zip(texts, how_many, strict=True) if text in absent_words)
+        present = [text for text in texts if text not in absent_words]
         if self.formats != [] and present:
             self.formats = self._formats_of_all(present)
         if self.parts != set() and present:
@@ -350,7 +369,8 @@ def decide(
     if statistics.present == 0:
         return Decision("constant", None, "no row has a value")
     if statistics.numeric:
-        return _plain_numbers(name, statistics)
+        codes = are_codes(statistics.sample) and not _is_constant(statistics)
+        return _codes(name, statistics) if codes else _plain_numbers(name, statistics)
     if _is_constant(statistics):
         return Decision("constant", None, "the same in every row")
     boolean = _is_boolean(statistics)
@@ -358,11 +378,36 @@ def decide(
         return Decision("boolean", Column(name, boolean=True), boolean)
     if statistics.formats:
         form = _format_of(name, statistics, options, decimal)
-        return Decision("numeric", Column(name, format=form), _describe(form))
+        return Decision("numeric", Column(name, format=form), _describe(form, statistics))
     if statistics.parts:
         parts = tuple(part for part in DATE_PARTS if part in statistics.parts)
         return Decision("date", Column(name, parts=parts))
     return _strings(name, statistics, options)
+
+
+def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) -> Column:  # noqa: B008 (frozen)
+    """Return what a column holds by one value of it: numbers in a format, dates, else categories.
+
+    >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
+    (NumberFormat(decimal='.', percent=False, currency='$'), ('days', 'weekday'))
+    """
+    import pyarrow as pa
+
+    statistics = ColumnStatistics()
+    statistics.update(pa.array([text]))
+    if name in (*options.numeric, *options.date):
+        column = _as_asked(name, "numeric" if name in options.numeric else "date", statistics, options).column
+    elif options.exact:
+        column = _as_written(name, statistics, options).column
+    elif statistics.numeric:
+        column = Column(name)
+    elif statistics.formats:
+        column = Column(name, format=_format_of(name, statistics, options, None))
+    elif statistics.parts and date_numbers(text) is not None:
+        column = Column(name, parts=tuple(part for part in DATE_PARTS if part in statistics.parts))
+    else:
+        column = Column(name, ())
+    return column or Column(name, ())
 
 
 def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
@@ -380,7 +425,7 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
     if statistics.numeric or not (statistics.formats or options.decimal == ","):
         return Decision("numeric", Column(name))
     form = _format_of(name, statistics, options, options.decimal) if statistics.formats else NumberFormat(",")
-    return Decision("numeric", Column(name, format=form), _describe(form))
+    return Decision("numeric", Column(name, format=form), _describe(form, statistics))
 
 
 def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
@@ -390,7 +435,7 @@ def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -
     if options.decimal and statistics.formats:
         forms = [form for form in statistics.formats if form == NumberFormat(options.decimal)]
         if forms:
-            return Decision("numeric", Column(name, format=forms[0]), _describe(forms[0]))
+            return Decision("numeric", Column(name, format=forms[0]), _describe(forms[0], statistics))
     if looks_like_text(statistics.sample):
         return Decision("text", Column(name, (), options.words))
     return Decision("category", Column(name, ()))
@@ -405,6 +450,14 @@ def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
     if many and ID_NAME.search(name) and statistics.spread_integers:
         return Decision("identifier", None, f"called so; --numeric {name} keeps it")
     return Decision("numeric", Column(name))
+
+
+def _codes(name: str, statistics: ColumnStatistics) -> Decision:
+    """Return what codes of digits are: categories, or identifiers where nearly all are different."""
+    sample = statistics.sample
+    if len(sample) >= MANY_ROWS and len(set(sample)) >= NEARLY_ALL * len(sample):
+        return Decision("identifier", None, f"codes with leading zeros; --numeric {name} keeps it")
+    return Decision("category", Column(name, ()), f"codes with leading zeros; --numeric {name} reads numbers")
 
 
 def _is_constant(statistics: ColumnStatistics) -> bool:
@@ -450,18 +503,33 @@ def _same_numbers(formats: list[NumberFormat], statistics: ColumnStatistics) -> 
     return all(len({form.number(text) for form in formats}) == 1 for text in texts)
 
 
-def _describe(form: NumberFormat) -> str:
+def _describe(form: NumberFormat, statistics: ColumnStatistics) -> str:
     parts = ["decimal comma"] if form.decimal == "," else []
     parts += ["per cent"] if form.percent else []
     parts += [f"in {form.currency}"] if form.currency else []
-    return ", ".join(parts) or "thousands separated"
+    texts = [text.replace("\u2212", "-") for text in statistics.values or statistics.sample]
+    matches = (form.pattern.fullmatch(text.strip("()")) for text in texts)
+    grouped = any(match is not None and match["group"] for match in matches)
+    parts += ["(1) is -1"] if any(text[:1] == "(" for text in texts) else []
+    return ", ".join(parts) or ("thousands separated" if grouped else "")
 
 
 def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
     sample = statistics.sample
+    many = statistics.present >= MANY_ROWS
+    strange = [text for text in sample if number(text) is None]
+    mostly_numbers = many and len(strange) <= 0.1 * len(sample)
+    if mostly_numbers and statistics.different > 0.5:  # a value that is no number is then a bad line
+        return Decision(
+            "numeric", Column(name), f"not all are numbers; --category {name} takes them as they are"
+        )
+    if many and statistics.different >= NEARLY_ALL and not any(map(str.isalpha, "".join(sample))):
+        hint = ""
+        if any(map(SLASHED_DATE.fullmatch, sample)):
+            hint = "dates? write them as 2024-02-29; "
+        return Decision("identifier", None, f"{hint}--category {name} keeps it")
     if looks_like_text(sample):
         return Decision("text", Column(name, (), options.words))
-    many = statistics.present >= MANY_ROWS
     if many and statistics.different >= NEARLY_ALL:
         words = sum(len(text.split()) for text in sample) / max(len(sample), 1)
         if words >= 1.5:
@@ -472,11 +540,18 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
         note = (
             f"warning: mostly different values; leave it out with --drop {name}, or read it as --text {name}"
         )
-    elif many:
-        strange = [text for text in sample if number(text) is None]
-        if strange and len(strange) <= 0.1 * len(sample):
-            note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+    elif mostly_numbers and strange:
+        note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
     return Decision("category", Column(name, ()), note)
+
+
+def target_format(
+    name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
+) -> NumberFormat | None:
+    """Return how the numbers of a target are written that measures something; None: plainly, or they are classes."""
+    if options.exact or statistics.numeric or statistics.target_kind != "numeric":
+        return None
+    return _format_of(name, statistics, options, decimal)
 
 
 def decimal_mark(every: Iterable[ColumnStatistics]) -> str | None:
@@ -497,23 +572,36 @@ def _groups_only(statistics: ColumnStatistics) -> bool:
 
 def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column | None) -> str:
     """Describe the values of a column: a range, levels, or how many words."""
-    if decision.role == "index":
+    if decision.role == "index" or not statistics.present:
         return ""
     if decision.role == "numeric" and column is not None and column.format is not None:
         values = [value for value in map(column.format.number, statistics.values or ()) if value is not None]
         return f"{min(values):.6g} to {max(values):.6g}" if values else ""
-    if statistics.numeric:
+    if statistics.numeric and decision.role != "category":
         return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""
     if decision.role == "date":
         texts = [text for text in statistics.values or () if date_numbers(text) is not None]
-        return f"{min(texts)} to {max(texts)}" if texts else ""
+        texts.sort(key=lambda text: date_numbers(text) or (0.0, 0.0, 0.0))
+        return f"{texts[0]} to {texts[-1]}" if texts else ""
     if decision.role == "text":
         return f"{len(column.categories or ()):,} words" if column is not None else "words"
+    if statistics.values is None and statistics.numeric:
+        levels = sorted(set(statistics.sample))
+        return f"{', '.join(levels[:4])}{', …' if len(levels) > 4 else ''}"
     if statistics.values is None:
         return f"more than {MOST_VALUES:,} values"
-    levels = [text for text in statistics.values if text not in MISSING]
-    shown = ", ".join(text[:20] for text in sorted(levels)[:4])
+    levels = [text for text in statistics.values if text not in statistics.missing_words]
+    shown = ", ".join(_printable(text[:20]) for text in sorted(levels)[:4])
     return f"{len(levels):,} value{'s'[: len(levels) != 1]}: {shown}{', …' if len(levels) > 4 else ''}"
+
+
+def _printable(text: str) -> str:
+    r"""Return a text on one line: line ends and other control characters are escaped.
+
+    >>> _printable("two\nlines"), _printable("Köln")
+    ('two\\nlines', 'Köln')
+    """
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def feature_counts(columns: Sequence[Column], indicators: Sequence[int]) -> Mapping[str, int]:

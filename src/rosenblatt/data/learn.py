@@ -18,6 +18,7 @@ from rosenblatt.data.infer import (
     decimal_mark,
     feature_counts,
     summary_of,
+    target_format,
 )
 from rosenblatt.data.options import Missing, ReadOptions
 from rosenblatt.data.preprocess import MOST_SAMPLED, Moments, Preprocessing, column_medians
@@ -75,7 +76,11 @@ class TableStatistics:
                     decisions[name] = Decision("numeric", Column(name), f"{decision.note}, but all there is")
         return decisions
 
-    def blank_schema(self, decisions: dict[str, Decision]) -> TableSchema:
+    def blank_schema(
+        self,
+        decisions: dict[str, Decision],
+        options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    ) -> TableSchema:
         """Return the schema that follows from the decisions, with nothing learned yet."""
         columns = tuple(decision.column for decision in decisions.values() if decision.column is not None)
         if not columns:
@@ -83,8 +88,7 @@ class TableStatistics:
             raise ValueError(
                 f"no column is left to learn from ({reasons}): keep one with --numeric or --category"
             )
-        target = self.target
-        return TableSchema(columns, target, "text" if target is None else self.columns[target].labels)
+        return _blank_schema(columns, self, options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` needs, as JSON can hold it."""
@@ -134,6 +138,9 @@ class Learned(NamedTuple):
         if schema.target is not None:
             own = self.statistics.columns[schema.target]
             summary = summary_of(Decision("target", None), own, None)
+            if schema.target_format is not None:
+                column = Column(schema.target, format=schema.target_format)
+                summary = summary_of(Decision("numeric", column), own, column)
             note = "many different numbers: --task regression?" if self.target_kind == "numeric" else ""
             reports.append(ColumnReport(schema.target, "target", own.missing, summary, 0, note))
         return reports
@@ -175,8 +182,7 @@ def learn_schema(
         raise ValueError(
             f"no column is left to learn from ({reasons}): keep one with --numeric or --category"
         )
-    labels = "text" if target is None else statistics.columns[target].labels
-    schema = TableSchema(columns, target, labels)
+    schema = _blank_schema(columns, statistics, options)
     policy = missing_policy(options)
     known = _known_already(schema, statistics, options, policy)
     if known is None:
@@ -185,6 +191,19 @@ def learn_schema(
             learner.update(rows)
         known = learner.schema()
     return Learned(known, decisions, statistics)
+
+
+def _blank_schema(
+    columns: tuple[Column, ...], statistics: "TableStatistics", options: ReadOptions
+) -> TableSchema:
+    """Return the schema of columns with nothing learned yet, and of the target of the table."""
+    target = statistics.target
+    if target is None:
+        return TableSchema(columns)
+    own = statistics.columns[target]
+    others = [column for name, column in statistics.columns.items() if name != target]
+    form = target_format(target, own, options, decimal_mark(others))
+    return TableSchema(columns, target, own.labels if form is None else "number", target_format=form)
 
 
 def _known_already(
@@ -284,6 +303,8 @@ class ValueLearner:
                 counted = count_words(texts_of(values), column.words, self._seen[column.name], grow=True)
                 if column.name in self._documents:
                     self._documents[column.name].update(counted.X)
+                if rows.word_counts is not None and keep.all():
+                    rows.word_counts[column.name] = counted.X
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned, as JSON can hold it."""
@@ -340,7 +361,7 @@ def _good_rows(
     bad: Bad
     numeric, bad, incomplete = numeric_columns(columns, schema, policy)
     if schema.target is not None:
-        encode_labels(columns[schema.target], schema.target, schema.labels, bad, incomplete, policy)
+        encode_labels(columns[schema.target], schema, bad, incomplete, policy)
     keep = np.ones(incomplete.size, bool)
     keep[list(bad)] = False
     if policy == "drop":

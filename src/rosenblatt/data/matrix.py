@@ -19,7 +19,7 @@ def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, fi
     Traceback (most recent call last):
     ValueError: X has the value nan in row 0, column 1: remove the row or fill in a number
     """
-    X = _canonical_csr(X) if hasattr(X, "tocsr") else _as_dense(X, name)
+    X = _canonical_csr(X, name) if hasattr(X, "tocsr") else _as_dense(X, name)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, but the learner has seen {n_features}")
     if finite:
@@ -103,7 +103,38 @@ def _as_dense(X: Any, name: str) -> NDArray[Any]:
     return as_it_comes
 
 
-def _canonical_csr(X: Any) -> Any:
+def check_indices(X: Any, name: str) -> None:
+    """Raise ValueError where a compressed sparse matrix points outside itself: compiled code would follow it.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0.0], [0.0, 2.0]])
+    >>> X.indices[1] = 7
+    >>> check_indices(X, "X")
+    Traceback (most recent call last):
+    ValueError: X is not a valid csr matrix: its index 7 is not below 2; build the matrix again
+    """
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    indptr, indices = X.indptr, X.indices
+    stored = min(len(indices), len(X.data))
+    if indptr[0] != 0 or indptr[-1] > stored or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(
+            f"{name} is not a valid {X.format} matrix: its rows do not follow one another in the {stored:,} stored "
+            "values; build the matrix again"
+        )
+    size = X.shape[0 if X.format == "csc" else -1] // (X.blocksize[1] if X.format == "bsr" else 1)
+    if not len(indices):
+        return
+    unsigned = indices.view(f"u{indices.itemsize}")  # a negative index is a large one
+    if unsigned.max() >= size:
+        raise ValueError(
+            f"{name} is not a valid {X.format} matrix: its index {indices[unsigned.argmax()]} is not below {size}; "
+            "build the matrix again"
+        )
+
+
+def _canonical_csr(X: Any, name: str) -> Any:
+    check_indices(X, name)
     X = X.tocsr()
     if X.data.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)

@@ -51,6 +51,9 @@ BY_SUFFIX = {
 LIBSVM_LINE = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?", re.ASCII)
 _NUMBER = rb"[+-]?[\d.]+([eE][+-]?\d+)?"
 VW_LINE = re.compile(rb"(%b\s+){0,3}('?[^\s|,;]*)?\|.*" % _NUMBER, re.ASCII | re.DOTALL)
+BAR_TABLE = re.compile(
+    rb"[^\s|]([^|]*[^\s|])?(\|([^|]*[^\s|])?){2,}"
+)  # of Vowpal Wabbit, the second bar stands after a space
 PLANNED = ("missing", "scale", "exact")  # options that decide the preprocessing
 
 
@@ -214,11 +217,13 @@ def _by_content(path: str) -> str:
             return "mbox"
         if LIBSVM_LINE.fullmatch(line):
             return "libsvm"
+        if BAR_TABLE.fullmatch(line):
+            return "csv"
         if VW_LINE.fullmatch(line):
             return "vw"
         if line.lstrip().startswith(b"#") or _is_label(line):
             continue
-        if any(separator in line for separator in (b",", b"\t", b";")):
+        if any(separator in line for separator in (b",", b"\t", b";", b"|")):
             return "csv"
         break
     raise BadInput(

@@ -6,7 +6,7 @@ the raw rows, so that an estimate on other rows is honest.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -223,6 +223,11 @@ class Preprocessing:
         centred = self.centre is None or any(self.centre)
         texts = tuple((first, first + len(frequency)) for first, frequency in self.texts)
         return PreprocessingPlan(self.numeric, self.missing, self.spread is not None, centred, texts)
+
+    @property
+    def unscaled(self) -> "Preprocessing":
+        """The same without scaling: its rows have the units of the columns, as the weights of :meth:`fold_back`."""
+        return replace(self, centre=None, spread=None)
 
     def feature_names(self, raw_names: Sequence[str]) -> list[str]:
         """Return the names after preprocessing.

@@ -123,11 +123,14 @@ class TableSchema:
     labels: LabelKind = "text"
     headerless: Headerless | None = None  # None: the file named its columns
     preprocessing: Preprocessing | None = None  # None: a missing number is an error, nothing is scaled
+    target_format: NumberFormat | None = None  # how the numbers of the target are written; None: plainly
 
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
         if not names or len(names) < len(self.columns):
             raise ValueError("not a schema: a table needs columns, each with a name of its own")
+        if self.target_format is not None and self.labels != "number":
+            raise ValueError("not a schema: only a target that is a number has a number format")
         if self.target in names:
             raise ValueError(f"not a schema: {self.target!r} is the target and a feature")
         if self.headerless is not None and not names <= set(self.headerless.names):
@@ -205,6 +208,8 @@ class TableSchema:
                 "names": list(self.headerless.names),
                 "separator": self.headerless.separator,
             }
+        if self.target_format is not None:
+            stored["target_format"] = self.target_format.to_dict()
         if self.preprocessing is not None:
             stored["preprocessing"] = self.preprocessing.to_dict()
         return stored
@@ -245,7 +250,8 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
         if kind == "libsvm":
             return LibsvmSchema(_count(stored["n_features"]), _flag(stored.get("zero_based", False)))
         if kind == "named":
-            return named_schema_from_dict(stored)
+            columns = tuple(_column(entry) for entry in stored.get("columns", ()))
+            return replace(named_schema_from_dict(stored), columns=columns)
         if kind == "table":
             return _table(stored)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
@@ -257,7 +263,8 @@ def _table(stored: Mapping[str, Any]) -> TableSchema:
     columns = tuple(_column(entry) for entry in stored["columns"])
     target = None if stored["target"] is None else _text(stored["target"])
     headerless = _headerless(stored.get("headerless"))
-    schema = TableSchema(columns, target, _label_kind(stored["labels"]), headerless)
+    form = None if stored.get("target_format") is None else _number_format(stored["target_format"])
+    schema = TableSchema(columns, target, _label_kind(stored["labels"]), headerless, target_format=form)
     preprocessing = stored.get("preprocessing")
     if preprocessing is not None:
         try:

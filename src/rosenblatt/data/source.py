@@ -72,7 +72,23 @@ def signature_of(start: bytes | bytearray) -> Signature | None:
 def compression_of(start: bytes | bytearray) -> str | None:
     """Return the name of the compression that a file begins with, or None."""
     signature = signature_of(start)
-    return signature.name if signature is not None and signature.kind == "compression" else None
+    if signature is None:
+        return _utf16_without_mark(bytes(start[:8]))
+    return signature.name if signature.kind == "compression" else None
+
+
+def _utf16_without_mark(start: bytes) -> str | None:
+    """Return which UTF-16 a file begins in without a byte order mark, by every second byte of its start being NUL.
+
+    >>> _utf16_without_mark("a,b,".encode("utf-16-le")), _utf16_without_mark(b"a,b,c,y")
+    ('UTF-16-LE', None)
+    """
+    low, high = start[::2], start[1::2]
+    if len(start) < 8 or any(low) == any(high):
+        return None
+    if not any(high):
+        return "UTF-16-LE" if all(low) else None
+    return "UTF-16-BE" if all(high) else None
 
 
 class Damaged(Exception):
@@ -87,19 +103,19 @@ def decompressed(file: Any, compression: str) -> Any:
         return bz2.BZ2File(file)
     if compression == "xz":
         return lzma.LZMAFile(file)
-    if compression == "UTF-16":
-        return io.BufferedReader(_Utf8(file))
+    if compression.startswith("UTF-16"):
+        return io.BufferedReader(_Utf8(file, compression))
     import pyarrow as pa
 
     return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
 
 
 class _Utf8(io.RawIOBase):
-    """UTF-16 text, with a byte order mark, as UTF-8."""
+    """UTF-16 text, with a byte order mark or in a given byte order, as UTF-8."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, encoding: str) -> None:
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._left = b""
 
     def readable(self) -> bool:

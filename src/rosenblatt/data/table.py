@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
 from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
-from rosenblatt.data.encode import Encoded, encode
-from rosenblatt.data.errors import BadInput, BadLine
+from rosenblatt.data.encode import Encoded, cell_of, encode, not_a_value, numbers_of
+from rosenblatt.data.errors import BadInput, BadLine, NoSuchColumn
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.header import Header
-from rosenblatt.data.infer import FEW_ROWS, ColumnReport, TargetKind
+from rosenblatt.data.infer import FEW_ROWS, AmbiguousNumbers, ColumnReport, TargetKind, column_of_value
 from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.missing import MISSING
-from rosenblatt.data.schema import Headerless, LabelKind, Schema, TableSchema
+from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.schema import Column, Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
-from rosenblatt.data.values import distinct, is_text, number, numbers
+from rosenblatt.data.values import absent, distinct, is_text, number
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -51,9 +51,6 @@ class TableSource(Protocol):
     @property
     def prose(self) -> list[str]:
         """The columns that read like prose in the first rows."""
-
-    def head(self) -> Rows:
-        """Return the first rows."""
 
     def rows(
         self,
@@ -123,7 +120,7 @@ class TableExamples(Examples):
         every = [*asked, *options.drop, *options.numeric, *options.category, *options.text, *options.date]
         for source in self._sources:
             _check_has(source, [*every, *options.id])
-            _check_has(source, first.names)
+            _check_has(source, first.names, BadInput)
         if len(first.names) < 2:
             reason = f"only one column, {first.names[0]!r}: features and a target are needed"
             raise BadInput(first.path, _line(first), reason)
@@ -217,7 +214,7 @@ class TableExamples(Examples):
                     if not agreed:
                         break
                     if hold:
-                        self._held.append((source, rows))
+                        self._held.append((source, rows._replace(word_counts={})))
                 if not agreed:
                     break
             if agreed:
@@ -241,7 +238,14 @@ class TableExamples(Examples):
 
         def encode_block(rows: Rows) -> Encoded:
             fast = _encode_numbers(rows, schema, labelled, prepared, policy)
-            return fast or encode(rows.columns, schema, labelled, prepared=prepared, missing=policy)
+            return fast or encode(
+                rows.columns,
+                schema,
+                labelled,
+                prepared=prepared,
+                missing=policy,
+                word_counts=rows.word_counts,
+            )
 
         return encode_block
 
@@ -263,12 +267,18 @@ class TableExamples(Examples):
     def _blocks(self, prepared: bool = True) -> Iterator[Batch]:
         self.dropped = 0
         for source, rows, encoded in self._encoded(prepared):
-            self._pass_over(BadLine(source.path, *bad) for bad in _bad_rows(rows, encoded))
+            bad = [BadLine(source.path, *each) for each in _bad_rows(rows, encoded)]
+            every = encoded.rows.size == rows.lines.size
+            lines = rows.lines if every else rows.lines[encoded.rows]
+            if bad and not self.skip_bad:  # the rows before it count, however many lines arrived with it
+                n = int(np.searchsorted(lines, bad[0].line))
+                if n:
+                    y = None if encoded.y is None else encoded.y[:n]
+                    yield Batch(encoded.X[:n], y, lines[:n], files=((0, source.path),))
+            self._pass_over(bad)
             self.unseen_in.update(encoded.unseen)
             self.dropped += encoded.dropped
             if encoded.rows.size:
-                every = encoded.rows.size == rows.lines.size
-                lines = rows.lines if every else rows.lines[encoded.rows]
                 yield Batch(encoded.X, encoded.y, lines, files=((0, source.path),))
         if self.dropped:
             note = f"{self.dropped:,} rows with a missing value left out (missing='drop')"
@@ -276,28 +286,27 @@ class TableExamples(Examples):
 
     def _guess(self) -> TableStatistics | None:
         """Return the statistics of the first rows where these suggest that all columns are plain numbers."""
-        header = self._sources[0].header
-        chosen = self._options
+        source, chosen = self._sources[0], self._options
         unread = self._schema is None and len(self._sources) == 1 and self.path != STANDARD_INPUT
         lists = (chosen.drop, chosen.category, chosen.text, chosen.date, chosen.id)
         if (
             not unread
-            or header is None
-            or not header.numbers
-            or header.index_column
+            or not isinstance(source, DelimitedSource)
+            or not source.header.numbers
+            or source.header.index_column
             or chosen.scale
             or any(lists)
         ):
             return None
-        head = self._sources[0].head()
-        names = [name for name in self._sources[0].names if name != self._target]
+        names = [name for name in source.names if name != self._target]
+        head = source.head_numbers(self._wanted(names), len(names))
+        if head is None or head.any_missing or head.lines.size < FEW_ROWS:
+            return None
         statistics = TableStatistics(names, self._target)
         statistics.update(head)
-        columns = statistics.columns.values()
-        plain = all(each.numeric and each.all_finite and not each.missing for each in columns)
         features = [statistics.columns[name] for name in names]
         varied = all(each.low < each.high and not each.steps_of_one for each in features)
-        if head.bad or head.lines.size < FEW_ROWS or not plain or not (varied or chosen.exact):
+        if not (varied or chosen.exact):
             return None
         return statistics
 
@@ -351,12 +360,12 @@ def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
     return sorted(rows.bad + rows.bad_rows(wrong))
 
 
-def _check_has(source: TableSource, names: Sequence[str]) -> None:
+def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] = NoSuchColumn) -> None:
     known = set(source.names)
     for name in names:
         if name not in known:
             reason = f"no column is called {name!r}; there are {_listed(source.names)}"
-            raise BadInput(source.path, _line(source), reason)
+            raise error(source.path, _line(source), reason)
 
 
 def _line(source: TableSource) -> int | None:
@@ -407,25 +416,27 @@ def _sources(
     return [first, *others]
 
 
-class _Said(NamedTuple):
-    """A feature that some rows have."""
+class _Feature(NamedTuple):
+    """A named feature that some rows have."""
 
     name: str
     rows: NDArray[np.int64]  # ascending
     values: NDArray[np.float64]
 
-    def among(self, place: NDArray[np.int64]) -> "_Said":
+    def among(self, place: NDArray[np.int64]) -> "_Feature":
         """Return it of the rows that have a place, which is their new number."""
         rows = place[self.rows]
-        return _Said(self.name, rows[rows >= 0], self.values[rows >= 0])
+        return _Feature(self.name, rows[rows >= 0], self.values[rows >= 0])
 
 
 class ArrivingTable(Examples):
-    """A table read once, as it arrives: every value speaks for itself, and names join as they appear.
+    """A table read once, as it arrives: names join as they appear, and the first value decides what a column is.
 
-    A number is a feature of its column's name, anything else ``column=value``, or words where the column is prose by
-    the first row; a missing value is the feature ``column=(missing)``, or none. So the first row can be learned from
-    before the last is known.
+    What a column holds is said by the options, by the schema of a model, or by the first value it has: a number
+    (plain, or in a number format), a date, else categories ``column=value``; prose is told by the first lines. A later
+    value that is no number or date where the first was one is a bad line, for what was learned cannot be taken back. A
+    missing value is the feature ``column=(missing)``, or none. So the first row can be learned from before the last is
+    known, and how many lines arrive at a time does not matter.
     """
 
     def __init__(self, sources: Sequence[TableSource], opening: "Opening") -> None:
@@ -452,22 +463,32 @@ class ArrivingTable(Examples):
             _check_has(source, [*options.drop, *options.id])
         self._labelled = all(target in source.names for source in self._sources)
         self._labels: LabelKind | None = schema.labels if schema else None
-        chosen = options.text or tuple(
+        prose = options.text or tuple(
             name for name in first.prose if name not in (target, *options.category, *options.numeric)
         )
         self._known = schema or NamedSchema(
-            (), options.hash_bits, target, "text", tuple(chosen), options.words
+            (), options.hash_bits, target, "text", tuple(prose), options.words
         )
+        self._columns = {column.name: column for column in self._known.columns}
+        if schema is not None and not schema.columns:  # of a version that did not store them
+            every = [name for source in self._sources for name in source.names]
+            self._columns = {name: Column(name) for name in every if name in schema.names}
         self._vocabulary = Vocabulary(self._known, options.grow or schema is None)
         for source in self._sources:
             self.notes += source.header.notes if source.header is not None else ()
 
     @property
     def schema(self) -> NamedSchema:
-        """Names met so far, in order of appearance."""
+        """Names met so far, in order of appearance, and what each column holds."""
         known = self._known
         names = () if known.bits else self._vocabulary.names
-        return NamedSchema(names, known.bits, self._target, self._labels or "text", known.text, known.words)
+        return replace(
+            known,
+            names=names,
+            target=self._target,
+            labels=self._labels or "text",
+            columns=tuple(self._columns.values()),
+        )
 
     def _blocks(self) -> Iterator[Batch]:
         for source in self._sources:
@@ -481,92 +502,111 @@ class ArrivingTable(Examples):
         y = None
         if self._labelled and rows.lines.size:
             y = self._label_column(rows.columns[self._target], bad)
-        said: list[_Said] = []
+        features: list[_Feature] = []
         for name in source.names:
             left_out = name in (self._target, *self._options.drop, *self._options.id)
             if not left_out and rows.lines.size:
-                said += self._said(name, rows.columns[name], bad)
+                features += self._features(source, name, rows, bad)
         wrong = rows.bad_rows([(row, reason, name) for row, (reason, name) in bad.items()])
         self._pass_over(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
         keep = np.delete(np.arange(rows.lines.size), list(bad))
         if not keep.size:
             return None
-        if bad:  # what they say joins nothing
+        if bad:  # the names in bad rows join nothing
             place = np.full(rows.lines.size, -1)
             place[keep] = np.arange(keep.size)
-            said = [one for one in (each.among(place) for each in said) if one.rows.size]
+            features = [one for one in (each.among(place) for each in features) if one.rows.size]
             y = None if y is None else y[keep]
-        return Batch(self._sparse(self._placed(said), keep.size), y, rows.lines[keep])
+        return Batch(self._sparse(self._placed(features), keep.size), y, rows.lines[keep])
 
     def _label_column(self, column: Any, bad: dict[int, tuple[str, str]]) -> NDArray[Any]:
         texts, codes = _strings(column)
         if self._labels is None:
-            first = next((text for text in (texts[code] for code in codes) if text not in MISSING), None)
+            first = next(
+                (text for text in (texts[code] for code in codes) if text not in SCANNED_MISSING), None
+            )
             self._labels = first and ("integer" if _number(first) is not None else "text")
         for at, label in enumerate(texts):
-            if label in MISSING or (self._labels != "text" and _number(label) is None):
+            if label in SCANNED_MISSING or (self._labels != "text" and _number(label) is None):
                 reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
                 bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
         kind = self._labels or "text"
         values = [label if kind == "text" else _whole_or_number(label) for label in texts]
-        found: NDArray[Any] = labels_of(values, kind)[codes]
-        return found
+        labels: NDArray[Any] = labels_of(values, kind)[codes]
+        return labels
 
-    def _said(self, name: str, column: Any, bad: dict[int, tuple[str, str]]) -> "Iterator[_Said]":
-        """Yield what a column says: numbers as they are, other values as names of their own."""
+    def _column(self, source: TableSource, name: str, rows: Rows) -> Column | None:
+        """Return what a column holds, decided by its first value; None before it has one."""
+        if name not in self._columns:
+            cells = rows.columns[name]
+            present = np.flatnonzero(~absent(cells))
+            if name in self._options.category:
+                self._columns[name] = Column(name, ())
+            elif present.size and not is_text(cells):
+                self._columns[name] = Column(name)
+            elif present.size:
+                row = int(present[0])
+                try:
+                    self._columns[name] = column_of_value(name, cells[row].as_py(), self._options)
+                except AmbiguousNumbers as error:
+                    (where,) = rows.bad_rows([(row, str(error), name)])
+                    raise BadInput(source.path, where.line, where.reason, where.column) from error
+        return self._columns.get(name)
+
+    def _features(
+        self, source: TableSource, name: str, rows: Rows, bad: dict[int, tuple[str, str]]
+    ) -> "Iterator[_Feature]":
+        """Yield the features of a column: numbers and dates as they are, other values as names of their own."""
+        cells = rows.columns[name]
         if name in self._known.text:
-            yield from self._words(name, column)
+            yield from self._words(name, cells)
             return
-        if name in self._options.category:
-            column = column if is_text(column) else column.cast("string").fill_null("")
-        values = np.full(len(column), np.nan) if name in self._options.category else numbers(column)
-        finite = np.isfinite(values)
-        if finite.any():
-            yield _Said(name, np.flatnonzero(finite), values[finite])
-        odd = np.flatnonzero(~finite)
-        if odd.size:
-            texts, codes = _strings(column.take(odd))
+        column = self._column(source, name, rows)
+        if column is None or column.categories is not None:
+            texts, codes = _strings(cells)
             for at, value in enumerate(texts):
-                where = odd[codes == at]
+                where = np.flatnonzero(codes == at)
                 if value in MISSING:
                     yield from self._missing(name, where, bad)
-                    continue
-                if name in self._options.category:
-                    yield _Said(f"{name}={value}", where, np.ones(where.size))
-                    continue
-                if name in self._options.numeric and number(value) is None:
-                    reason = f"column {name!r} is {value!r}, not a number"
-                    bad.update(dict.fromkeys(where.tolist(), (reason, name)))
-                    continue
-                if number(value) is not None:  # of a kind that no float64 holds
-                    reason = f"column {name!r} is {value!r}, not a finite number"
-                    bad.update(dict.fromkeys(where.tolist(), (reason, name)))
-                    continue
-                yield _Said(f"{name}={value}", where, np.ones(where.size))
+                else:
+                    yield _Feature(f"{name}={value}", where, np.ones(where.size))
+            return
+        values = numbers_of(cells, column)
+        finite = np.isfinite(values).all(axis=1)
+        for part, feature in enumerate(column.features):
+            if finite.any():
+                yield _Feature(feature, np.flatnonzero(finite), values[finite, part])
+        if finite.all():
+            return
+        gaps = absent(cells)
+        yield from self._missing(name, np.flatnonzero(~finite & gaps), bad)
+        for row in np.flatnonzero(~finite & ~gaps).tolist():
+            way_out = "" if name in self._options.numeric else f"; --category {name} reads all as categories"
+            bad[row] = (f"column {name!r} {not_a_value(cell_of(cells, row), column)}{way_out}", name)
 
     def _missing(
         self, name: str, where: NDArray[np.int64], bad: dict[int, tuple[str, str]]
-    ) -> "Iterator[_Said]":
+    ) -> "Iterator[_Feature]":
         """Yield the feature of a missing value, or note the rows that must not have one."""
         policy = missing_policy(self._options)
-        if policy == "indicator":
-            yield _Said(f"{name}=(missing)", where, np.ones(where.size))
+        if policy == "indicator" and where.size:
+            yield _Feature(f"{name}=(missing)", where, np.ones(where.size))
         elif policy in ("refuse", "drop"):
             reason = f"column {name!r} has no value: fill it in, or choose how with missing (--missing)"
             bad.update(dict.fromkeys(where.tolist(), (reason, name)))
 
-    def _words(self, name: str, column: Any) -> "Iterator[_Said]":
+    def _words(self, name: str, column: Any) -> "Iterator[_Feature]":
         rows: dict[str, list[int]] = {}
         for row, value in enumerate(column.to_pylist()):
             for word in self._known.words.cut(value or ""):
                 rows.setdefault(word, []).append(row)
         for word, where in rows.items():
-            yield _Said(f"{name}:{word}", np.array(where), np.ones(len(where)))
+            yield _Feature(f"{name}:{word}", np.array(where), np.ones(len(where)))
 
-    def _placed(self, said: "list[_Said]") -> list[Any]:
+    def _placed(self, features: "list[_Feature]") -> list[Any]:
         """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
         entries = []
-        for one in sorted(said, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
+        for one in sorted(features, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
             place = self._vocabulary.place(one.name)
             entries.append((one.rows, np.full(one.rows.size, place), one.values))
         return entries
@@ -597,6 +637,8 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     """Return the different values of a column as strings, and which one each row holds."""
     import pyarrow as pa
 
+    if isinstance(column, np.ndarray):
+        column = pa.array(column)
     return distinct(column.cast(pa.string()).fill_null(""))
 
 
@@ -610,5 +652,5 @@ def _whole_or_number(text: str) -> float:
 
 
 def _number(text: str) -> float | None:
-    found = number(text)
-    return found if found is not None and isfinite(found) else None
+    value = number(text)
+    return value if value is not None and isfinite(value) else None

@@ -4,6 +4,7 @@ Columns are pyarrow arrays of strings or numbers; reading one gives float64 with
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from functools import cache, cached_property
@@ -18,20 +19,40 @@ from rosenblatt.data.scanners.missing import MISSING
 DatePart = Literal["days", "weekday", "hour"]
 DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # as in 29.02.2024
+YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
 CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?")
 TIMESTAMP = re.compile(rf"({DATE.pattern})[T ]({CLOCK.pattern}) ?(Z|UTC|[+-]\d{{2}}:?(\d{{2}})?)?")
-TRUE = frozenset(["true", "yes", "t", "y", "on"])
-FALSE = frozenset(["false", "no", "f", "n", "off"])
-PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("on", "off"))
+PAIRS = (
+    *(
+        ("true", "false"),
+        ("yes", "no"),
+        ("t", "f"),
+        ("y", "n"),
+        ("on", "off"),
+        ("ja", "nein"),
+        ("wahr", "falsch"),
+    ),
+    *(
+        ("oui", "non"),
+        ("vrai", "faux"),
+        ("sí", "no"),
+        ("si", "no"),
+        ("sim", "não"),
+        ("ja", "nej"),
+        ("ja", "nee"),
+    ),
+)
+TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
-GROUPS = " \u00a0\u202f'’"  # characters between thousands, whatever the decimal mark
+GROUPS = " \u00a0\u2009\u202f'’"  # characters between thousands, whatever the decimal mark
 
 
 @dataclass(frozen=True)
 class NumberFormat:
     """How the numbers of a column are written: its decimal mark, a currency, a per cent sign.
 
-    Thousands may be grouped by the other mark, a space or an apostrophe. ``12 %`` is 0.12.
+    Thousands may be grouped by the other mark, a space or an apostrophe. ``12 %`` is 0.12, ``(12)`` is -12.
 
     >>> NumberFormat(",").number("1.234,5"), NumberFormat(currency="$").number("-$1,234"), NumberFormat().number("1,2")
     (1234.5, -1234.0, None)
@@ -59,18 +80,21 @@ class NumberFormat:
         money = rf"(?:{re.escape(self.currency)}\s?)?" if self.currency else ""
         after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency)})?" if self.currency else ""
         return re.compile(
-            rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eE][+-]?\d+)?{after}"
+            rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{after}"
         )
 
     def number(self, text: str) -> float | None:
         """Read a number, or return None where it is not written so."""
+        if text.startswith("(") and text.endswith(")"):  # as accountants write what is negative
+            value = self.number(text[1:-1]) if text[1:2].isdigit() or text[1:2] in self.currency else None
+            return None if value is None else -value
         match = self.pattern.fullmatch(text.replace("\u2212", "-"))
         if match is None or (match["sign"] and match["inner"]):
             return None
         digits = match["digits"].replace("." if self.decimal == "," else ",", "")
         for character in GROUPS:
             digits = digits.replace(character, "")
-        value = float(f"{match['sign']}{match['inner']}{digits.replace(',', '.')}{match['power'] or ''}")
+        value = float(f"{match['sign']}{match['inner']}{digits.replace(',', '.')}{_exponent(match['power'])}")
         if not isfinite(value):
             return None
         return value / 100.0 if self.percent else value
@@ -88,10 +112,15 @@ class NumberFormat:
         return {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
 
 
+def _exponent(power: str | None) -> str:
+    """Return an exponent as Python reads it: Fortran writes D."""
+    return (power or "").replace("D", "e").replace("d", "e")
+
+
 def number_formats(text: str) -> list[NumberFormat]:
     """Return the formats in which a text is a number, other than a plain one.
 
-    >>> [(found.decimal, found.number("1,234")) for found in number_formats("1,234")]
+    >>> [(form.decimal, form.number("1,234")) for form in number_formats("1,234")]
     [('.', 1234.0), (',', 1.234)]
     >>> number_formats("red"), number_formats("€ 12")[0].currency
     ([], '€')
@@ -99,10 +128,10 @@ def number_formats(text: str) -> list[NumberFormat]:
     if not any(character.isdigit() for character in text):
         return []
     percent = text.endswith("%")
-    bare = text.lstrip("+-\u2212 ")
+    bare = text.lstrip("(+-\u2212 ").rstrip(")")
     money = [sign for sign in CURRENCIES if bare.startswith(sign) or bare.endswith(sign)]
-    found = (NumberFormat(mark, percent, max(money, key=len, default="")) for mark in (".", ","))
-    return [form for form in found if form.number(text) is not None]
+    forms = (NumberFormat(mark, percent, max(money, key=len, default="")) for mark in (".", ","))
+    return [form for form in forms if form.number(text) is not None]
 
 
 def number(text: str) -> float | None:
@@ -115,6 +144,18 @@ def number(text: str) -> float | None:
         return None if "_" in text else float(text)
     except ValueError:
         return None
+
+
+def are_codes(texts: Sequence[str]) -> bool:
+    """Whether texts are codes of digits, not numbers: all of one length, and some begin with 0, as zip codes do.
+
+    >>> are_codes(["01067", "80331"]), are_codes(["0", "1"]), are_codes(["7", "01067"])
+    (True, False, False)
+    """
+    joined = "".join(texts)
+    if len(set(map(len, texts))) != 1 or len(texts[0]) < 2 or not (joined.isdigit() and joined.isascii()):
+        return False
+    return any(text.startswith("0") for text in texts) and joined.count("0") < len(joined)
 
 
 def is_text(column: Any) -> bool:
@@ -153,9 +194,9 @@ def _cast_where_not_missing(column: Any) -> NDArray[np.float64]:
 
     missing = pc.is_in(column, _missing())
     values = pc.if_else(missing, pa.nulls(1, pa.string())[0], column).cast(pa.float64())
-    found = np.full(len(column), np.nan)
-    found[as_numpy(missing.cast(pa.int8())) == 0] = as_numpy(values.drop_null())
-    return found
+    read = np.full(len(column), np.nan)
+    read[as_numpy(missing.cast(pa.int8())) == 0] = as_numpy(values.drop_null())
+    return read
 
 
 def without_missing(column: Any) -> Any:
@@ -210,11 +251,12 @@ def truths(column: Any) -> NDArray[np.float64]:
 
 
 def date_parts_of(text: str) -> tuple[DatePart, ...]:
-    """Return what a text in ISO 8601 says of a time: nothing where it is none.
+    """Return what a date or time says, in ISO 8601 or as in 29.02.2024 and 2024/02/29: nothing where it is none.
 
     >>> date_parts_of("2024-02-29"), date_parts_of("2024-02-29T12:30Z"), date_parts_of("08:15"), date_parts_of("x")
     (('days', 'weekday'), ('days', 'weekday', 'hour'), ('hour',), ())
     """
+    text = _as_iso(text)
     if DATE.fullmatch(text):
         return ("days", "weekday")
     if TIMESTAMP.fullmatch(text):
@@ -230,6 +272,7 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
     >>> date_numbers("2024-02-29 12:30"), date_numbers("2024-02-30")
     ((19782.0, 4.0, 12.5), None)
     """
+    text = _as_iso(text)
     try:
         if CLOCK.fullmatch(text):
             return 0.0, 0.0, _hours(time.fromisoformat(text))
@@ -243,6 +286,16 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
     except ValueError:
         return None
     return float(when.toordinal() - 719163), float(when.isoweekday()), _hours(when.time())
+
+
+def _as_iso(text: str) -> str:
+    """Return a date whose order cannot be mistaken as ISO 8601 writes it, anything else as it is.
+
+    >>> _as_iso("1.2.2024 08:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
+    ('2024-02-01 08:15', '2024-02-29', '1/2/2024')
+    """
+    text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
+    return YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
 
 
 def _hours(clock: time) -> float:

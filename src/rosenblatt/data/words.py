@@ -269,5 +269,4 @@ def looks_like_text(values: Iterable[str]) -> bool:
     False
     """
     some = list(values)
-    lengths = sum(len(value.split()) for value in some)
-    return bool(some) and 2 * len(set(some)) > len(some) and lengths >= 3 * len(some)
+    return len("\n".join(some).split()) >= 3 * len(some) > 0 and 2 * len(set(some)) > len(some)

@@ -1,17 +1,17 @@
-"""The same learners where the data are: threads in this process, Dask, Spark. An engine is imported when it is used."""
+"""Training where the data are: threads in this process, Dask, Spark. An engine is imported when it is used."""
 
 from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "evaluate_dask": "rosenblatt.engines.on_dask",
-    "evaluate_spark": "rosenblatt.engines.on_spark",
-    "fit_dask": "rosenblatt.engines.on_dask",
-    "fit_local": "rosenblatt.engines.fitting",
-    "fit_spark": "rosenblatt.engines.on_spark",
-    "predict_dask": "rosenblatt.engines.on_dask",
-    "transform_dask": "rosenblatt.engines.on_dask",
-    "transform_spark": "rosenblatt.engines.on_spark",
+    "evaluate_dask": "rosenblatt.engines.dask",
+    "evaluate_spark": "rosenblatt.engines.spark",
+    "fit_dask": "rosenblatt.engines.dask",
+    "fit_local": "rosenblatt.engines.local",
+    "fit_spark": "rosenblatt.engines.spark",
+    "predict_dask": "rosenblatt.engines.dask",
+    "transform_dask": "rosenblatt.engines.dask",
+    "transform_spark": "rosenblatt.engines.spark",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 (the names are strings of the table above)

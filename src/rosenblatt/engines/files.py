@@ -1,6 +1,6 @@
-"""Shards of files that every worker can read: each reads its own, and all encode by one schema."""
+"""Shards of files that every worker can read: each worker reads its own files, and all encode by one schema."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
@@ -9,14 +9,17 @@ from rosenblatt.data.open import find_format
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
 from rosenblatt.data.source import files_in, paths_of
 from rosenblatt.engines.protocol import Engine
-from rosenblatt.engines.shard import Shard, shard_of_batches
+from rosenblatt.engines.shards import Shard, shard_of_batches
 
 TABLES = ("csv", "tsv", "parquet", "arrow")
-BLOCK_ROWS = 8192  # of one file that is dealt out to several shards
+BLOCK_ROWS = 8192  # of one file that is distributed over several shards
 
 
 class Files(NamedTuple):
-    """The files of one shard; where there are fewer files than shards, every ``of``-th block of rows."""
+    """The files of one shard; where there are fewer files than shards, every ``of``-th block of rows.
+
+    A loader of shards: it is called on the worker that keeps the shard.
+    """
 
     paths: list[str]
     options: ReadOptions
@@ -25,22 +28,24 @@ class Files(NamedTuple):
     schema: dict[str, Any] | None = None
 
     def __call__(self, index: int) -> Shard:
-        """Read the shard, on whichever worker this is."""
+        """Read the shard."""
         rows = None if self.of == 1 else BLOCK_ROWS
         examples = open_examples(self.paths, self.options, schema=self.schema, batch_rows=rows)
         batches = [batch for at, batch in enumerate(examples) if at % self.of == self.part]
         for batch in batches:
             if batch.y is None:
-                raise ValueError(f"{batch.where(0)}: no labels to learn from: name the target")
+                raise ValueError(
+                    f"{batch.where(0)}: no labels to learn from: choose the target column with --target"
+                )
         return shard_of_batches(batches, index)
 
-    def listed(self, index: int) -> "Files":
-        """Return itself: the list, before anything is read."""
-        return self
+    def infer_schema(self) -> dict[str, Any]:
+        """Return the schema that these files have by themselves."""
+        return open_examples(self.paths, self.options, batch_rows=None).schema.to_dict()
 
 
 def split(source: str, shards: int, options: ReadOptions) -> list[Files]:
-    """Deal the files of a source out: neighbours to one shard, or one file by blocks where there are fewer."""
+    """Distribute the files of a source over shards: neighbours to one shard, or blocks of one file."""
     paths = paths_of(source)
     if (options.format or find_format(paths[0])) == "folder of files":
         paths = [file for folder in paths for file in files_in(folder)]
@@ -53,16 +58,16 @@ def split(source: str, shards: int, options: ReadOptions) -> list[Files]:
     ]
 
 
-def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[list[Files], Schema]:
-    """Find the schema of all files, where they are, and give it to every shard.
+def with_schema(every: Sequence[Files], engine: Engine) -> tuple[list[Files], Schema]:
+    """Return the shards with the schema of all files, and that schema.
 
-    Tables are looked over by the workers, each its own files, and what they say is merged: categories and words are
-    united. Where files disagree on the kind of a column (or numbers are to be scaled), and for features that go by
-    name, the files are looked over here, one after the other.
+    Workers infer the schemas of tables, each of its own files, and the driver merges them: categories and words are
+    united. Where files disagree on the kind of a column, where numbers are scaled, and for formats with feature names,
+    the driver reads all files instead.
     """
     first = every[0]
     form = first.options.format or find_format(first.paths[0])
-    whole = [path for files in every if files.part == 0 for path in files.paths]
+    paths = [path for files in every if files.part == 0 for path in files.paths]
     if form == "libsvm":
         based = first.options.zero_based
         based = looks_zero_based(first.paths[0]) if based is None else based
@@ -70,17 +75,13 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
             each._replace(options=each.options.changed(zero_based=based)) for each in every
         ], LibsvmSchema(0, based)
     schema: Schema | None = None
-    if form in TABLES and not first.options.scale and len(whole) > 1:
-        asked = engine()
-        try:
-            asked.hold([files.listed for files in every if files.part == 0])
-            schema = merged_schema([_table(told) for told in asked.gather(_schema_of)])
-        finally:
-            asked.release()
+    if form in TABLES and not first.options.scale and len(paths) > 1:
+        inferred = engine.map(Files.infer_schema, [files for files in every if files.part == 0])
+        schema = merged_schema([_table_schema(stored) for stored in inferred])
     if schema is None:
-        examples = open_examples(whole, first.options, batch_rows=None)
+        examples = open_examples(paths, first.options, batch_rows=None)
         if form not in TABLES:
-            for _ in examples:  # names are met as they come
+            for _ in examples:  # the vocabulary grows as rows are read
                 pass
         schema = examples.schema
     return [each._replace(schema=schema.to_dict()) for each in every], schema
@@ -89,7 +90,7 @@ def with_schema(every: Sequence[Files], engine: Callable[[], Engine]) -> tuple[l
 def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
     """Return the schema of all tables, or None where all rows must be read for it.
 
-    That is so where tables disagree on the kind of a column, or where a preprocessing is fitted on their rows.
+    All rows are needed where tables disagree on the kind of a column, or where preprocessing is fitted on rows.
 
     >>> one = TableSchema((Column("a"), Column("b", ("x",))), "y", "integer")
     >>> two = TableSchema((Column("a"), Column("b", ("w", "x"))), "y", "text")
@@ -117,11 +118,7 @@ def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
     return TableSchema(tuple(columns), first.target, labels, first.headerless)
 
 
-def _schema_of(files: Files) -> dict[str, Any]:
-    return open_examples(files.paths, files.options, batch_rows=None).schema.to_dict()
-
-
-def _table(told: dict[str, Any]) -> TableSchema:
-    schema = schema_from_dict(told)
+def _table_schema(stored: dict[str, Any]) -> TableSchema:
+    schema = schema_from_dict(stored)
     assert isinstance(schema, TableSchema)
     return schema

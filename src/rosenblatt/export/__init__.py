@@ -10,17 +10,30 @@ from typing import Any
 
 from rosenblatt.export.converters import register_with_skl2onnx
 from rosenblatt.export.form import Form, KernelForm, form_of
-from rosenblatt.export.source import c_source, python_source, sql_expression
+from rosenblatt.export.source import (
+    c_source,
+    python_source,
+    sql_expression,
+    sql_probabilities,
+    sql_select_list,
+)
+from rosenblatt.learner.calibration import Link
 from rosenblatt.storage import replacing
 
-ENDINGS = {".onnx": "an ONNX graph", ".py": "Python", ".c": "C", ".sql": "an SQL expression"}
+ENDINGS = {".onnx": "an ONNX graph", ".py": "Python", ".c": "C", ".sql": "SQL"}
 
-__all__ = ["ENDINGS", "Form", "KernelForm", "c_source", "export_model", "form_of", "onnx_graph", "python_source",
-           "register_with_skl2onnx", "sql_expression"]  # fmt: skip
+__all__ = ["ENDINGS", "Form", "KernelForm", "Link", "c_source", "export_model", "form_of", "onnx_graph",
+           "python_source", "register_with_skl2onnx", "sql_expression", "sql_probabilities",
+           "sql_select_list"]  # fmt: skip
 
 
 def export_model(
-    model: Any, path: str | os.PathLike[str], *, hypothesis: str | None = None, schema: Any = None
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    hypothesis: str | None = None,
+    schema: Any = None,
+    link: Link | None = None,
 ) -> None:
     """Write a fitted estimator or learner as what the ending of the path says: .onnx, .py, .c or .sql.
 
@@ -31,6 +44,7 @@ def export_model(
     hypothesis : which of the run; by default what the model predicts by
     schema : how a table became vectors: the export then takes raw rows, fills in missing values and scales as training
         did; SQL speaks of its columns instead of features
+    link : how probabilities follow from the scores of a learner; an estimator says so itself
 
     Examples
     --------
@@ -49,11 +63,11 @@ def export_model(
     ending = Path(path).suffix
     if ending not in ENDINGS:
         raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
-    form = form_of(model, hypothesis, schema=schema)
+    form = form_of(model, hypothesis, schema=schema, link=link)
     if ending == ".onnx":
         content = onnx_graph(form)
     elif ending == ".sql":
-        content = (sql_expression(form, schema) + "\n").encode()
+        content = (sql_select_list(form, schema) + "\n").encode()
     else:
         content = (python_source(form) if ending == ".py" else c_source(form)).encode()
     with replacing(path) as file:

@@ -25,8 +25,8 @@ def register_with_skl2onnx() -> None:
     """Tell skl2onnx how to convert every classifier and regressor that has an ONNX graph; call it once.
 
     skl2onnx looks for no converters by itself. After this call ``skl2onnx.to_onnx`` converts them, alone or at the end
-    of a pipeline: ``label`` and ``scores`` come out, the latter of the shape of ``decision_function`` and in double
-    precision whatever goes in; of a regressor ``variable``, a column.
+    of a pipeline: ``label``, ``probabilities`` where the model has them, and ``scores`` come out, the last of the shape
+    of ``decision_function``, numbers in double precision whatever goes in; of a regressor ``variable``, a column.
 
     Examples
     --------
@@ -67,8 +67,11 @@ def _declare(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = No
 
     operator = scope.declare_local_operator(get_model_alias(type(model)), model)
     operator.inputs = inputs
-    kinds = (("label", StringTensorType), ("scores", DoubleTensorType))
-    operator.outputs.extend(scope.declare_local_variable(name, kind()) for name, kind in kinds)
+    linked = form_of(getattr(model, "best_estimator_", model)).link is not None
+    names = ("label", "probabilities", "scores") if linked else ("label", "scores")
+    for name in names:
+        kind = StringTensorType if name == "label" else DoubleTensorType
+        operator.outputs.append(scope.declare_local_variable(name, kind()))
     return list(operator.outputs)
 
 
@@ -78,8 +81,8 @@ def _shapes(operator: Any) -> None:
     kinds = {7: data_types.Int64TensorType, 8: data_types.StringTensorType, 11: data_types.DoubleTensorType}
     rows = operator.inputs[0].get_first_dimension()
     form = form_of(_fitted(operator))
-    told = outputs_of(Graph(), form, column=form.classes is None)
-    for variable, (_, kind, shape) in zip(operator.outputs, told, strict=True):
+    outputs = outputs_of(Graph(), form, column=form.classes is None)
+    for variable, (_, kind, shape) in zip(operator.outputs, outputs, strict=True):
         variable.set_type(kinds[kind]([rows, *shape[1:]]))
 
 
@@ -89,9 +92,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise ValueError(f"target_opset={container.target_opset}: these graphs need {OLDEST_OPSET} or newer")
     graph = Graph()
     form = form_of(_fitted(operator))
-    told = outputs_of(graph, form, column=form.classes is None)  # a regressor gives a column there
+    outputs = outputs_of(graph, form, column=form.classes is None)  # a regressor gives a column there
     called: dict[str, str] = {
-        own: each.full_name for (own, _, _), each in zip(told, operator.outputs, strict=True)
+        own: each.full_name for (own, _, _), each in zip(outputs, operator.outputs, strict=True)
     }
 
     def name_of(own: str) -> str:
@@ -100,8 +103,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         return called[own]
 
     version = container.target_opset
-    given = operator.inputs[0].full_name
-    container.add_node("Cast", [given], [name_of("x")], op_version=version, to=11)  # 11: doubles
+    source = operator.inputs[0].full_name
+    container.add_node("Cast", [source], [name_of("x")], op_version=version, to=11)  # 11: doubles
     for tensor in graph.constants:
         tensor.name = name_of(tensor.name)
         container.initializers.append(tensor)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import TableSchema
+from rosenblatt.learner.calibration import Link
 from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.learner.kernel.device import to_numpy
 from rosenblatt.learner.kernel.kernels import RBF, Function, Linear, Poly, Precomputed
@@ -30,6 +31,7 @@ class Form(NamedTuple):
     absent: NDArray[np.float64] | None = (
         None  # (scores, features) added where a value is NaN; None: none may be
     )
+    link: Link | None = None  # from scores to probabilities; None: there are none
 
 
 class KernelForm(NamedTuple):
@@ -41,6 +43,7 @@ class KernelForm(NamedTuple):
     bias: NDArray[np.float64]
     classes: NDArray[Any]
     preprocessing: Preprocessing | None = None  # what becomes of a raw row before the kernel
+    link: Link | None = None  # from scores to probabilities; None: there are none
 
 
 def form_of(
@@ -48,6 +51,7 @@ def form_of(
     hypothesis: str | None = None,
     names: Sequence[str] | None = None,
     schema: Any = None,
+    link: Link | None = None,
 ) -> Form | KernelForm:
     """Return the form of a fitted estimator, or of the learner inside one.
 
@@ -57,6 +61,8 @@ def form_of(
     hypothesis : which of the run; by default what the model predicts by
     names : what the features are called; by default as in training
     schema : how a table became vectors; the form then takes raw rows, NaN where a number is missing
+    link : how probabilities follow from the scores of a learner; an estimator says so itself, for the hypothesis that
+        it predicts by
 
     Examples
     --------
@@ -69,9 +75,11 @@ def form_of(
     arguments = {} if chosen is None else {"hypothesis": chosen}
     if not hasattr(learner, "weights"):
         raise ValueError(f"a {type(model).__name__} cannot be exported: it has no weights")
+    if link is None and hypothesis in (None, getattr(model, "hypothesis", None)):
+        link = model._probability_link() if hasattr(model, "_probability_link") else None
     preprocessing = _preprocessing(schema)
     if isinstance(learner, KernelLearner):
-        return _kernel_form(learner, arguments)._replace(preprocessing=preprocessing)
+        return _kernel_form(learner, arguments)._replace(preprocessing=preprocessing, link=link)
     weights = np.atleast_2d(np.asarray(learner.weights(**arguments), dtype=np.float64))
     if names is None and schema is not None:
         names = schema.raw_names if isinstance(schema, TableSchema) else schema.feature_names
@@ -79,7 +87,7 @@ def form_of(
     classes, threshold = getattr(learner, "classes", None), getattr(learner, "binarize", None)
     above = None if threshold is None else np.full(weights.shape[1] - 1, float(threshold))
     called = [f"x{place}" for place in range(1, weights.shape[1])] if known is None else [*map(str, known)]
-    form = Form(weights[:, 1:], weights[:, 0], classes, called, above)
+    form = Form(weights[:, 1:], weights[:, 0], classes, called, above, link=link)
     return form if preprocessing is None else _for_raw_rows(form, preprocessing)
 
 
@@ -114,7 +122,8 @@ def _for_raw_rows(form: Form, preprocessing: Preprocessing) -> Form:
         bias = form.bias + of_indicators @ without
         absent[:, indicators] += of_indicators * ((threshold[n:] < 1.0) - without)
     may_be_absent = preprocessing.missing not in ("refuse", "drop")
-    return Form(weights, bias, form.classes, form.names, above, absent if may_be_absent else None)
+    absent_or_none = absent if may_be_absent else None
+    return Form(weights, bias, form.classes, form.names, above, absent_or_none, form.link)
 
 
 def _kernel_form(learner: KernelLearner, arguments: dict[str, Any]) -> KernelForm:

@@ -1,4 +1,4 @@
-"""A form as an ONNX graph: ``x`` in, ``label`` and ``scores`` out, every number a double."""
+"""A form as an ONNX graph: ``x`` in, ``label``, ``probabilities`` and ``scores`` out, every number a double."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.export.form import Form, KernelForm
+from rosenblatt.learner.calibration import SMALLEST, Link
 from rosenblatt.learner.kernel.kernels import RBF, Poly
 
 OPSET, IR_VERSION = 17, 8
@@ -53,16 +54,18 @@ def outputs_of(
 
     A single score is a vector, as `decision_function` gives it, unless a column is asked for.
     """
-    made = _linear(graph, form) if isinstance(form, Form) else _kernel(graph, form)
+    scores = _linear(graph, form) if isinstance(form, Form) else _kernel(graph, form)
     columns = len(form.bias)
     flat = columns == 1 and not column
     if flat:
-        made = graph.then("Squeeze", [made, graph.constant("second", np.array([1], np.int64))], "scores")
+        scores = graph.then("Squeeze", [scores, graph.constant("second", np.array([1], np.int64))], "scores")
     else:
-        made = graph.then("Identity", [made], "scores")
+        scores = graph.then("Identity", [scores], "scores")
     outputs = [("scores", 11, ["rows"] if flat else ["rows", columns])]  # 11: doubles
     if form.classes is not None:
-        outputs.insert(0, _label(graph, made, form.classes, flat))
+        outputs.insert(0, _label(graph, scores, form.classes, flat))
+        if form.link is not None:
+            outputs.insert(1, _probabilities(graph, scores, form.link, flat, len(form.classes)))
     return outputs
 
 
@@ -147,6 +150,66 @@ def _label(graph: Graph, scores: str, classes: Any, flat: bool) -> tuple[str, in
     return "label", kind, ["rows"]
 
 
+def _probabilities(
+    graph: Graph, scores: str, link: Link, flat: bool, classes: int
+) -> tuple[str, int, list[Any]]:
+    """Add the probabilities of scores; ``flat``: of two classes, by one score."""
+    name, shape = "probabilities", ["rows", classes]
+    if link.method == "softmax":
+        return graph.then("Softmax", [scores], name, axis=1), 11, shape
+    across = graph.constant("classes_axis", np.array([1], np.int64))
+    if flat:
+        columns = graph.then("Unsqueeze", [scores, across], "columns")
+    elif link.method == "one-vs-rest":
+        columns = scores
+    else:  # the gap between the score of each class and that of its best rival
+        two = graph.constant("two_best", np.array([2], np.int64))
+        graph.nodes.append(graph.helper.make_node("TopK", [scores, two], ["best_two", "best_places"], axis=1))
+        first, second = (
+            graph.then(
+                "Gather",
+                ["best_two", graph.constant(f"rank_{k}", np.array([k], np.int64))],
+                f"best_{k}",
+                axis=1,
+            )
+            for k in range(2)
+        )
+        every = graph.constant("every_class", np.arange(classes, dtype=np.int64))
+        leader = graph.then("Gather", ["best_places", "rank_0"], "leader", axis=1)
+        leads = graph.then("Equal", [leader, every], "leads")
+        rival = graph.then("Where", [leads, second, first], "rival")
+        columns = graph.then("Sub", [scores, rival], "columns")
+    if link.method == "venn-abers":
+        each = _steps(graph, columns, link)
+    else:
+        if link.method == "platt":
+            columns = graph.then("Mul", [columns, graph.constant("slope", link.slope)], "sloped")
+            columns = graph.then("Add", [columns, graph.constant("offset", link.offset)], "log_odds")
+        each = graph.then("Sigmoid", [columns], "each")
+    if flat:
+        rest = graph.then("Sub", [graph.constant("whole", np.float64(1.0)), each], "rest")
+        return graph.then("Concat", [rest, each], name, axis=1), 11, shape
+    if link.method != "one-vs-rest":
+        each = graph.then("Max", [each, graph.constant("smallest", np.float64(SMALLEST))], "each_at_least")
+    total = graph.then("ReduceSum", [each, across], "total", keepdims=1)
+    return graph.then("Div", [each, total], name), 11, shape
+
+
+def _steps(graph: Graph, columns: str, link: Link) -> str:
+    """Add the values of step functions, one for each column."""
+    values = []
+    for c, (edges, steps) in enumerate(zip(link.edges, link.values, strict=True)):
+        place = graph.constant(f"column_{c}", np.array([c], np.int64))
+        own = graph.then("Gather", [columns, place], f"own_{c}", axis=1)
+        above = graph.then("GreaterOrEqual", [own, graph.constant(f"edges_{c}", edges)], f"above_{c}")
+        counts = graph.then("Cast", [above], f"counts_{c}", to=7)
+        group = graph.then("ReduceSum", [counts, "classes_axis"], f"group_{c}", keepdims=1)
+        values.append(
+            graph.then("Gather", [graph.constant(f"steps_{c}", steps), group], f"value_{c}", axis=0)
+        )
+    return graph.then("Concat", values, "each", axis=1)
+
+
 def _numbers(classes: Any) -> Any:
     return np.asarray(classes).astype(np.float64 if np.asarray(classes).dtype.kind == "f" else np.int64)
 
@@ -159,7 +222,7 @@ def _model(graph: Graph, form: Form | KernelForm, outputs: list[tuple[str, int, 
     width = form.weights.shape[1] if isinstance(form, Form) else form.support.shape[1]
     if isinstance(form, KernelForm) and form.preprocessing is not None:
         width = form.preprocessing.raw_features
-    made = graph.helper.make_graph(
+    onnx_graph = graph.helper.make_graph(
         graph.nodes,
         "rosenblatt",
         [graph.helper.make_tensor_value_info("x", 11, ["rows", width])],
@@ -168,7 +231,7 @@ def _model(graph: Graph, form: Form | KernelForm, outputs: list[tuple[str, int, 
     )
     opset = graph.helper.make_opsetid("", OPSET)
     model = graph.helper.make_model(
-        made, opset_imports=[opset], producer_name="rosenblatt", producer_version=__version__
+        onnx_graph, opset_imports=[opset], producer_name="rosenblatt", producer_version=__version__
     )
     model.ir_version = IR_VERSION
     onnx.checker.check_model(model, full_check=True)

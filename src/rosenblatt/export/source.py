@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.export.form import Form, KernelForm
+from rosenblatt.learner.calibration import SMALLEST, Link
 
 
 def _linear_only(form: Form | KernelForm, language: str) -> Form:
@@ -17,10 +20,14 @@ def _linear_only(form: Form | KernelForm, language: str) -> Form:
 
 
 def python_source(form: Form | KernelForm) -> str:
-    """Return the source of a module with ``predict`` and ``scores`` for one example, a sequence of numbers."""
+    """Return the source of a module with ``predict`` and ``scores`` for one example, a sequence of numbers.
+
+    A form with probabilities has ``predict_proba`` too.
+    """
     form = _linear_only(form, "Python")
     lines = [
         '"""A linear model, exported by rosenblatt."""',
+        *_python_imports(form),
         "",
         f"FEATURES = {json.dumps(form.names, ensure_ascii=False)}",
         f"WEIGHTS = [{', '.join(str(row) for row in form.weights.tolist())}]",
@@ -56,7 +63,62 @@ def python_source(form: Form | KernelForm) -> str:
         lines.append("    return CLASSES[-1] if scores(x)[0] > 0 else CLASSES[0]")
     else:
         lines += ["    values = scores(x)", "    return CLASSES[values.index(max(values))]"]
+    if form.classes is not None and form.link is not None:
+        lines += _python_probabilities(form.link, len(form.bias) == 1)
     return "\n".join(lines) + "\n"
+
+
+def _python_imports(form: Form) -> list[str]:
+    if form.classes is None or form.link is None:
+        return []
+    return ["", "import bisect" if form.link.method == "venn-abers" else "import math"]
+
+
+def _python_probabilities(link: Link, two: bool) -> list[str]:
+    """Return the lines of ``predict_proba``."""
+    lines = [
+        "",
+        "",
+        "def predict_proba(x):",
+        '    """Return the probability of every class, in the order of CLASSES."""',
+    ]
+    lines.append("    values = scores(x)")
+    if link.method == "softmax":
+        lines += ["    best = max(values)", "    each = [math.exp(value - best) for value in values]"]
+        return [*lines, "    total = sum(each)", "    return [value / total for value in each]"]
+    if link.method in ("platt", "venn-abers") and not two:
+        lines += [
+            "    first, second = sorted(values)[-1], sorted(values)[-2]",
+            "    leader = values.index(first)",
+            "    values = [value - (second if c == leader else first) for c, value in enumerate(values)]",
+        ]
+    if link.method == "venn-abers":
+        lines.append(
+            "    each = [STEPS[c][bisect.bisect_right(EDGES[c], value)] for c, value in enumerate(values)]"
+        )
+    elif link.method == "platt":
+        lines.append("    each = [_sigmoid(a * value + b) for a, b, value in zip(SLOPE, OFFSET, values)]")
+    else:
+        lines.append("    each = [_sigmoid(value) for value in values]")
+    if two:
+        lines.append("    return [1.0 - each[0], each[0]]")
+    else:
+        if link.method != "one-vs-rest":
+            lines.append(f"    each = [max(value, {SMALLEST!r}) for value in each]")
+        lines += ["    total = sum(each)", "    return [value / total for value in each]"]
+    if link.method == "venn-abers":
+        edges, steps = ([each.tolist() for each in table] for table in (link.edges, link.values))
+        return [f"EDGES = {edges}", f"STEPS = {steps}", *lines]
+    constants = [f"SLOPE = {link.slope.tolist()}", f"OFFSET = {link.offset.tolist()}"]
+    return [
+        *(constants if link.method == "platt" else []),
+        "",
+        "",
+        "def _sigmoid(z):",
+        "    small = math.exp(-abs(z))",
+        "    return (1.0 if z >= 0.0 else small) / (1.0 + small)",
+        *lines,
+    ]
 
 
 def _plain(label: Any) -> Any:
@@ -66,7 +128,8 @@ def _plain(label: Any) -> Any:
 def c_source(form: Form | KernelForm) -> str:
     """Return C99 with ``rosenblatt_scores(x, out)`` and ``rosenblatt_predict(x)``, the number of a class.
 
-    It allocates nothing. The names of the classes are UTF-8, in ``rosenblatt_classes``.
+    It allocates nothing. The names of the classes are UTF-8, in ``rosenblatt_classes``. A form with probabilities has
+    ``rosenblatt_predict_proba(x, out)`` too, which needs ``exp`` of the C library (``-lm``) unless they are a table.
     """
     form = _linear_only(form, "C")
     rows, width = form.weights.shape
@@ -100,7 +163,94 @@ def c_source(form: Form | KernelForm) -> str:
         "    }",
         "}",
     ]
-    return "\n".join(lines + _c_decision(form, rows, width)) + "\n"
+    lines += _c_decision(form, rows, width)
+    if form.classes is not None and form.link is not None:
+        lines = ["#include <math.h>", "", *lines] if form.link.method != "venn-abers" else lines
+        lines += _c_probabilities(form.link, rows, width, len(form.classes))
+    return "\n".join(lines) + "\n"
+
+
+def _c_probabilities(link: Link, rows: int, width: int, classes: int) -> list[str]:
+    """Return the lines of ``rosenblatt_predict_proba`` and of what it needs."""
+    gaps = link.method in ("platt", "venn-abers") and rows > 1
+    lines = [""]
+    if link.method == "venn-abers":
+        for c, (edges, steps) in enumerate(zip(link.edges, link.values, strict=True)):
+            lines.append(
+                f"static const double edges_{c}[] = {{{', '.join(map(repr, [*edges.tolist(), 0.0]))}}};"
+            )
+            lines.append(f"static const double steps_{c}[] = {{{', '.join(map(repr, steps.tolist()))}}};")
+        tables, sizes = range(len(link.edges)), ", ".join(str(each.size) for each in link.edges)
+        lines += [
+            f"static const double *const edges[] = {{{', '.join(f'edges_{c}' for c in tables)}}};",
+            f"static const double *const steps[] = {{{', '.join(f'steps_{c}' for c in tables)}}};",
+            f"static const int sizes[] = {{{sizes}}};",
+        ]
+        each = ["int group = 0;", "while (group < sizes[c] && edges[c][group] <= value)", "    ++group;"]
+        each.append("value = steps[c][group];")
+    elif link.method == "softmax":
+        each = ["value = exp(value - scores[best]);"]
+    else:
+        lines += [
+            "static double sigmoid(double z)",
+            "{",
+            "    const double small = exp(z < 0.0 ? z : -z);",
+            "    return (z >= 0.0 ? 1.0 : small) / (1.0 + small);",
+            "}",
+        ]
+        each = ["value = sigmoid(value);"]
+        if link.method == "platt":
+            for name, values in (("slope", link.slope), ("offset", link.offset)):
+                lines.append(f"static const double {name}[] = {{{', '.join(map(repr, values.tolist()))}}};")
+            each = ["value = sigmoid(slope[c] * value + offset[c]);"]
+    if gaps:
+        each = [
+            "value -= scores[c == best ? second : best];",
+            *each,
+            f"value = value < {SMALLEST!r} ? {SMALLEST!r} : value;",
+        ]
+    lines += [
+        "",
+        f"void rosenblatt_predict_proba(const double x[{width}], double out[{classes}])",
+        "{",
+        f"    double scores[{rows}];",
+        "    rosenblatt_scores(x, scores);",
+    ]
+    if rows == 1:
+        body = [
+            "const int c = 0;",
+            "double value = scores[0];",
+            *each,
+            "out[0] = 1.0 - value;",
+            "out[1] = value;",
+        ]
+        return [*lines, *(f"    {line}" for line in body), "}"]
+    body = ["double sum = 0.0;"]
+    if link.method != "one-vs-rest":
+        body += [
+            "int best = 0;",
+            f"for (int c = 1; c < {rows}; ++c)",
+            "    if (scores[c] > scores[best])",
+            "        best = c;",
+        ]
+    if gaps:
+        body += [
+            "int second = best == 0 ? 1 : 0;",
+            f"for (int c = 0; c < {rows}; ++c)",
+            "    if (c != best && scores[c] > scores[second])",
+            "        second = c;",
+        ]
+    body += [
+        f"for (int c = 0; c < {rows}; ++c) {{",
+        "    double value = scores[c];",
+        *(f"    {line}" for line in each),
+        "    out[c] = value;",
+        "    sum += value;",
+        "}",
+        f"for (int c = 0; c < {rows}; ++c)",
+        "    out[c] /= sum;",
+    ]
+    return [*lines, *(f"    {line}" for line in body), "}"]
 
 
 def _c_matrix(name: str, values: Any) -> list[str]:
@@ -162,18 +312,7 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     >>> sql_expression(Form(np.array([[2.0]]), np.array([0.5]), np.array([0, 1]), ["a"]))
     'CASE WHEN "a" IS NULL THEN NULL WHEN 0.5 + 2.0 * "a" > 0 THEN 1 ELSE 0 END'
     """
-    form = _linear_only(form, "SQL")
-    columns = (
-        schema.columns if isinstance(schema, TableSchema) else tuple(Column(name) for name in form.names)
-    )
-    if sum(column.width for column in columns) != form.weights.shape[1]:
-        raise ValueError(
-            f"the schema has {sum(c.width for c in columns)} features, the model {form.weights.shape[1]}"
-        )
-    if any(column.words is not None for column in columns):
-        raise ValueError(
-            "words of a text column cannot be found by an SQL expression: export to .onnx, .py or .c"
-        )
+    form, columns = _sql_columns(form, schema)
     sums = [_sql_sum(form, row, columns) for row in range(len(form.bias))]
     if form.classes is None:
         return sums[0]
@@ -190,6 +329,99 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
         for place, label in enumerate(labels)
     )
     return f"(SELECT CASE {cases} END FROM (SELECT {scores}) AS scored)"
+
+
+def sql_probabilities(form: Form | KernelForm, schema: Any = None) -> list[str]:
+    """Return an expression for the probability of every class, in the order of the classes.
+
+    They need ``EXP``, unless the probabilities are a table.
+
+    >>> import numpy as np
+    >>> from rosenblatt.learner.calibration import Link
+    >>> link = Link("venn-abers", edges=(np.array([0.5]),), values=(np.array([0.2, 0.9]),))
+    >>> sql_probabilities(Form(np.array([[2.0]]), np.array([0.0]), np.array([0, 1]), ["a"], link=link))[1][:75]
+    '(SELECT CASE WHEN v0 IS NULL THEN NULL WHEN v0 < 0.5 THEN 0.2 ELSE 0.9 END '
+    """
+    form, columns = _sql_columns(form, schema)
+    if form.classes is None or form.link is None:
+        return []
+    link, count = form.link, len(form.bias)
+    inner = ", ".join(f"{_sql_sum(form, row, columns)} AS v{row}" for row in range(count))
+    source = f"(SELECT {inner}) AS scored"
+    every = range(count)
+    if count > 1 and link.method != "one-vs-rest":
+        others = [
+            " UNION ALL ".join(f"SELECT v{c} AS v" for c in every if c != own or link.method == "softmax")
+            for own in every
+        ]
+        gaps = [f"v{c} - (SELECT MAX(v) FROM ({others[c]}) AS rivals) AS v{c}" for c in every]
+        source = f"(SELECT {', '.join(gaps)} FROM {source}) AS compared"
+    if link.method == "venn-abers":
+        each = [_sql_steps(f"v{c}", link.edges[c].tolist(), link.values[c].tolist()) for c in every]
+    else:
+        slopes, offsets = (np.broadcast_to(v, count).tolist() for v in (link.slope, link.offset))
+        odds = [
+            f"{a!r} * v{c} + {b!r}" if link.method == "platt" else f"v{c}"
+            for c, a, b in zip(every, slopes, offsets, strict=True)
+        ]
+        source = f"(SELECT {', '.join(f'{z} AS v{c}' for c, z in enumerate(odds))} FROM {source}) AS odds"
+        each = [
+            _sql_exp(f"v{c}") if link.method == "softmax" else f"1.0 / (1.0 + {_sql_exp(f'-v{c}')})"
+            for c in every
+        ]
+    if count == 1:
+        return [f"(SELECT 1.0 - {each[0]} FROM {source})", f"(SELECT {each[0]} FROM {source})"]
+    source = f"(SELECT {', '.join(f'{p} AS v{c}' for c, p in enumerate(each))} FROM {source}) AS one_by_one"
+    if link.method in ("platt", "venn-abers"):
+        least = ", ".join(
+            f"CASE WHEN v{c} < {SMALLEST!r} THEN {SMALLEST!r} ELSE v{c} END AS v{c}" for c in every
+        )
+        source = f"(SELECT {least} FROM {source}) AS bounded"
+    total = " + ".join(f"v{c}" for c in every)
+    return [f"(SELECT v{c} / ({total}) FROM {source})" for c in every]
+
+
+def sql_select_list(form: Form | KernelForm, schema: Any = None) -> str:
+    """Return what a file of SQL holds: the expression of the class, or columns where there are probabilities.
+
+    The columns are called ``prediction`` and ``probability_`` with the name of a class.
+    """
+    expression, probabilities = sql_expression(form, schema), sql_probabilities(form, schema)
+    if not probabilities or form.classes is None:
+        return expression
+    columns = [f"{expression} AS prediction"]
+    for label, each in zip(form.classes.tolist(), probabilities, strict=True):
+        columns.append(f"{each} AS {_sql_name(f'probability_{label}')}")
+    return ",\n".join(columns)
+
+
+def _sql_columns(form: Form | KernelForm, schema: Any) -> tuple[Form, tuple[Column, ...]]:
+    """Return a linear form and the columns that its weights belong to."""
+    form = _linear_only(form, "SQL")
+    columns = (
+        schema.columns if isinstance(schema, TableSchema) else tuple(Column(name) for name in form.names)
+    )
+    if sum(column.width for column in columns) != form.weights.shape[1]:
+        raise ValueError(
+            f"the schema has {sum(c.width for c in columns)} features, the model {form.weights.shape[1]}"
+        )
+    if any(column.words is not None for column in columns):
+        raise ValueError(
+            "words of a text column cannot be found by an SQL expression: export to .onnx, .py or .c"
+        )
+    return form, columns
+
+
+def _sql_exp(name: str) -> str:
+    """Return ``EXP`` of a column, kept from over- and underflow, which some databases refuse."""
+    return f"EXP(CASE WHEN {name} > 700.0 THEN 700.0 WHEN {name} < -700.0 THEN -700.0 ELSE {name} END)"
+
+
+def _sql_steps(name: str, edges: list[float], values: list[float]) -> str:
+    cases = " ".join(
+        f"WHEN {name} < {edge!r} THEN {value!r}" for edge, value in zip(edges, values, strict=False)
+    )
+    return f"CASE WHEN {name} IS NULL THEN NULL {cases} ELSE {values[-1]!r} END"
 
 
 def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:

@@ -4,18 +4,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rosenblatt.core.threads import at_most
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.kernel.perceptron import KernelPerceptron
-from rosenblatt.learner.choice import Candidate, Choice, choose, default_candidates
+from rosenblatt.learner.calibration import fit_calibration
+from rosenblatt.learner.choice import SCORINGS, Candidate, Choice, choose, default_candidates
 from rosenblatt.learner.examples import CheckedExamples, canonical_matrix, max_row_sqnorm
+from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.selection import Folds, content_folds
 from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes, refuse_one_class, seed_of
 from rosenblatt.linear.encoders.feature_map import FeatureMap
@@ -44,14 +49,18 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :func:`~rosenblatt.learner.choice.default_candidates`.
     cv : int, cross-validation generator, iterable or None, default=None
         Folds: None is five stratified ones by the content of the rows, so that equal rows are in the same fold.
-    scoring : {"accuracy", "balanced_accuracy"}, default="accuracy"
+    scoring : str, callable or None, default="accuracy"
+        A name that ``sklearn.metrics.get_scorer`` knows or a scorer, called with out-of-fold scores; None is accuracy.
+        Standard errors of ``"accuracy"`` and ``"balanced_accuracy"`` are computed row by row, of others from the folds.
+        The probabilities of scorers that want some are Platt's, fitted to all out-of-fold scores.
     standardise : bool, default=True
         Divide features by their standard deviation and, where rows are dense, subtract the mean; learned from the
         training part of every fold.
     probability : bool or str, default=False
         Fit probabilities for :meth:`predict_proba`, as :class:`~rosenblatt.Perceptron` does.
     n_jobs : int or None, default=None
-        Accepted as in scikit-learn: the learners of all folds share every read of the rows, on all cores.
+        The most threads among which the learners of all folds are divided; None and -1 are all cores. The result does
+        not depend on it.
     random_state : int, RandomState or None, default=0
         Seed of folds and shuffles.
     on_progress : callable or None, default=None
@@ -93,7 +102,7 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         candidates: Sequence[Candidate] | None = None,
         *,
         cv: Any = None,
-        scoring: str = "accuracy",
+        scoring: Any = "accuracy",
         standardise: bool = True,
         probability: bool | str = False,
         n_jobs: int | None = None,
@@ -144,15 +153,16 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         candidates = self.candidates
         if candidates is None:
             candidates = default_candidates(n, d, not isinstance(examples.X, np.ndarray))
-        self.choice_ = choose(
-            examples,
-            candidates=candidates,
-            folds=folds or content_folds(examples.X, examples.labels, self.cv or 5, seed),
-            prepare=_Standardise() if self.standardise else None,
-            scoring=self.scoring,
-            seed=seed,
-            on_progress=self.on_progress,
-        )
+        with at_most(None if self.n_jobs is None else effective_n_jobs(self.n_jobs)):
+            self.choice_ = choose(
+                examples,
+                candidates=candidates,
+                folds=folds or content_folds(examples.X, examples.labels, self.cv or 5, seed),
+                prepare=_Standardise() if self.standardise else None,
+                scoring=_scoring(self.scoring, examples.classes),
+                seed=seed,
+                on_progress=self.on_progress,
+            )
         self.best_params_, self.best_score_ = self.choice_.best.options, self.choice_.best.score
         self.cv_results_ = _results(self.choice_)
         self.best_estimator_ = self._model(d, isinstance(examples.X, np.ndarray), seed)
@@ -230,6 +240,39 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _scoring(scoring: Any, classes: NDArray[Any]) -> Any:
+    """Return a scoring as :func:`~rosenblatt.learner.choice.choose` takes it."""
+    if scoring is None or (isinstance(scoring, str) and scoring in SCORINGS):
+        return scoring or "accuracy"
+    scorer = get_scorer(scoring)
+
+    def score(scores: NDArray[Any], labels: NDArray[np.int64], weight: NDArray[np.float64] | None) -> float:
+        rows = np.arange(labels.size)[:, None]
+        weights = {} if weight is None else {"sample_weight": weight}
+        return float(scorer(_OutOfFoldModel(scores, classes, labels), rows, classes[labels], **weights))
+
+    return score
+
+
+class _OutOfFoldModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Out-of-fold scores as a fitted classifier, which scorers take; a row is its number."""
+
+    def __init__(self, scores: NDArray[Any], classes: NDArray[Any], labels: NDArray[np.int64]) -> None:
+        self.scores = scores
+        self.classes = classes
+        self.labels = labels
+        self.classes_ = classes
+
+    def decision_function(self, X: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(self.scores[X[:, 0]])
+
+    def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
+        return decided(self.decision_function(X), self.classes)
+
+    def predict_proba(self, X: NDArray[np.int64]) -> NDArray[np.float64]:
+        return fit_calibration(self.scores, self.labels).probabilities(self.decision_function(X))
 
 
 class RoundedScaler(StandardScaler):  # type: ignore[misc]

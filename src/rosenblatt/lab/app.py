@@ -12,8 +12,11 @@ RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its p
 def make_app() -> Any:
     """Return the application; it can be made once in a process."""
     from fastapi import FastAPI, Request
-    from nicegui import ui
+    from fastapi.responses import PlainTextResponse
+    from nicegui import Client, ui
+    from nicegui import app as pages
 
+    from rosenblatt.lab.frame import NotFoundPage
     from rosenblatt.lab.game import GamePage
     from rosenblatt.lab.gates import GatesPage
     from rosenblatt.lab.guard import OwnPagesOnly
@@ -21,6 +24,14 @@ def make_app() -> Any:
     from rosenblatt.lab.networks import NetworksPage
     from rosenblatt.lab.playground import PlaygroundPage
     from rosenblatt.lab.playground_state import THEMES
+
+    @pages.exception_handler(404)  # type: ignore[untyped-decorator]
+    async def not_found(request: Request, error: Exception) -> Any:
+        if request.url.path.startswith("/_nicegui"):
+            return PlainTextResponse("not found", status_code=404)
+        with Client(ui.page(""), request=request) as client:
+            NotFoundPage(request.url.path)
+        return client.build_response(request, 404)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from html import escape
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from nicegui import ui
+from nicegui import events, ui
 
 from rosenblatt.lab.table import column_of, default_of
+from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.theme import NEXT_THEME, THEMES, css
 
 PAGES = (
@@ -131,6 +131,17 @@ def _theme_button(page: LabPage[Any] | None, dark: Any, theme: str) -> None:
         ui.tooltip("Light, dark, or as the system has it")
 
 
+class NotFoundPage:
+    """The page for an address that has none."""
+
+    def __init__(self, path: str) -> None:
+        head(None, path, "auto")
+        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
+            ui.label("This page does not exist").props("role=heading aria-level=1").classes("text-h5")
+            ui.label(f"The lab has no page at {path[:200]}. Its pages are in the bar above.")
+            ui.link("To the playground", "/").classes("lab-link")
+
+
 def tell_problems(problems: list[str]) -> None:
     """Say what of a link could not be read."""
     for problem in problems:
@@ -140,7 +151,7 @@ def tell_problems(problems: list[str]) -> None:
 def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
     """Offer the picture and the Python code that reproduces it."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog"):
-        ui.html("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>", sanitize=False)
+        html(Markup("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>"))
         with ui.element("div").classes("lab-tools"):
             if save is not None:
                 for kind in ("svg", "png"):
@@ -158,8 +169,23 @@ def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -
             ).classes("lab-quiet").props("flat")
             ui.button("Close", on_click=dialog.close, color=None).classes("lab-quiet").props("flat")
         ui.label("Python that reproduces this state with the library:").classes("q-mt-md")
-        ui.html(f'<pre data-part="code">{escape(code)}</pre>', sanitize=False).classes("lab-code")
+        html(Markup('<pre data-part="code">{}</pre>').format(code)).classes("lab-code")
     dialog.open()
+
+
+def shortcuts(act: Callable[[str], None]) -> None:
+    """Call a function with the name of every key pressed, except with modifiers, in inputs, or behind a dialog."""
+    client = ui.context.client
+
+    def pressed_key(event: events.KeyEventArguments) -> None:
+        held = event.modifiers
+        if not event.action.keydown or held.ctrl or held.meta or held.alt:
+            return
+        if any(isinstance(element, ui.dialog) and element.value for element in client.elements.values()):
+            return
+        act(str(event.key.name))
+
+    ui.keyboard(pressed_key, ignore=["input", "select", "textarea"])
 
 
 # Controls

@@ -5,7 +5,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from nicegui import events, ui
+from nicegui import ui
 
 from rosenblatt.lab import frame
 from rosenblatt.lab.elements.plane import Plane
@@ -18,6 +18,7 @@ from rosenblatt.lab.table import from_query
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE
 from rosenblatt.web import layout
 from rosenblatt.web.chart import Curve, chart
+from rosenblatt.web.layout import Markup, html
 
 ROLES = {"watch": "Watch both", "A": "You are A", "B": "You are B"}
 STRATEGIES = {
@@ -45,11 +46,11 @@ class GamePage(frame.LabPage[GameSession]):
                 self._plane()
             with ui.element("div").classes("lab-stack"):
                 with layout.card("Score"):
-                    self.verdict = ui.html("", sanitize=False).props("data-part=verdict")
-                    self.charts = ui.html("", sanitize=False).classes("lab-chart")
+                    self.verdict = html().props("data-part=verdict")
+                    self.charts = html().classes("lab-chart")
                 with layout.card("Rounds"):
-                    self.table = ui.html("", sanitize=False).classes("lab-scroll")
-        ui.keyboard(self._key, ignore=["input", "select", "textarea"])
+                    self.table = html().classes("lab-scroll")
+        frame.shortcuts(self._key)
         frame.tell_problems(problems)
         self.show()
 
@@ -66,7 +67,7 @@ class GamePage(frame.LabPage[GameSession]):
             frame.slider(self, "radius", "Radius R", 0.1)
             frame.slider(self, "margin", "Margin γ", 0.05)
             self.angle = frame.slider(self, "angle", "Direction of u, degrees", 1)
-            ui.html(RULES, sanitize=False).classes("lab-faint")
+            html(Markup(RULES)).classes("lab-faint")
 
     def _plane(self) -> None:
         with layout.card() as box:
@@ -94,8 +95,8 @@ class GamePage(frame.LabPage[GameSession]):
                 self.reveal = frame.button(
                     "Show u", "visibility", lambda: self.set(reveal=not self.state.reveal)
                 )
-            self.status = ui.html("", sanitize=False).classes("lab-status q-mt-sm").props("role=status")
-            ui.html(legend("plus", "minus", "wrong", "guess", "secret"), sanitize=False).classes("lab-key")
+            self.status = html().classes("lab-status q-mt-sm").props("role=status")
+            html(Markup(legend("plus", "minus", "wrong", "guess", "secret"))).classes("lab-key")
 
     def _act(self, what: str) -> None:
         getattr(self.session, what)()
@@ -117,12 +118,10 @@ class GamePage(frame.LabPage[GameSession]):
             self.session.present(told["x"], told["y"])
         self.show(everything=done)
 
-    def _key(self, event: events.KeyEventArguments) -> None:
-        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.meta:
-            return
-        if str(event.key.name) == "s" and self.state.role != "A":
+    def _key(self, name: str) -> None:
+        if name == "s" and self.state.role != "A":
             self._act("play")
-        elif str(event.key.name) == "b":
+        elif name == "b":
             self._act("back")
 
     def show(self, everything: bool = True) -> None:
@@ -131,12 +130,12 @@ class GamePage(frame.LabPage[GameSession]):
         tool = {"A": state.label, "B": "aim", "watch": ""}[state.role]
         self.plane.show(session.scene(), tool)
         wrong = "lab-wrong" if session.problem else ""
-        self.status.content = f"<b class='{wrong}'>{escape(session.status())}</b>"
+        self.status.content = Markup(f"<b class='{wrong}'>{escape(session.status())}</b>")
         if not everything:
             return
-        self.verdict.content = f"<p><b>{escape(session.verdict())}</b></p>"
-        self.charts.content = "".join(self._charts())
-        self.table.content = self._table()
+        self.verdict.content = Markup(f"<p><b>{escape(session.verdict())}</b></p>")
+        self.charts.content = Markup("".join(self._charts()))
+        self.table.content = Markup(self._table())
         self.labels.set_visibility(state.role == "A")
         for name, made in self.label_buttons.items():
             frame.pressed(made, name == state.label)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rosenblatt.lab.contour import half_plane
 from rosenblatt.lab.game_state import MOST_ROUNDS, GameState
 from rosenblatt.lab.players import PROMISED, AdversaryA, LearningB
-from rosenblatt.lab.points import Point
+from rosenblatt.lab.points import Point, counted
 from rosenblatt.lab.referee import Referee
 from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene
 from rosenblatt.lab.table import changed, to_query
@@ -158,6 +158,7 @@ class GameSession:
     def scene(self) -> Scene:
         """Return what the plane shows: examples, R, B's vector and line, and u with its band where it is not hidden."""
         scene = empty_scene(tuple(each.point for each in self.rounds))
+        scene["fixed"] = True
         scene["circles"] = [[0.0, 0.0, float(self.referee.radius)]]
         guess = self.guess
         length = float(np.linalg.norm(guess))
@@ -195,7 +196,7 @@ class GameSession:
     def verdict(self) -> str:
         """Compare the score with the bound."""
         bound = float(self.referee.bound)
-        told = f"{self.mistakes} mistakes in {len(self.rounds)} rounds; R²/γ² = {bound:.4g}."
+        told = f"{counted(self.mistakes, 'mistake')} in {counted(len(self.rounds), 'round')}; R²/γ² = {bound:.4g}."
         if self.state.role == "B":
             return told + " A learner by Rosenblatt's rule could not err more often than that."
         if self.state.strategy not in PROMISED:

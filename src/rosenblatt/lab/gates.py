@@ -15,6 +15,7 @@ from rosenblatt.lab.gates_session import CORNERS, GatesSession
 from rosenblatt.lab.gates_state import INPUTS, KINDS, TABLES, GatesState
 from rosenblatt.lab.table import from_query
 from rosenblatt.web import layout
+from rosenblatt.web.layout import Markup, html
 
 NAMES = {name: name if name != "NOT" else "NOT (of x₁)" for name in TABLES}
 ROWS = ("00", "01", "10", "11")
@@ -62,16 +63,15 @@ class GatesPage(frame.LabPage[GatesSession]):
                 self.ask = frame.button(
                     "Can one unit do it?", "help_outline", lambda: self.set(proof=not self.state.proof)
                 )
-            self.status = ui.html("", sanitize=False).classes("lab-status").props("role=status")
-            self.table = ui.html("", sanitize=False).classes("q-mt-sm lab-wide")
-            self.proof = ui.html("", sanitize=False).classes("q-mt-sm").props("data-part=proof")
+            self.status = html().classes("lab-status").props("role=status")
+            self.table = html().classes("q-mt-sm lab-wide")
+            self.proof = html().classes("q-mt-sm").props("data-part=proof")
 
     def _network(self) -> None:
         with layout.card("A network of gates"):
-            ui.html(
+            html(
                 "Choose a signal, then a gate on its right: that lays a wire, or takes it away. "
-                "The last gate is the output.",
-                sanitize=False,
+                "The last gate is the output."
             ).classes("lab-faint")
             self.circuit = Circuit(
                 {"nodes": [], "wires": [], "chosen": None, "width": 100, "height": 100},
@@ -86,10 +86,8 @@ class GatesPage(frame.LabPage[GatesSession]):
             with ui.element("div").classes("lab-pair"):
                 with ui.element("div"):
                     frame.choice(self, "target", "Truth table wanted", NAMES)
-                    self.network_status = (
-                        ui.html("", sanitize=False).classes("q-mt-sm").props("data-part=network")
-                    )
-                self.network_table = ui.html("", sanitize=False).classes("lab-wide")
+                    self.network_status = html().classes("q-mt-sm").props("data-part=network")
+                self.network_table = html().classes("lab-wide")
         with layout.card("What every gate says over the square; the last is the composed region"):
             self.small = ui.element("div").classes("lab-small-planes")
         self.planes: list[Plane] = []
@@ -145,9 +143,9 @@ class GatesPage(frame.LabPage[GatesSession]):
             else f'<b class="lab-wrong">{wrong} of 4 rows wrong.</b>'
         )
         seen = f" {state.clock} rows seen." if state.learned else ""
-        self.status.content = f"{verdict} <span class='lab-faint'>{w.replace('-', '−')}.{seen}</span>"
-        self.table.content = _truth_table(gate.scores(CORNERS), gate.truth_table(), session.targets)
-        self.proof.content = f"<p>{escape(str(session.proof()))}</p>" if state.proof else ""
+        self.status.content = Markup(f"{verdict} <span class='lab-faint'>{w.replace('-', '−')}.{seen}</span>")
+        self.table.content = Markup(_truth_table(gate.scores(CORNERS), gate.truth_table(), session.targets))
+        self.proof.content = Markup(f"<p>{escape(str(session.proof()))}</p>" if state.proof else "")
         frame.pressed(self.ask, state.proof)
         self._show_network()
         frame.keep_link(self)
@@ -160,21 +158,20 @@ class GatesPage(frame.LabPage[GatesSession]):
         self.circuit.show(drawing_of(["x₁", "x₂"], units, weights, self.chosen))
         wanted = TABLES[state.target]
         if network is None:
-            self.network_status.content = (
+            self.network_status.content = Markup(
                 "<b>Wire every gate: one of them reads nothing yet.</b>" if units else "<b>Add a gate.</b>"
             )
             self.network_table.content = ""
         else:
             signals = network.signals(CORNERS)
             wrong = int((signals[:, -1] != wanted).sum())
-            self.network_status.content = (
+            self.network_status.content = Markup(
                 f'<b class="lab-right">The network is {state.target}.</b>'
                 if not wrong
                 else f'<b class="lab-wrong">{wrong} of 4 rows differ from {state.target}.</b>'
             )
-            self.network_table.content = _network_table(
-                [f"{k + 1}: {unit.kind}" for k, unit in enumerate(state.wiring)], signals, wanted
-            )
+            names = [f"{k + 1}: {unit.kind}" for k, unit in enumerate(state.wiring)]
+            self.network_table.content = Markup(_network_table(names, signals, wanted))
         scenes = session.network_scenes()
         names = [name for name, _ in scenes]
         if names != self.names:
@@ -183,9 +180,7 @@ class GatesPage(frame.LabPage[GatesSession]):
             with self.small:
                 for name, scene in scenes:
                     with ui.element("div"):
-                        ui.html(
-                            name if name != names[-1] else f"{name}, the output", sanitize=False, tag="h3"
-                        )
+                        html(name if name != names[-1] else f"{name}, the output", tag="h3")
                         self.planes.append(Plane(scene, label=name, small=True))
         for plane, (_, scene) in zip(self.planes, scenes, strict=True):
             plane.show(scene)

@@ -1,5 +1,6 @@
 """What can be proved about the data of a page, and the quantities of the mistake bound's proof along a run."""
 
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
 SECONDS = 10.0  # after which "is it separable" answers with what is known so far
 MOST_DRAWN = 400  # of the points of a curve
+_PROVERS = ThreadPoolExecutor(2, thread_name_prefix="lab-proof")
 
 
 class Best(NamedTuple):
@@ -29,29 +31,58 @@ class Best(NamedTuple):
 
 
 class Insight:
-    """Statements about data, each computed when first asked for."""
+    """Statements about data, each computed when first asked for.
 
-    seconds: float | None = SECONDS  # that an answer may take; None: as long as it needs
+    With ``patience``, proofs are computed in another thread, so that a page stays responsive: after that many seconds
+    ``proof`` and ``best`` are None, ``pending`` is true, and the page shows them once they are there.
+    """
 
-    def __init__(self, space: str, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        self.space, self.X, self.y = Space.named(space), X, y
+    seconds: float | None = SECONDS  # limit of one computation; None: unlimited
+
+    def __init__(
+        self, space: str, X: NDArray[np.float64], y: NDArray[np.int64], patience: float | None = None
+    ) -> None:
+        self.space, self.X, self.y, self.patience = Space.named(space), X, y, patience
         self._proof: Any = None
         self._best: Best | bool | None = False
+        self._computing: Future[None] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether a computation is still running."""
+        return self._computing is not None and not self._computing.done()
 
     @property
     def proof(self) -> Any:
-        """The library's answer to "is it separable?", in this space; None where there is nothing to ask."""
-        if self._proof is None and len(self.y):
-            rows, bias = self.space.told_apart(self.X)
-            self._proof = separability(rows, self.y, bias, time_limit=self.seconds)
-        return self._proof
+        """The library's answer to "is it separable?", in this space; None without examples, or while it is pending."""
+        self._compute()
+        return None if self.pending else self._proof
 
     @property
     def best(self) -> Best | None:
-        """The best separator, None where the data are not separable."""
-        if self._best is False:
-            self._best = self._search()
-        return self._best if isinstance(self._best, Best) else None
+        """The best separator; None where the data are not separable, or while it is pending."""
+        self._compute()
+        return self._best if isinstance(self._best, Best) and not self.pending else None
+
+    def _compute(self) -> None:
+        """Compute the proof and the best separator, once."""
+        if self._computing is not None:
+            return
+        if self.patience is None:
+            self._computing = Future()
+            self._prove()
+            self._computing.set_result(None)
+            return
+        self._computing = _PROVERS.submit(self._prove)
+        wait([self._computing], timeout=self.patience)
+        if self._computing.done():
+            self._computing.result()  # raises what went wrong
+
+    def _prove(self) -> None:
+        if len(self.y):
+            rows, bias = self.space.told_apart(self.X)
+            self._proof = separability(rows, self.y, bias, time_limit=self.seconds)
+        self._best = self._search()
 
     @cached_property
     def embedded(self) -> NDArray[np.float64]:
@@ -59,7 +90,7 @@ class Insight:
         return self.space.embedded(self.X)
 
     def _search(self) -> Best | None:
-        if np.unique(self.y).size < 2 or not isinstance(self.proof, Separable):
+        if np.unique(self.y).size < 2 or not isinstance(self._proof, Separable):
             return None
         E = self.embedded
         try:
@@ -73,6 +104,8 @@ class Insight:
     def answer(self) -> str:
         """Answer in one short line."""
         proof = self.proof
+        if self.pending:
+            return "Looking for a proof …"
         if proof is None:
             return "There are no examples yet."
         where = "" if self.space.is_plane else " in this space"
@@ -80,8 +113,15 @@ class Insight:
             rows = f"{len(proof.rows)} row{'s' if len(proof.rows) != 1 else ''}"
             return f"Yes{where}: largest possible margin at least {proof.margin:.3g}, {rows} on it."
         if isinstance(proof, Inseparable):
-            return f"No{where}: {len(proof.culprits)} rows contradict each other."
+            return f"No{where}: {_what_meets(proof)}."
         return "Not decided." if self.seconds is None else f"Not decided within {self.seconds:g} s."
+
+
+def _what_meets(proof: Inseparable) -> str:
+    """Say what an inseparability proof shows; which labels are right or wrong it does not show."""
+    if not proof.fit_intercept:
+        return f"a weighted sum of {len(proof.culprits)} rows, each with its sign, is exactly zero"
+    return "a weighted average of one class equals one of the other"
 
 
 class Curves(NamedTuple):

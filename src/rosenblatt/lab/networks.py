@@ -17,6 +17,7 @@ from rosenblatt.lab.table import from_query
 from rosenblatt.plots.style import MISTAKE
 from rosenblatt.web import layout
 from rosenblatt.web.chart import Curve, chart
+from rosenblatt.web.layout import Markup, html
 
 DATA = {
     "corners": "XOR, four corners",
@@ -60,7 +61,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                     self.circuit = Circuit(drawing_of(["x1"], [("u1", (0,))]), label="The wiring")
                     self.too_many = ui.label("").classes("lab-faint")
                 with layout.card("Errors after each unit") as self.errors_card:
-                    self.errors = ui.html("", sanitize=False).classes("lab-chart")
+                    self.errors = html().classes("lab-chart")
         frame.tell_problems(problems)
         self.show()
 
@@ -95,9 +96,9 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                     tool=self.state.tool,
                     on_edit=self._edited,
                 )
-            self.table = ui.html("", sanitize=False).classes("lab-scroll")
-            self.status = ui.html("", sanitize=False).classes("lab-status q-mt-sm").props("role=status")
-            ui.html(legend("plus", "minus", "wrong"), sanitize=False).classes("lab-key")
+            self.table = html().classes("lab-scroll")
+            self.status = html().classes("lab-status q-mt-sm").props("role=status")
+            html(Markup(legend("plus", "minus", "wrong"))).classes("lab-key")
 
     def _edited(self, told: dict[str, Any]) -> None:
         what, done = told.pop("what"), told.pop("done", True)
@@ -115,23 +116,23 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         self.in_plane.set_visibility(not state.boolean)
         self.table.set_visibility(bool(state.boolean))
         if state.boolean:
-            self.table.content = self._truth()
+            self.table.content = Markup(self._truth())
         else:
             self.plane.show(session.scene(), state.tool)
         colour = "lab-right" if session.model is not None and not len(session.wrong) else ""
-        self.status.content = f"<b class='{colour}'>{escape(session.status())}</b>"
+        self.status.content = Markup(f"<b class='{colour}'>{escape(session.status())}</b>")
         self.what.text = WHAT[state.builder]
         inputs, units, weights = session.drawing()
         readable = 0 < len(units) <= MOST_DRAWN
         self.circuit.set_visibility(readable)
-        self.too_many.text = "" if readable else f"{len(units)} units: too many to draw."
+        self.too_many.text = f"{len(units)} units: too many to draw." if len(units) > MOST_DRAWN else ""
         if readable:
             self.circuit.show(drawing_of(inputs, units, weights))
         errors = session.errors()
         self.errors_card.set_visibility(errors is not None)
         if errors is not None:
             curve = Curve(range(1, len(errors) + 1), errors, MISTAKE, f"errors: {errors[-1]}")
-            self.errors.content = chart("Errors after each unit", "units", [curve])
+            self.errors.content = Markup(chart("Errors after each unit", "units", [curve]))
         self.made.set_visibility(state.data in ("xor", "circles", "moons", "overlapping"))
         soft = state.builder == "backpropagation"
         self.units.parent_slot.parent.set_visibility(not soft)

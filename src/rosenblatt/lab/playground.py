@@ -5,7 +5,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from nicegui import events, ui
+from nicegui import ui
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
@@ -18,6 +18,7 @@ from rosenblatt.lab.playground_state import LEARNERS, PlaygroundState
 from rosenblatt.lab.table import from_query
 from rosenblatt.lab.upload_dialog import ask_for_table
 from rosenblatt.web import layout
+from rosenblatt.web.layout import Markup, html
 
 DATA = {
     "separable": "Separable",
@@ -39,10 +40,35 @@ SPACES = {
     "kernel-poly-4": "Kernel: (1 + a·b)⁴",
     "kernel-rbf": "Kernel: Gaussian",
 }
+PAPERS = {  # names that papers write in capitals
+    "norma": "NORMA",
+    "paum": "PAUM",
+    "romma": "ROMMA",
+    "alma": "ALMA",
+    "arow": "AROW",
+    "nag": "NAG",
+    "scinol": "ScInOL",
+    "widrow-hoff": "Widrow–Hoff",
+}
 PARTS = ("plus", "minus", "wrong", "margin", "halo", "normal", "update")
 KEYS = {"s": "step", "u": "update", "e": "epoch", "b": "back"}
+PATIENCE = 0.05  # seconds that the page waits for a proof before it is shown without
+POLL = 0.2  # seconds between looks whether a proof is there
 TICK = 0.09  # seconds between two steps of a run
 BY_UPDATES = 40  # ticks of a run that go update by update; then pass by pass
+
+
+def rule_title(name: str) -> str:
+    """Return the name of a rule as its paper writes it.
+
+    >>> [rule_title(name) for name in ("arow", "scinol-hinge", "widrow-hoff", "passive-aggressive")]
+    ['AROW', 'ScInOL hinge', 'Widrow–Hoff', 'Passive-aggressive']
+    """
+    first, _, rest = name.partition("-")
+    written = PAPERS.get(name) or PAPERS.get(first)
+    if written is None:
+        return name.capitalize().replace("-squared", ", squared")
+    return f"{written} {rest}" if rest and name not in PAPERS else written
 
 
 class PlaygroundPage(frame.LabPage[PlaygroundSession]):
@@ -52,10 +78,11 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     def __init__(self, query: Mapping[str, str]) -> None:
         state, problems = from_query(PlaygroundState, query)
-        self.session = PlaygroundSession(state)
+        self.session = PlaygroundSession(state, PATIENCE)
         self.timer = ui.timer(TICK, self._tick, active=False)
         self.first = not query
         self.ticks = 0
+        self.awaiting = ui.timer(POLL, self._show_proof, active=False)
         opener = frame.head(self, self.path, state.theme, with_drawer=True)
         with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
             self._controls()
@@ -66,7 +93,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 self._beside()
             with ui.element("div").classes("lab-stack"):
                 self._numbers()
-        ui.keyboard(self._key, ignore=["input", "select", "textarea"])
+        frame.shortcuts(self._key)
         frame.tell_problems(problems)
         self.show()
 
@@ -91,7 +118,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             self.learner = frame.choice(self, "learner", "Learner", views.NAMES)
             self.stepped = ui.element("div").classes("lab-stack").style("gap:8px")
             with self.stepped:
-                frame.choice(self, "rule", "Rule", {name: name.capitalize() for name in rules.BY_NAME})
+                frame.choice(self, "rule", "Rule", {name: rule_title(name) for name in rules.BY_NAME})
                 self.eta = frame.slider(self, "eta", "Learning rate η", 0.01)
                 frame.choice(self, "order", "Order", {"given": "As given", "shuffled": "Shuffled every pass"})
                 frame.choice(
@@ -148,25 +175,25 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 self.run_button = frame.button("Run", "directions_run", self._run, "r")
                 self.reset_button = frame.button("Restart", "replay", lambda: self._act("reset"))
                 self.ask_button = frame.button("Is it separable?", "help_outline", self._ask)
-            self.status = ui.html("", sanitize=False).classes("lab-status q-mt-sm").props("role=status")
-            self.answer = ui.html("", sanitize=False).classes("q-mt-xs").props("data-part=answer")
-            ui.html(legend(*PARTS), sanitize=False).classes("lab-key")
+            self.status = html().classes("lab-status q-mt-sm").props("role=status")
+            self.answer = html().classes("q-mt-xs").props("data-part=answer")
+            html(Markup(legend(*PARTS))).classes("lab-key")
 
     def _beside(self) -> None:
         self.beside_card = ui.element("section").classes("lab-card")
         with self.beside_card:
             layout.heading("Side by side")
             self.small = ui.element("div").classes("lab-small-planes q-mb-md")
-            self.losses = ui.html("", sanitize=False)
+            self.losses = html()
             ui.label("Losses are means over the examples, at ‖w‖ = 1.").classes("lab-faint q-mt-sm")
         self.small_planes: dict[str, Plane] = {}
 
     def _numbers(self) -> None:
         with layout.card("The run"):
-            self.charts = ui.html("", sanitize=False).classes("lab-chart")
-            self.weights = ui.html("", sanitize=False).classes("lab-faint").props("data-part=weights")
+            self.charts = html().classes("lab-chart")
+            self.weights = html().classes("lab-faint").props("data-part=weights")
         with layout.card("Ledger"):
-            self.ledger = ui.html("", sanitize=False).classes("lab-scroll")
+            self.ledger = html().classes("lab-scroll")
 
     # Actions
 
@@ -199,6 +226,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             self._stop()
         self.show()
 
+    def _show_proof(self) -> None:
+        """Show the page again once the proof that it was shown without is there."""
+        if not self.session.insight.pending:
+            self.awaiting.deactivate()
+            self.show()
+
     def _ask(self) -> None:
         self.set(proof=not self.state.proof)
 
@@ -214,10 +247,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             ui.notify(str(error), type="warning")
         self.show(everything=done)
 
-    def _key(self, event: events.KeyEventArguments) -> None:
-        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.meta or event.modifiers.alt:
-            return
-        name = str(event.key.name)
+    def _key(self, name: str) -> None:
         if name in KEYS:
             self._act(KEYS[name])
         elif name == "r":
@@ -229,17 +259,19 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         """Bring the page to the state."""
         session, state = self.session, self.state
         self.plane.show(session.scene(), state.tool)
-        self.status.content = (
+        self.status.content = Markup(
             f"<b>{escape(session.status())}</b><br><span class='lab-faint'>{session.summary()}</span>"
         )
         if not everything:
             return
-        self.answer.content = self._answer()
-        self.charts.content = "".join(views.charts(session))
-        self.weights.content = views.weights_line(session)
-        self.ledger.content = views.ledger_table(session)
+        self.answer.content = Markup(self._answer())
+        self.charts.content = Markup("".join(views.charts(session)))
+        self.weights.content = Markup(views.weights_line(session))
+        self.ledger.content = Markup(views.ledger_table(session))
         self._show_beside()
         self._show_controls()
+        if self.session.insight.pending:
+            self.awaiting.activate()
         if not self.timer.active:  # browsers dislike an address line that changes many times a second
             frame.keep_link(self)
 
@@ -263,12 +295,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             with self.small:
                 for name, scene, _, _ in rows:
                     with ui.element("div"):
-                        ui.html(views.NAMES[name], sanitize=False, tag="h3")
+                        html(Markup(views.NAMES[name]), tag="h3")
                         self.small_planes[name] = Plane(scene, label=views.NAMES[name], small=True)
         for name, scene, _, _ in rows:
             if self.small_planes[name].scene is not scene:  # most of them do not change with a step
                 self.small_planes[name].show(scene)
-        self.losses.content = views.losses_table([(name, told, note) for name, _, told, note in rows])
+        self.losses.content = Markup(views.losses_table([(name, told, note) for name, _, told, note in rows]))
 
     def _show_controls(self) -> None:
         state, session = self.state, self.session

@@ -9,7 +9,7 @@ from rosenblatt.core import hypotheses
 from rosenblatt.lab.fitted import Fitted, Losses, losses
 from rosenblatt.lab.insight import Insight
 from rosenblatt.lab.playground_state import PlaygroundState
-from rosenblatt.lab.points import Points, arrays, edited
+from rosenblatt.lab.points import Points, arrays, counted, edited
 from rosenblatt.lab.scene import Scene, empty_scene, model_scene, proof_scene, training_scene
 from rosenblatt.lab.table import changed, to_query
 from rosenblatt.lab.training import Training
@@ -20,8 +20,11 @@ SHOWN_ONLY = {"proof", "beside", "tool", "theme", "clock"}  # what can change wi
 class PlaygroundSession:
     """One visitor's playground."""
 
-    def __init__(self, state: PlaygroundState) -> None:
+    def __init__(self, state: PlaygroundState, patience: float | None = None) -> None:
         self.state = state
+        self.patience = (
+            patience  # seconds to wait for a proof before showing the page without it; None: to its end
+        )
         self.problem = ""
         self.training: Training | None = None
         self.fitted: Fitted | None = None
@@ -34,7 +37,7 @@ class PlaygroundSession:
     def _look_at_data(self) -> None:
         self.points: Points = self.state.examples()
         self.X, self.y = arrays(self.points)
-        self.insight = Insight(self.state.space, self.X, self.y)
+        self.insight = Insight(self.state.space, self.X, self.y, self.patience)
         self._learn()
 
     def _learn(self) -> None:
@@ -155,6 +158,8 @@ class PlaygroundSession:
                 model = self.training or Training(self.state, self.X, self.y)
             except ValueError as error:
                 return scene, None, str(error)
+            if not model.clock and not any(self.state.first_weights):
+                return scene, None, "no step yet"
         else:
             model = Fitted(name, self.state, self.X, self.y)
             note = model.note
@@ -186,7 +191,7 @@ class PlaygroundSession:
         if run is None or not run.clock:
             return "Nothing seen yet. Press step: the learner looks at one example."
         if run.converged:
-            return f"A clean pass: no update in pass {run.epoch}. {run.learner.mistakes} mistakes in all."
+            return f"A clean pass: no update in pass {run.epoch}. {counted(run.learner.mistakes, 'mistake')} in all."
         row, update = run.row_at(run.clock - 1), run.last_update
         told = f"Row {row} (y = {'+1' if self.y[row] > 0 else '−1'}): "
         if update is None:
@@ -198,11 +203,11 @@ class PlaygroundSession:
         """Say what there is in numbers."""
         run = self.training
         plus = int(np.sum(self.y > 0))
-        counted = f"{len(self.y)} points: {plus} of +1, {len(self.y) - plus} of −1."
+        points = f"{counted(len(self.y), 'point')}: {plus} of +1, {len(self.y) - plus} of −1."
         if run is None or not run.clock:
-            return counted
+            return points
         number = run.epoch + (1 if run.clock % run.n else 0)
-        return f"{counted} Pass {number}, {run.clock} seen, {run.learner.mistakes} mistakes."
+        return f"{points} Pass {number}, {run.clock} seen, {counted(run.learner.mistakes, 'mistake')}."
 
 
 def _factor(tau: float) -> str:

@@ -157,3 +157,12 @@ _MAKERS = {
     "moons": _moons,
     "xor": _xor,
 }
+
+
+def counted(number: int, word: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "mistake"), counted(2, "mistake")
+    ('1 mistake', '2 mistakes')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -33,6 +33,7 @@ def empty_scene(points: Points = (), x_name: str = "x₁", y_name: str = "x₂")
         "notes": [],
         "halo": None,
         "circles": [],
+        "fixed": False,  # whether points can not be dragged
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from nicegui import events, ui
 
 from rosenblatt.lab.upload import LARGEST, Uploaded
+from rosenblatt.web.layout import Markup, html
 
 Change = Callable[..., None]  # of the state of a page, by name
 
@@ -13,7 +14,7 @@ Change = Callable[..., None]  # of the state of a page, by name
 def ask_for_table(change: Change) -> None:
     """Ask for a file; what is chosen of it becomes the page's own points."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog").style("width:480px"):
-        ui.html("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>", sanitize=False)
+        html(Markup("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>"))
         ui.label("A header line, columns of numbers, and a column of labels. It stays on this computer.")
         place = ui.element("div").classes("lab-stack q-mt-md")
         with place:

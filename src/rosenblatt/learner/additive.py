@@ -47,7 +47,7 @@ class ClassSums(LinearWeights):
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
         """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
-        X, batch_classes, labels, weight, _ = examples
+        X, batch_classes, labels, weight = examples[:4]
         all_classes = batch_classes
         if classes is not None:
             all_classes = joined_classes(batch_classes, encoded(classes)[0])

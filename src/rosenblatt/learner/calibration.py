@@ -7,6 +7,7 @@ divided by their sum.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ MAX_ITER, MIN_STEP, TOLERANCE, RIDGE = (
     1e-5,
     1e-12,
 )  # of Newton's method, as Lin, Lin and Weng chose them
+LARGEST_SCORE = 2.0**450  # that a running calibration counts; scores below its inverse count as zero
 SMALLEST = 1e-15  # probability before normalisation: a row always has a most probable class
 
 
@@ -42,16 +44,11 @@ class Calibration(NamedTuple):
         """The number of columns of scores: one for two classes, else one per class."""
         return len(self.edges) if self.method == "venn-abers" else self.slope.size
 
-    def folded(self, norm: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return slope and offset for plain scores ``w·x + b`` of weights with this norm: the formula for exports.
-
-        With two classes ``P(second) = 1/(1 + exp(−(slope·score + offset)))``. With more, the same for every class with
-        its gap, ``score − max(scores of the other classes)``, and then divided by the sum over the classes. Raises
-        ValueError with Venn–Abers, which is no formula but a table.
-        """
-        if self.method != "platt":
-            raise ValueError("Venn–Abers probabilities are a table: fit with probability=True to export them")
-        return self.slope / (norm if norm > 0.0 else 1.0), self.offset
+    def folded(self, norm: float) -> "Link":
+        """Return the formula for plain scores ``w·x + b`` of weights with this norm, which exports write down."""
+        norm = norm if norm > 0.0 else 1.0
+        edges = tuple(each * norm for each in self.edges)
+        return Link(self.method, self.slope / norm, self.offset, edges, self.values)
 
     def probabilities(self, scores: NDArray[Any], norm: float = 1.0) -> NDArray[np.float64]:
         """Return ``(n, classes)`` probabilities of plain scores, given the norm of the weights that gave them."""
@@ -87,6 +84,33 @@ class Calibration(NamedTuple):
             return cls("platt", np.array(value["slope"], float), np.array(value["offset"], float))
         edges, values = (tuple(np.array(each, float) for each in value[name]) for name in ("edges", "values"))
         return cls("venn-abers", empty, empty, edges, values)
+
+
+class Link(NamedTuple):
+    """How probabilities follow from plain scores ``w·x + b``: what an export computes.
+
+    ===============  ============================================================================================
+    method           the probability of a class, before division by the sum over the classes
+    ===============  ============================================================================================
+    ``platt``        ``σ(slope·s + offset)``, at least 1e-15; ``s`` is the score of the second of two classes, and
+                     of one of many its score minus that of its best rival
+    ``venn-abers``   ``values[g]``, at least 1e-15, where ``g`` of the ``edges`` are below or equal to ``s``
+    ``one-vs-rest``  ``σ(score)``, of many classes
+    ``softmax``      ``exp(score)``, of many classes
+    ===============  ============================================================================================
+
+    With two classes ``slope``, ``offset``, ``edges`` and ``values`` have one entry, that of the second, and the first
+    class has the rest.
+    """
+
+    method: str
+    slope: NDArray[np.float64] = np.ones(1)
+    offset: NDArray[np.float64] = np.zeros(1)
+    edges: tuple[NDArray[np.float64], ...] = ()
+    values: tuple[NDArray[np.float64], ...] = ()
+
+
+LOGISTIC = Link("platt")  # of two classes: P(second) = σ(score)
 
 
 def fit_calibration(
@@ -267,6 +291,192 @@ class ProgressiveScores:
             return None
         scores = self._scores[:held, 0] if self._scores.shape[1] == 1 else self._scores[:held]
         return fit_calibration(scores, self._labels[:held], method)
+
+
+class RunningCalibration:
+    """Platt scaling that follows a stream: it is given the score of each row before the row is learned from.
+
+    Scores are counted in 64 groups of equal width on each side of zero and in the two outcomes, with their sums; the
+    width doubles when a score lies outside. So an update takes time and memory that do not grow with the stream. Counts
+    are halved every ``half_life`` rows. Slope and offset are fitted again whenever the number of rows has grown by a
+    quarter, or by 512.
+
+    Parameters
+    ----------
+    half_life : int, default=2048
+        Rows after which a row counts half.
+
+    Attributes
+    ----------
+    rows : int
+        Rows added since the number of classes last changed.
+    calibration : Calibration or None
+        The current probabilities; None before 20 rows.
+
+    Notes
+    -----
+    **Guarantee.** The state after a sequence of :meth:`add` depends on that sequence alone, and :meth:`from_json` of
+    :meth:`to_json` goes on bit by bit: predictions in between, restarts and replays change nothing.
+
+    **In a service.** Before each feedback is learned, score the example as for a prediction, and add it; store
+    :meth:`to_json` in the snapshot, and replay the journal through the same calls::
+
+        scores = [...]                                    # plain scores: one with two classes, else one per class
+        running.add(scores, labels.index(label), norm)    # before learner.learn_one(x, label)
+        running.probabilities(scores, norm)               # at prediction: None, or a probability for every class
+
+    ``norm`` makes scores of earlier weights comparable with those of now: any number that grows in proportion to the
+    weights, known without reading them, such as ``math.sqrt(learner.running["sqnorm"].sum())``.
+    :class:`~rosenblatt.streams.online.OnlineLearner` does all of this by itself, unless ``calibrated=False``.
+
+    Examples
+    --------
+    >>> running = RunningCalibration()
+    >>> for _ in range(10):
+    ...     running.add([-1.0], 0)
+    ...     running.add([1.0], 1)
+    >>> [round(p, 2) for p in running.probabilities([1.0])]
+    [0.08, 0.92]
+    >>> RunningCalibration.from_json(running.to_json()).to_json() == running.to_json()
+    True
+    """
+
+    MIN_ROWS = 20
+    GROUPS = 64  # on each side of zero
+
+    def __init__(self, half_life: int = 2048) -> None:
+        self.half_life = half_life
+        self.calibration: Calibration | None = None
+        self._start(0)
+
+    def _start(self, columns: int) -> None:
+        self.rows, self._due, self.calibration = 0, self.MIN_ROWS, None
+        self._limit = [0.0] * columns  # of the scores counted, by column; zero before the first
+        self._counts: list[list[list[float]]] = [self._empty() for _ in range(columns)]
+        self._sums: list[list[list[float]]] = [self._empty() for _ in range(columns)]
+
+    def _empty(self) -> list[list[float]]:
+        return [[0.0] * (2 * self.GROUPS), [0.0] * (2 * self.GROUPS)]  # of the other classes, of its own
+
+    def add(self, scores: Sequence[float], label: int, norm: float = 1.0) -> None:
+        """Count a row that is about to be learned from; another number of scores starts anew.
+
+        Parameters
+        ----------
+        scores : sequence of float
+            Plain scores: that of the second class where there are two, else one for each class.
+        label : int
+            The index of its class.
+        norm : float
+            Of the weights that gave the scores.
+        """
+        columns = self._gaps(scores, norm)
+        if len(columns) != len(self._limit):
+            self._start(len(columns))
+        if not all(abs(score) < LARGEST_SCORE for score in columns):
+            return
+        for c, each in enumerate(columns):
+            score = each if abs(each) > 1.0 / LARGEST_SCORE else 0.0
+            if abs(score) >= self._limit[c] and score:
+                self._widen(c, abs(score))
+            outcome = label == (1 if len(columns) == 1 else c)
+            at = int((score / (self._limit[c] or 1.0) + 1.0) * self.GROUPS)
+            self._counts[c][outcome][at] += 1.0
+            self._sums[c][outcome][at] += score
+        self.rows += 1
+        if self.rows % (self.half_life // 8) == 0:
+            self._decay(0.5**0.125)
+        if self.rows >= self._due:
+            self._fit()
+            self._due = self.rows + max(1, min(self.rows // 4, 512))
+
+    def probabilities(self, scores: Sequence[float], norm: float = 1.0) -> list[float] | None:
+        """Return the probability of every class, given plain scores; None before there are enough rows."""
+        if self.calibration is None or len(scores) != len(self._limit):
+            return None
+        norm = norm if norm > 0.0 else 1.0
+        if len(scores) == 1:
+            z = self.calibration.slope.item(0) * (scores[0] / norm) + self.calibration.offset.item(0)
+            small = math.exp(-abs(z))
+            low = small / (1.0 + small)
+            return [low, 1.0 - low] if z >= 0.0 else [1.0 - low, low]
+        return self.calibration.probabilities(np.array([scores], float), norm)[0].tolist()  # type: ignore[no-any-return]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as a JSON object; groups without rows are left out."""
+        columns = []
+        for limit, counts, sums in zip(self._limit, self._counts, self._sums, strict=True):
+            used = [
+                [outcome, at, counts[outcome][at], sums[outcome][at]]
+                for outcome in (0, 1)
+                for at in range(2 * self.GROUPS)
+                if counts[outcome][at]
+            ]
+            columns.append({"limit": limit, "groups": used})
+        fitted = None if self.calibration is None else self.calibration.to_json()
+        return {
+            "half_life": self.half_life,
+            "rows": self.rows,
+            "due": self._due,
+            "columns": columns,
+            "fitted": fitted,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Return the object that :meth:`to_json` described, in a file that was checked."""
+        running = cls(value["half_life"])
+        running._start(len(value["columns"]))
+        running.rows, running._due = value["rows"], value["due"]
+        for c, column in enumerate(value["columns"]):
+            running._limit[c] = float(column["limit"])
+            for outcome, at, count, total in column["groups"]:
+                running._counts[c][outcome][at], running._sums[c][outcome][at] = float(count), float(total)
+        if value["fitted"] is not None:
+            running.calibration = Calibration.from_json(value["fitted"])
+        return running
+
+    def copy(self) -> Self:
+        """Return an object with a state of its own."""
+        return self.from_json(self.to_json())
+
+    def _gaps(self, scores: Sequence[float], norm: float) -> list[float]:
+        """Return what is calibrated: the score, or of each class the gap to its best rival, divided by the norm."""
+        norm = norm if norm > 0.0 else 1.0
+        if len(scores) == 1:
+            return [scores[0] / norm]
+        second, best = sorted(scores)[-2:]
+        leader = max(range(len(scores)), key=scores.__getitem__)
+        return [(score - (second if c == leader else best)) / norm for c, score in enumerate(scores)]
+
+    def _widen(self, c: int, score: float) -> None:
+        """Double the range of a column until a score lies inside, two groups becoming one each time."""
+        power = math.frexp(score)[1]
+        doublings = power - math.frexp(self._limit[c])[1] + 1 if self._limit[c] else 0
+        self._limit[c] = 2.0**power  # the first power of two above the score
+        half = self.GROUPS // 2
+        for _ in range(
+            min(doublings, self.GROUPS.bit_length())
+        ):  # then all are in the two groups beside zero
+            for table in (self._counts[c], self._sums[c]):
+                for outcome, old in enumerate(table):
+                    merged = [old[at] + old[at + 1] for at in range(0, 2 * self.GROUPS, 2)]
+                    table[outcome] = [0.0] * half + merged + [0.0] * half
+
+    def _decay(self, factor: float) -> None:
+        for tables in (self._counts, self._sums):
+            for table in tables:
+                for outcome in (0, 1):
+                    table[outcome] = [value * factor for value in table[outcome]]
+
+    def _fit(self) -> None:
+        fits = []
+        for counts, sums in zip(self._counts, self._sums, strict=True):
+            weight, total = np.array(counts).reshape(-1), np.array(sums).reshape(-1)
+            own = np.repeat([False, True], 2 * self.GROUPS)[weight > 0.0]
+            total, weight = total[weight > 0.0], weight[weight > 0.0]
+            fits.append(platt(total / weight, own, weight))
+        self.calibration = Calibration("platt", *np.array(fits).T)
 
 
 def _columns(scores: NDArray[Any]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
+from rosenblatt.data.quadratic import quadratic, quadratic_size
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.scoring import decided
@@ -31,6 +32,8 @@ FIRST_ROUND_ROWS, MORE_ROWS, LAST_CANDIDATES = 1000, 4, 3  # of successive halvi
 MAX_KERNEL_ROWS = 6000  # in a round: a Gram matrix has this many columns
 MAX_MAPPED_FEATURES, MAX_MAPPED_NUMBERS = 1000, 1 << 25
 SCORINGS = ("accuracy", "balanced_accuracy")
+# A score of some rows, the higher the better, given their scores, class indices and weights.
+Scoring = Callable[[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None], float]
 BOTH = ("averaged", "last")
 
 
@@ -44,7 +47,7 @@ class Candidate(NamedTuple):
         Each is scored; training is the same.
     max_iter : int
     map : {"", "quadratic"}
-        With a quadratic map the learner reads every feature and every product of two (:func:`quadratic`).
+        With a quadratic map the learner reads every feature and every product of two.
     kernel : {"", "poly", "rbf"}
     degree : int
         Of a polynomial kernel.
@@ -97,17 +100,6 @@ class Candidate(NamedTuple):
         return ", ".join(parts)
 
 
-def quadratic(X: Any) -> NDArray[Any]:
-    """Return every feature, every square and every product of two features.
-
-    >>> quadratic(np.array([[2.0, 3.0]]))
-    array([[2., 3., 4., 6., 9.]])
-    """
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    i, j = np.triu_indices(X.shape[1])
-    return np.hstack([X, X[:, i] * X[:, j]])
-
-
 def default_candidates(rows: int, features: int, sparse: bool = False) -> list[Candidate]:
     """Return the candidates for examples of this size, the simplest first.
 
@@ -121,7 +113,7 @@ def default_candidates(rows: int, features: int, sparse: bool = False) -> list[C
     linear += [rules.Rosenblatt(), *(rules.Pegasos(lam=lam) for lam in (0.01, 0.0001))]
     linear += [rules.AROW(r=r) for r in (1.0, 10.0)]
     candidates = [Candidate(rule) for rule in linear]
-    mapped = features + features * (features + 1) // 2
+    mapped = quadratic_size(features)
     if not sparse and mapped <= MAX_MAPPED_FEATURES and mapped * rows <= MAX_MAPPED_NUMBERS:
         candidates += [Candidate(rule, map="quadratic") for rule in _for_richer_features()]
     if rows <= MAX_KERNEL_ROWS:
@@ -199,7 +191,7 @@ def choose(
     candidates: Sequence[Candidate] | None = None,
     folds: Folds | None = None,
     prepare: Preparation | None = None,
-    scoring: str = "accuracy",
+    scoring: "str | Scoring" = "accuracy",
     seed: int = 0,
     on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Choice:
@@ -215,7 +207,9 @@ def choose(
         By default five stratified ones.
     prepare : Preparation, optional
         Fitted on the training part of every fold.
-    scoring : {"accuracy", "balanced_accuracy"}
+    scoring : {"accuracy", "balanced_accuracy"} or callable
+        A function of the scores of rows, their class indices and weights (or None) is computed on every fold; standard
+        errors are then those of the folds.
     seed : int, default=0
         Of folds, shuffles and the rows of a round.
     on_progress : callable, optional
@@ -238,7 +232,7 @@ def choose(
     >>> choice.best.candidate.complexity > 0, bool(choice.best.score > 0.9)
     (True, True)
     """
-    if scoring not in SCORINGS:
+    if not callable(scoring) and scoring not in SCORINGS:
         raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}, got {scoring!r}")
     n, features = examples.labels.size, int(examples.X.shape[1])
     folds = stratified_folds(examples.labels, 5, seed) if folds is None else folds
@@ -251,8 +245,12 @@ def choose(
     for size, count in _rounds(n, len(remaining), folds.in_order):
         chosen_rows = np.sort(order[:size])
         part = _rows_of(examples, chosen_rows)
-        results = _scores_of(remaining, part, folds.restricted(chosen_rows), prepare, seed, on_progress)
-        ranked = _ranked(remaining, results, part, scoring)
+        own_folds = folds.restricted(chosen_rows)
+        results = _scores_of(remaining, part, own_folds, prepare, seed, on_progress)
+        if callable(scoring):
+            ranked = _ranked_by_folds(remaining, results, part, own_folds, scoring)
+        else:
+            ranked = _ranked(remaining, results, part, scoring)
         table += [tried for tried, _ in ranked]
         if size == n:
             break
@@ -340,7 +338,7 @@ def _group_scores(
     seed: int,
 ) -> list[dict[str, OutOfFold] | None]:
     features = int(examples.X.shape[1])
-    way = _QuadraticMap(prepare) if candidates[0].map else prepare
+    way = QuadraticMap(prepare) if candidates[0].map else prepare
     trials = [
         Trial(partial(each.new_learner, features, seed), each.hypotheses, each.max_iter)
         for each in candidates
@@ -353,13 +351,14 @@ def _group_scores(
     return [_group_scores([each], examples, folds, prepare, seed)[0] for each in candidates]
 
 
-class _QuadraticMap:
+class QuadraticMap:
     """The preparation of a caller, followed by the quadratic map."""
 
     def __init__(self, prepare: Preparation | None) -> None:
         self._prepare = prepare
 
-    def fit(self, X: Any) -> "_QuadraticMap._Fitted":
+    def fit(self, X: Any) -> "QuadraticMap._Fitted":
+        """Learn what the caller's preparation learns; the map itself has nothing to learn."""
         return self._Fitted(None if self._prepare is None else self._prepare.fit(X))
 
     class _Fitted(NamedTuple):
@@ -396,6 +395,37 @@ def _ranked(
         behind = _in_standard_errors(leader.astype(float) - right, value)
         error = _standard_error(right.astype(float), value)
         ranked.append((Tried(candidate, name, mean, error, right.size, behind), scores))
+    return sorted(ranked, key=lambda row: -row[0].score)
+
+
+def _ranked_by_folds(
+    candidates: list[Candidate],
+    results: list[dict[str, OutOfFold] | None],
+    examples: CheckedExamples,
+    folds: Folds,
+    scoring: Scoring,
+) -> list[tuple[Tried, OutOfFold]]:
+    """Return what was tried in a round and its scores, the best first, by a score of every fold."""
+    rows: list[tuple[Candidate, str, OutOfFold, NDArray[np.float64]]] = []
+    for candidate, result in zip(candidates, results, strict=True):
+        for name, scores in (result or {}).items():
+            of_folds: list[float] = []
+            for k in range(folds.number):
+                test = folds.test(k)
+                test = test[scores.scored[test]]
+                weight = None if examples.weight is None else examples.weight[test]
+                if test.size:
+                    of_folds.append(float(scoring(scores.scores[test], examples.labels[test], weight)))
+            rows.append((candidate, name, scores, np.array(of_folds)))
+    if not rows:
+        return []
+    leader = max(rows, key=lambda row: float(row[3].mean()))[3]
+    ranked = []
+    for candidate, name, scores, values in rows:
+        differences, alike = leader - values, np.ones(values.size)
+        behind = _in_standard_errors(differences, alike) if differences.any() else 0.0
+        mean, error = float(values.mean()), _standard_error(values, alike)
+        ranked.append((Tried(candidate, name, mean, error, int(scores.scored.sum()), behind), scores))
     return sorted(ranked, key=lambda row: -row[0].score)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.sums import OUTSIDE, UNSORTED, fill_merged, largest_sqnorm, merged_lengths
 from rosenblatt.core.threads import in_parts
-from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight
+from rosenblatt.data.matrix import check_finite, check_indices, checked_labels, checked_matrix, checked_weight
 
 
 class CheckedExamples(NamedTuple):
@@ -22,6 +22,7 @@ class CheckedExamples(NamedTuple):
     max_sqnorm: (
         float  # the largest ‖x‖² of a row with positive weight; zero where the learner does not need it
     )
+    standardised: bool = False  # rounding of X depends on the units of the columns: shuffle by rounded values
 
     @property
     def y(self) -> NDArray[Any]:
@@ -87,6 +88,8 @@ def canonical_matrix(X: Any) -> Any:
     """
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(checked_matrix(X, finite=False))
+    if X.format != "csr":
+        check_indices(X, "X")
     X = X.tocsr()
     if X.data.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)

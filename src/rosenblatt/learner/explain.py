@@ -3,6 +3,10 @@
 Every contribution is ``wᵢ·xᵢ`` rounded once to a float; the score of an explanation is the exact sum of the
 contributions, rounded once (:func:`math.fsum`). So ``math.fsum`` of the contributions equals the score, in any order,
 and differs from a matrix product, which rounds at every step, by no more than that rounding.
+
+A model of standardised columns is explained in the units of the columns (:func:`in_own_units`): its weights are
+``w/σ`` and its bias ``b − Σ w·μ/σ``. Features are then ordered by ``(w/σ)·(x − μ)``, the distance from an average row,
+which does not depend on where a column has its zero.
 """
 
 import math
@@ -11,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rosenblatt.data.preprocess import Preprocessing
 
 BIAS = "(bias)"
 
@@ -22,6 +28,7 @@ class Part(NamedTuple):
     value: float  # in the example
     weight: float  # in the model
     contribution: float  # weight × value, rounded once
+    from_average: float | None = None  # weight × (value − average), of a model of standardised columns
 
     def __str__(self) -> str:
         return f"{self.contribution:+12.6g}  {self.feature} ({self.value:g} × {self.weight:.6g})"
@@ -33,7 +40,9 @@ class Explanation(NamedTuple):
     label: Any  # the class that positive contributions favour
     against: Any  # the class that negative ones favour; None where the score is of one class alone
     score: float
-    parts: tuple[Part, ...]  # the largest contributions first; features that are zero are left out
+    parts: tuple[
+        Part, ...
+    ]  # the largest first, by ``from_average`` where known; features that are zero are left out
 
     def __str__(self) -> str:
         side = f"{self.label}" if self.against is None else f"{self.label} against {self.against}"
@@ -72,6 +81,40 @@ def names_or_numbers(names: Sequence[Any] | None, n_features: int) -> list[str]:
     return [str(name) for name in names]
 
 
+def in_own_units(
+    weights: NDArray[Any], preprocessing: Preprocessing
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights for rows that are filled in and not scaled, and the values of an average row.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (rows, 1 + features)
+        For standardised rows, the bias first.
+    preprocessing : Preprocessing
+        What standardised them.
+
+    Returns
+    -------
+    weights : ndarray of shape (rows, 1 + features)
+    average : ndarray of shape (1 + features,)
+        The means of standardised columns, 0 for all other features and for the bias.
+
+    Examples
+    --------
+    >>> fitted = Preprocessing.fit(np.array([[1.0], [5.0]]), scale=True)
+    >>> in_own_units(np.array([[0.0, 4.0]]), fitted)
+    (array([[-6.,  2.]]), array([0., 3.]))
+    """
+    weights = np.asarray(weights, np.float64)
+    own, bias = preprocessing.fold_back(weights[:, 1:], weights[:, 0])
+    average = np.zeros(weights.shape[1])
+    if preprocessing.centre is not None:
+        numeric = preprocessing.numeric
+        columns = np.arange(preprocessing.raw_features) if numeric is None else np.array(numeric, np.int64)
+        average[1 + columns] = preprocessing.centre
+    return np.column_stack([bias, own]), average
+
+
 def explain_row(
     weights: NDArray[Any],
     x: Any,
@@ -80,6 +123,7 @@ def explain_row(
     *,
     label: Any = None,
     against: Any = None,
+    average: NDArray[np.float64] | None = None,
 ) -> Explanation:
     """Return the contribution of every feature to the score of one example.
 
@@ -96,6 +140,8 @@ def explain_row(
     label, against : class labels, optional
         Whose score to explain, and against which other class. With two classes the default is the second against the
         first; with more it is the score of the predicted class, not compared with another.
+    average : ndarray of shape (1 + features,), optional
+        The values of an average row, from :func:`in_own_units`: contributions are ordered by their distance from it.
 
     Returns
     -------
@@ -111,18 +157,28 @@ def explain_row(
               -1  (bias) (1 × -1)
     """
     columns, values = _nonzero(x, weights.shape[1] - 1)
+    if average is not None:
+        columns, values = _with_columns(columns, values, np.flatnonzero(average[1:]))
     weights = np.asarray(weights, dtype=np.float64)
     row, label, against = _explained_weights(weights, columns, values, classes, label, against)
     feature_names = names_or_numbers(names, row.size - 1)
     used = row[1:][columns]
+    means = np.zeros(values.size) if average is None else average[1:][columns]
     parts = [
-        Part(feature_names[j], float(v), float(w), float(v * w))
-        for j, v, w in zip(columns, values, used, strict=True)
-        if v != 0.0
+        Part(
+            feature_names[j],
+            float(v),
+            float(w),
+            float(v * w) + 0.0,
+            None if average is None else float((v - mean) * w),
+        )
+        for j, v, w, mean in zip(columns, values, used, means, strict=True)
+        if v != 0.0 or mean != 0.0
     ]
-    if row[0] != 0.0:
-        parts.append(Part(BIAS, 1.0, float(row[0]), float(row[0])))
-    parts.sort(key=lambda part: -abs(part.contribution))
+    of_average = None if average is None else float(row[0] + row @ average)
+    if row[0] != 0.0 or of_average:
+        parts.append(Part(BIAS, 1.0, float(row[0]), float(row[0]), of_average))
+    parts.sort(key=lambda part: -abs(part.contribution if part.from_average is None else part.from_average))
     return Explanation(label, against, math.fsum(part.contribution for part in parts), tuple(parts))
 
 
@@ -175,6 +231,16 @@ def explain_model(
 def _portrait(label: Any, row: NDArray[np.float64], chosen: NDArray[np.int64], names: list[str]) -> Portrait:
     features = tuple(Weighed(names[j], float(row[1 + j])) for j in chosen)
     return Portrait(label, float(row[0]) + 0.0, features)
+
+
+def _with_columns(
+    columns: NDArray[np.int64], values: NDArray[np.float64], more: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the columns of an example and more of them, in which it is zero unless it has a value there."""
+    union = np.union1d(columns, more)
+    wider = np.zeros(union.size)
+    wider[np.searchsorted(union, columns)] = values
+    return union, wider
 
 
 def _nonzero(x: Any, n_features: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

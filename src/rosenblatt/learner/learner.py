@@ -1,7 +1,7 @@
 """The learner: it predicts an example, sees the true label, and updates its weights as its rule says."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from rosenblatt.core.geometry import through_link
 from rosenblatt.core.ledger import NO_LEDGER
 from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
-from rosenblatt.core.scaling import folded, scaled_matrix
 from rosenblatt.core.state import State, Visits
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner.examples import CheckedExamples, checked_examples
@@ -28,7 +27,9 @@ from rosenblatt.learner.training import (
     run_epochs,
 )
 from rosenblatt.rules.base import PER_COORDINATE
-from rosenblatt.storage import Content
+
+if TYPE_CHECKING:
+    from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
 FEW_UPDATES = 1  # in one call of the loop: the next call may be speculative
@@ -97,7 +98,7 @@ class Learner(LearnerState):
         self.pocket: NDArray[Any] | None = None
 
     @classmethod
-    def from_content(cls, content: Content) -> Self:
+    def from_content(cls, content: "Content") -> Self:
         """Rebuild a learner from a checked file."""
         learner = cls(**content.settings, keep_ledger="ledger.row" in content.arrays)
         epochs = [Epoch(*counts) for counts in content["epochs"]]
@@ -188,7 +189,7 @@ class Learner(LearnerState):
         X, weight, labels = examples.X, examples.weight, self._add_classes_and_features(examples)
         rows, signs = rows_of(X), self._signs(labels)
         in_order = in_given_order(X.shape[0], weight)
-        shuffled = Shuffle(rows, labels, self.seed, weight) if shuffle else None
+        shuffled = Shuffle(rows, labels, self.seed, weight, examples.standardised) if shuffle else None
         fingerprint = None if shuffled is None else shuffled.fingerprint
         before = len(self.ledger) if self.ledger is not None else 0
 
@@ -215,7 +216,11 @@ class Learner(LearnerState):
         Of a learner that standardises its rows they are the weights for the values as they are.
         """
         weights = self.stored_weights(hypothesis)
-        return weights if self.statistics is None else folded(weights, self.statistics)
+        if self.statistics is None:
+            return weights
+        from rosenblatt.core.scaling import folded
+
+        return folded(weights, self.statistics)
 
     def stored_weights(self, hypothesis: str) -> NDArray[Any]:
         """Return the weights of a hypothesis for rows as they are learned from."""
@@ -244,6 +249,8 @@ class Learner(LearnerState):
         """Return the score of every row: ``(n,)`` with two classes, ``(n, classes)`` with more."""
         X = checked_matrix(X, n_features=self.n_features)
         if self.statistics is not None:
+            from rosenblatt.core.scaling import scaled_matrix
+
             X = scaled_matrix(self.statistics, X)
         if hypothesis == "voted":
             scores: NDArray[Any] = hypotheses.votes(self.run(), X)

@@ -310,8 +310,8 @@ def out_of_fold_trials(
         fitted = prepare.fit(examples.X[train])
         X = canonical_matrix(fitted.apply(examples.X[train]))
         weight = None if examples.weight is None else examples.weight[train]
-        prepared = CheckedExamples(
-            X, examples.classes, examples.labels[train], weight, max_row_sqnorm(X, weight)
+        prepared = examples._replace(
+            X=X, labels=examples.labels[train], weight=weight, max_sqnorm=max_row_sqnorm(X, weight)
         )
         everything = np.arange(train.size)
         learners = [each[0] for each in _train_parts(prepared, [everything], trials)]
@@ -392,7 +392,8 @@ def _taken(examples: CheckedExamples, rows: NDArray[np.int64]) -> CheckedExample
     """Return some of the examples, with all classes."""
     weight = None if examples.weight is None else examples.weight[rows]
     X = examples.X[rows]
-    return CheckedExamples(X, examples.classes, examples.labels[rows], weight, max_row_sqnorm(X, weight))
+    largest = max_row_sqnorm(X, weight)
+    return examples._replace(X=X, labels=examples.labels[rows], weight=weight, max_sqnorm=largest)
 
 
 def _train_linear(
@@ -407,7 +408,7 @@ def _train_linear(
     for learners in trained:
         for learner in learners:
             signs = learner.begin(examples)
-    keys = row_keys(rows, examples.labels) if shuffle else None
+    keys = row_keys(rows, examples.labels, examples.standardised) if shuffle else None
     work = []
     for k, numbers in enumerate(parts):
         weight = None if examples.weight is None else examples.weight[numbers]

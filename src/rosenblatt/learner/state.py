@@ -214,10 +214,12 @@ class LearnerState:
 
         def spread(old: NDArray[Any]) -> NDArray[Any]:
             new = np.zeros((rows, old.shape[1]), old.dtype, order="F" if _by_feature(old) else "C")
+            if not two:
+                _copy_rows(old, new, index, 0.0)
+                return new
             columns = np.flatnonzero(old.any(axis=0))  # early in a stream most weights are zero
             own = old[:, columns]
-            own = np.concatenate([0.0 - own, own]) / (half if joint else 1) if two else own
-            new[np.ix_(index, columns)] = own
+            new[np.ix_(index, columns)] = np.concatenate([0.0 - own, own]) / (half if joint else 1)
             return new
 
         start = spread(self.ledger.start) if self.ledger is not None else self.W
@@ -241,18 +243,19 @@ class LearnerState:
     ) -> NDArray[np.float64]:
         """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
         new = self._initial_S(_by_feature(old))
-        first, initial = (
-            old if old.ndim == 2 else old[..., 0],
-            (initial_auxiliary(self.geometry) or (0.0,))[0],
-        )
+        initial = (initial_auxiliary(self.geometry) or (0.0,))[0]
+        if isinstance(self.geometry, rules.CoordinateSums):
+            # The largest values are those of the features, for all classes.
+            new[..., 0] = old[..., 0].max(axis=0)
+        if old.shape[0] > 1:
+            _copy_rows(old, new, index, initial)
+            return new
+        first = old if old.ndim == 2 else old[..., 0]
         columns = np.flatnonzero((first != initial).any(axis=0))  # early in a stream most are as they were
         own = old[:, columns]
         if isinstance(self.geometry, rules.CoordinateSums):
-            # The largest values are those of the features, for all classes.
-            new[:, columns, 0] = own[..., 0].max(axis=0)
-            if old.shape[0] == 1:
-                own = self._transformed(own, self.rule.halved) if joint else own
-                own = np.concatenate([self._transformed(own, self.rule.negated), own])
+            own = self._transformed(own, self.rule.halved) if joint else own
+            own = np.concatenate([self._transformed(own, self.rule.negated), own])
         new[np.ix_(index, columns)] = own  # two classes shared their numbers
         return new
 
@@ -280,6 +283,21 @@ class LearnerState:
             powers = self.W * self.S
             # Correctly rounded sums: the same however many features there is room for.
             self.running["sqnorm"] = [math.fsum(each.flat) for each in ([powers] if self.joint else powers)]
+
+
+def _copy_rows(old: NDArray[Any], new: NDArray[Any], index: NDArray[np.int64], initial: float) -> None:
+    """Copy the rows of old classes to ``index``, each number once; columns that hold nothing but ``initial`` are not.
+
+    Early in a stream most columns do, and a block of rows that stay together is copied as one.
+    """
+    first = old if old.ndim == 2 else old[..., 0]
+    columns = np.flatnonzero((first != initial).any(axis=0))
+    if 2 * columns.size < old.shape[1]:
+        new[np.ix_(index, columns)] = old[:, columns]
+        return
+    ends = [*(np.flatnonzero(np.diff(index) != 1) + 1).tolist(), index.size]
+    for begin, end in zip([0, *ends], ends, strict=False):
+        new[index[begin] : index[begin] + end - begin] = old[begin:end]
 
 
 def _by_feature(weights: NDArray[Any]) -> bool:

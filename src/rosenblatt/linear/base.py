@@ -355,7 +355,9 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
         self.learner_ = learner
         self.classes_ = learner.classes
         if whole:
-            labels = np.searchsorted(learner.classes, examples.classes)[examples.labels]
+            labels = examples.labels
+            if learner.classes.size > examples.classes.size:  # classes without an example
+                labels = np.searchsorted(learner.classes, examples.classes)[labels]
             self._compute_margin_later(examples.X, labels)
             self._calibrate(examples)
         else:

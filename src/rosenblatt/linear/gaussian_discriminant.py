@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from rosenblatt.learner.calibration import LOGISTIC, Link
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class
@@ -87,6 +88,9 @@ class GaussianDiscriminant(LinearClassifier):
         """Return ``log P(c|x)`` for every row and class, of shape (n, classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def _probability_link(self) -> Link:
+        return LOGISTIC if self.classes_.size == 2 else Link("softmax")
 
     def _input(self) -> dict[str, Any]:
         return {"dtype": [np.float64, np.float32]}

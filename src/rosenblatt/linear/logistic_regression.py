@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
+from rosenblatt.learner.calibration import LOGISTIC, Link
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
@@ -203,6 +204,11 @@ class LogisticRegression(LinearClassifier):
         """Return ``log P(c|x)`` for every row and class, of shape (n, classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def _probability_link(self) -> Link:
+        if self.classes_.size == 2:
+            return LOGISTIC
+        return Link("softmax" if isinstance(self.learner_, FixedWeights) else "one-vs-rest")
 
     def _new_learner(self, max_sqnorm: float) -> Learner:
         eta = eta_for_radius(max_sqnorm, self.fit_intercept, 4.0) if self.eta is None else self.eta

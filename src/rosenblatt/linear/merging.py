@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from rosenblatt.engines.merging import mixed_learners
+from rosenblatt.engines.mixing import mixed_learners
 from rosenblatt.learner import Learner
 from rosenblatt.learner.additive import ClassSums
 from rosenblatt.linear.base import LinearClassifier

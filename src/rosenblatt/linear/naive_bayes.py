@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from rosenblatt.learner.additive import Bayes, BinaryBayes, CountBayes
+from rosenblatt.learner.calibration import LOGISTIC, Link
 from rosenblatt.linear.base import LinearClassifier
 
 
@@ -97,6 +98,9 @@ class _BayesClassifier(LinearClassifier):
         ndarray of shape (n, classes)
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def _probability_link(self) -> Link:
+        return LOGISTIC if self.classes_.size == 2 else Link("softmax")
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:

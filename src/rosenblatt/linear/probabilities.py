@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rosenblatt.data.labels import exact_labels
 from rosenblatt.learner.abstention import Abstention, held_out
-from rosenblatt.learner.calibration import Calibration, ProgressiveScores, fit_calibration
+from rosenblatt.learner.calibration import Calibration, Link, ProgressiveScores, fit_calibration
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.selection import (
     Folds,
@@ -231,6 +231,15 @@ class Probabilities:
         if hypothesis is not None:
             return norm_of(self.learner_, hypothesis)  # type: ignore[attr-defined]
         return float(np.linalg.norm(np.asarray(self.coef_, np.float64)))  # type: ignore[attr-defined]
+
+    def _probability_link(self) -> Link | None:
+        """Return how an export computes probabilities from scores; None where there are none."""
+        if not self.probability or ("calibration_" not in self.__dict__ and "_stale" not in self.__dict__):
+            return None
+        try:
+            return self._calibration().folded(self._score_norm())
+        except ValueError:  # too few rows so far, or another hypothesis
+            return None
 
     # Files
 

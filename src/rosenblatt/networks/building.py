@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,6 +25,13 @@ class Schooling(NamedTuple):
 
     max_iter: int
     seed: int
+
+
+def _refuse_probabilities(model: Any) -> bool:
+    raise AttributeError(
+        f"{type(model).__name__} has no predict_proba: it is built until it errs on no training row, and its "
+        "score says nothing of how sure it is; use CalibratedClassifierCV around it, or Perceptron(probability=True)"
+    )
 
 
 class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,6 +70,11 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = int(self.max_iter)
         self.converged_ = all(errors[-1] == 0 for errors in self.errors_)
         return self
+
+    @available_if(_refuse_probabilities)  # type: ignore[misc, untyped-decorator, unused-ignore]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Raise AttributeError: a network of steps has no probabilities."""
+        raise NotImplementedError
 
     @property
     def network_(self) -> Network:

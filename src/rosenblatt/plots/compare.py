@@ -5,7 +5,7 @@ import warnings
 from importlib import import_module
 from inspect import Parameter, isabstract, isclass, signature
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils import check_array, get_tags
 
 from rosenblatt.data.labels import exact_labels
 from rosenblatt.data.matrix import encoded
+from rosenblatt.learner.selection import Preparation
 from rosenblatt.plots.comparison import Comparison, Row
 
 MOST_CELLS = 1 << 24  # of a sparse matrix that is made dense for a learner that needs it
@@ -22,7 +23,9 @@ MOST_CELLS = 1 << 24  # of a sparse matrix that is made dense for a learner that
 SETTINGS: dict[str, dict[str, Any]] = {"MaxMargin": {"C": 1.0}}
 
 
-def compare(X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0) -> Comparison:
+def compare(
+    X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0, prepare: Preparation | None = None
+) -> Comparison:
     """Fit every linear classifier of the family, and measure them alike.
 
     Parameters
@@ -33,6 +36,9 @@ def compare(X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0)
         Folds of the cross-validation, no more than the smallest class has rows.
     seed : int, default=0
         Of the folds.
+    prepare : optional
+        Scaling, imputation and weights of words (:class:`rosenblatt.data.preprocess.PreprocessingPlan`), fitted on the
+        training part of every fold alone; ``X`` then holds the raw rows that it takes.
 
     Returns
     -------
@@ -48,7 +54,8 @@ def compare(X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0)
     >>> [row.learner for row in table.rows][:2], table.rows[0].accuracy > 0.9
     (['Perceptron', 'ClosestCentroid'], True)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    finite: Any = True if prepare is None else "allow-nan"
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=finite)
     y = exact_labels(y)
     classes, labels = encoded(y)
     if labels.shape != (X.shape[0],):
@@ -57,13 +64,17 @@ def compare(X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0)
     if classes.size < 2 or folds < 2:
         raise ValueError("a comparison needs two classes of two rows or more, and two folds or more")
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), labels))
-    measured = [_measured(name, learner, X, y, splits) for name, learner in _chosen(learners).items()]
-    ranked = sorted(measured, key=lambda found: (bool(found[0].note), -found[0].accuracy))
+    prepared = X if prepare is None else prepare.fit(X).apply(X)
+    measured = [
+        _measured(name, learner, _Data(X, prepared, y, splits, prepare))
+        for name, learner in _chosen(learners).items()
+    ]
+    ranked = sorted(measured, key=lambda result: (bool(result[0].note), -result[0].accuracy))
     return Comparison(
         tuple(row for row, _ in ranked),
         {row.learner: model for row, model in ranked if model is not None},
-        X.shape[0],
-        X.shape[1],
+        prepared.shape[0],
+        prepared.shape[1],
         tuple(classes.tolist()),
         folds,
     )
@@ -116,16 +127,32 @@ def _chosen(learners: Any) -> dict[str, Any]:
     return chosen
 
 
-def _measured(
-    name: str, learner: Any, X: Any, y: NDArray[Any], splits: list[tuple[Any, Any]]
-) -> tuple[Row, Any]:
-    X = _as_it_takes(learner, X)
+class _Data(NamedTuple):
+    """The rows that learners are measured on."""
+
+    raw: Any
+    prepared: Any  # by what was fitted on all rows
+    y: NDArray[Any]
+    splits: list[tuple[Any, Any]]
+    prepare: Preparation | None
+
+    def parts(self, train: Any, test: Any) -> tuple[Any, Any]:
+        """Return the rows of a training part and of its test part, both prepared by the training part alone."""
+        if self.prepare is None:
+            return self.raw[train], self.raw[test]
+        fitted = self.prepare.fit(self.raw[train])
+        return fitted.apply(self.raw[train]), fitted.apply(self.raw[test])
+
+
+def _measured(name: str, learner: Any, data: _Data) -> tuple[Row, Any]:
+    X, y = _as_it_takes(learner, data.prepared), data.y
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what matters is in the table
-            right = [
-                clone(learner).fit(X[train], y[train]).predict(X[test]) == y[test] for train, test in splits
-            ]
+            right = []
+            for train, test in data.splits:
+                learned, new = (_as_it_takes(learner, part) for part in data.parts(train, test))
+                right.append(clone(learner).fit(learned, y[train]).predict(new) == y[test])
             started = time.perf_counter()
             model = clone(learner).fit(X, y)
             seconds = time.perf_counter() - started

@@ -154,14 +154,15 @@ def comparison(table: Comparison, *, ax: Any = None, theme: "str | Theme" = "lig
     places = np.arange(len(rows))
     accuracy = np.array([row.accuracy for row in rows])
     spread = np.array([row.spread for row in rows])
-    ax.hlines(places, accuracy - spread, accuracy + spread, color=BLUE, lw=2, alpha=0.6)
+    lowest, highest = np.maximum(accuracy - spread, 0.0), np.minimum(accuracy + spread, 1.0)
+    ax.hlines(places, lowest, highest, color=BLUE, lw=2, alpha=0.6)
     ax.plot(accuracy, places, "o", color=BLUE, ms=9, gid="accuracy")
-    low = max(0.0, float((accuracy - spread).min()) - 0.03)
-    ax.set_xlim(low, min(1.0, float((accuracy + spread).max())) + 0.14 * (1.02 - low))
+    low = max(0.0, float(lowest.min()) - 0.03)
+    ax.set_xlim(low, float(highest.max()) + 0.14 * (1.02 - low))
     for place, row in enumerate(rows):
         ax.annotate(
             f"{row.accuracy:.1%}",
-            (row.accuracy + row.spread, place),
+            (float(highest[place]), place),
             xytext=(9, 0),
             textcoords="offset points",
             va="center",

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 MOST_DIGITS, MOST_BITS, MOST_ROWS, EXACT = 100_000, 1 << 31, 1000, 1 << 53
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-EXPORT = "rosenblatt prove --export-matrix"
+EXPORT = "rosenblatt prove --export-matrix writes data as they are read here"  # the way out of most refusals
 MISSING = ("", "?", "NA", "N/A", "n/a", "null", "NULL", "None")
 Proof = dict[str, Any]  # the fields of one answer, each of its type
 Name = tuple[int, int | None]  # of a demand: its row, and its rival where there are three or more classes
@@ -181,37 +181,54 @@ def read_table(
     delimiter: str = ",",
 ) -> Table:
     """Read numeric CSV (labels may be text) or LIBSVM text; refuse what another reader could read otherwise."""
-    text = Path(path).read_bytes().decode("utf-8-sig")
     try:
-        require(not re.search("\r(?!\n)", text), "a carriage return stands where no line ends")
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        lone = re.search("\r(?!\n)", text)
+        require(not lone, f"a carriage return stands where no line ends: use newlines, or {EXPORT}")
         lines = [line.removesuffix("\r") for line in text.split("\n")]  # one line is one row
         if format == "csv" or (format is None and path.endswith(".csv")):
             return read_csv(lines, target, constraints, header, delimiter)
-        require(target is None, f"LIBSVM text has no columns, so none is called {target!r}")
+        require(
+            target is None, f"LIBSVM text has no column {target!r}: leave out --target, or say --format csv"
+        )
         return read_libsvm(lines, constraints, 0 if zero_based else 1)
-    except (Refused, csv.Error, TypeError) as error:
+    except UnicodeDecodeError:
+        raise Refused(f"{path}: no text in UTF-8, but compressed or of another format; {EXPORT}") from None
+    except (Refused, TypeError) as error:
         raise Refused(f"{path}: {error}") from None
 
 
 def read_csv(lines: list[str], target: Any, constraints: bool, header: Any, delimiter: str) -> Table:
     """Read cells; without ``header`` said, a first line that holds no number names the columns."""
-    cells = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines if line]
-    cells = [[cell.strip(" \t\v\f") for cell in row] for row in cells]
+    cells = []
+    for n, line in enumerate(lines, 1):
+        literal = delimiter == "\t" and '"' in line
+        require(not literal, f"line {n}: a quote in tab-separated text, where some read it as text; {EXPORT}")
+        try:
+            row = next(csv.reader([line], delimiter=delimiter, strict=True)) if line else []
+        except csv.Error as error:  # most often a quoted cell that goes on in the next line
+            raise Refused(f"line {n}: no row of cells by itself ({error}); {EXPORT}") from None
+        cells += [[cell.strip(" \t\v\f") for cell in row]] * bool(row)
     require(cells, "there are no rows")
     if header is None:
         numeric = {NUMBER.fullmatch(cell) is not None for cell in cells[0]}
         require(len(numeric) == 1, "the first line mixes numbers and text: say --header or --no-header")
         header = numeric == {False}
     names = cells.pop(0) if header else [f"x{j + 1}" for j in range(len(cells[0]))]
-    require(cells and len(set(names)) == len(names), "there are no rows, or two columns of one name")
+    require(cells, "there are no rows below the names of columns")
+    require(len(set(names)) == len(names), "two columns have one name: rename one")
     for n, row in enumerate(cells, 1):
         require(len(row) == len(names), f"row {n} has {len(row)} cells, not {len(names)}")
     if constraints:
-        require(target is None, f"constraints have no column of labels such as {target!r}")
+        require(
+            target is None, f"constraints have no column of labels such as {target!r}: leave out --target"
+        )
         return Table(numbers(map(enumerate, cells)), len(names), None, None, "csv, every column a variable")
-    require(len(names) > 1, f"only one column; is {delimiter!r} what separates them?")
+    require(
+        len(names) > 1, f"only one column between {delimiter!r}: checker.py has --delimiter, and {EXPORT}"
+    )
     target = names[-1] if target is None else target
-    require(target in names, f"no column is called {target!r}")
+    require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
     labels = read_labels([row.pop(names.index(target)) for row in cells])
     return Table(numbers(map(enumerate, cells)), len(names) - 1, labels, target, f"csv, target {target!r}")
 
@@ -224,12 +241,11 @@ def read_libsvm(lines: list[str], constraints: bool, first: int) -> Table:
         parts = [pair.partition(":") for pair in pairs]
         columns = [int(index) - first if re.fullmatch("[0-9]{1,10}", index) else -1 for index, _, _ in parts]
         ascending = all(a < b for a, b in pairwise([-1, *columns, (1 << 31) - first]))
-        require(ascending, f"line {n}: not index:value, with indices that ascend from {first} to below 2^31")
-        if word:
-            exact = (
-                is_number(word) and abs(float(word)) < EXACT
-            )  # other readers of LIBSVM text would round it
-            require(exact, f"line {n}: the label {word[:40]!r} is no number below 2^53")
+        order = f"line {n}: not index:value, with indices that ascend from {first} to below 2^31"
+        require(ascending, f"{order}; for indices from 0 say --zero-based, else {EXPORT}")
+        if word:  # other readers of LIBSVM text round labels from 2^53 on
+            exact = is_number(word) and abs(float(word)) < EXACT
+            require(exact, f"line {n}: the label {word[:40]!r} is no number below 2^53: use CSV; {EXPORT}")
             words.append(word)
             rows.append([(column, value) for column, (_, _, value) in zip(columns, parts, strict=True)])
     require(rows, "there are no rows")
@@ -244,7 +260,7 @@ def numbers(rows: Iterable[Iterable[tuple[int, str]]]) -> list[dict[int, Any]]:
     for n, row in enumerate(rows, 1):
         cells = dict(row)
         for text in cells.values():
-            require(is_number(text), f"row {n}: {text[:40]!r} is no finite number; {EXPORT} writes numbers")
+            require(is_number(text), f"row {n}: {text[:40]!r} is no finite number; {EXPORT}")
         table.append({j: float(text) for j, text in cells.items() if float(text)})
     return table
 

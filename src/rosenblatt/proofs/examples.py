@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rosenblatt.proofs.claims import is_label, label_kind
+from rosenblatt.data.matrix import check_indices
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 Matrix: TypeAlias = Any  # a dense C-ordered array or a CSR matrix, float32 or float64
@@ -98,6 +98,8 @@ def _numeric_classes(labels: npt.NDArray[Any]) -> tuple[tuple[Any, ...], npt.NDA
 
 def _check_labels(labels: Sequence[Any], name: str) -> None:
     """Refuse labels that cannot be distinguished exactly, or that are of different kinds."""
+    from rosenblatt.proofs.claims import is_label, label_kind
+
     for row, label in enumerate(labels):
         if not is_label(label):
             shown = f"{label!r:.60} (it holds a NUL)" if isinstance(label, str) else f"{label!s:.60}"
@@ -139,6 +141,7 @@ def _any_large(values: npt.NDArray[Any]) -> bool:
 
 def _as_csr(X: Any, name: str) -> Matrix:
     _check_not_empty(X.shape, name)
+    check_indices(X, name)
     csr = X.tocsr()
     if X.nnz != csr.nnz or not csr.has_canonical_format:
         csr = _without_duplicates(X, name)

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import itertools
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ Matrix = list[list[float]] | NDArray[Any]
 BIAS = "(bias)"
 SMALL = 4096  # products that are made one by one sooner than an array is
 NAME_BYTES = 200  # about what a name of a feature takes beside its weights
+NAMES_AT_ONCE = 10_000  # of a digest
 OWN_BYTES = 64 << 10  # about what a model takes that has learned nothing
 
 
@@ -32,6 +34,7 @@ class Scored(NamedTuple):
     names: tuple[str, ...]  # the bias, and the features that are known
     values: list[float]
     weights: Matrix  # of those names, for one class against the other where there are two, else for each
+    scores: list[float]  # one where there are two classes, else one for each
 
     def pushes(self) -> list[float]:
         """Return what each name adds to the lead of the best class over the second: the parts of the margin."""
@@ -85,6 +88,15 @@ class Weights(NamedTuple):
         return weights
 
 
+class ExplainedPart(NamedTuple):
+    """The columns of a model that one example uses: enough to explain its score."""
+
+    weights: NDArray[np.float64]  # (rows, 1 + names), the bias first
+    values: list[float]
+    names: list[str]
+    classes: list[Any]
+
+
 class ClassWeights(NamedTuple):
     """The weights of some names for one class, against the other where there are two."""
 
@@ -103,12 +115,13 @@ def room_for(n_features: int) -> int:
     return n_features + n_features // 8 + 64
 
 
-def _digestible(array: NDArray[Any], width: int, beyond: Any) -> bytes:
-    """Return the bytes of the first columns, zeros without a sign; columns that do not exist yet hold ``beyond``."""
-    columns = np.full((array.shape[0], width, *array.shape[2:]), beyond)
+def _digest_columns(digest: Any, array: NDArray[Any], width: int, beyond: Any) -> None:
+    """Digest the first columns of every row, zeros without a sign; columns that do not exist yet hold ``beyond``."""
     exists = min(width, array.shape[1])
-    np.add(array[:, :exists], 0.0, out=columns[:, :exists])  # −0.0 + 0.0 is 0.0
-    return columns.tobytes()
+    for row in array:  # one after the other: other threads run in between
+        columns = np.full((width, *array.shape[2:]), beyond)
+        np.add(row[:exists], 0.0, out=columns[:exists])  # −0.0 + 0.0 is 0.0
+        digest.update(columns.view(np.uint8).reshape(-1))
 
 
 class ServedLearner(OnlineLearner):
@@ -132,14 +145,25 @@ class ServedLearner(OnlineLearner):
         if len(weights) == 1:
             score = sum(map(mul, row_of(weights, 0), values))
             up = int(score > 0.0)
-            return Scored(min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights)
+            return Scored(
+                min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights, [score]
+            )
         if isinstance(weights, list):
             scores = [sum(map(mul, row, values)) for row in weights]
         else:
             scores = (weights @ np.array(values)).tolist()
         best = max(range(n), key=scores.__getitem__)
         second = max((at for at in range(n) if at != best), key=scores.__getitem__)
-        return Scored(best, second, scores[best], scores[best] - scores[second], names, values, weights)
+        margin = scores[best] - scores[second]
+        return Scored(best, second, scores[best], margin, names, values, weights, scores)
+
+    def probability(self, scored: Scored) -> float | None:
+        """Return the probability of the best class; None before there is enough feedback to know it."""
+        running = self.running_calibration
+        if running is None or running.calibration is None:
+            return None
+        probabilities = running.probabilities(scored.scores, self._norm())
+        return None if probabilities is None else probabilities[scored.best]
 
     def guess(self, x: Named) -> tuple[Any, float, bool]:
         """Return the label of an example, its score, and whether it is ahead at all; quicker than with reasons."""
@@ -178,6 +202,38 @@ class ServedLearner(OnlineLearner):
             learner.totals.item(0)[0],
         )
         return ClassWeights(looked.names, sign, weights)
+
+    def part_for(self, x: Named) -> ExplainedPart:
+        """Return a copy of the weights of an example's known names, in the order of their columns."""
+        columns: dict[int, tuple[str, float]] = {}
+        for name, value in x.items():
+            place = hashed(name, self.hash_bits) if self.hash_bits else self._vocabulary.index.get(name, -1)
+            if value and place >= 0:
+                if place in columns:  # two hashed names share a feature
+                    before, amount = columns[place]
+                    columns[place] = (f"{before} + {name}", amount + value)
+                else:
+                    columns[place] = (name, value)
+        order = sorted(columns)
+        own = copy.copy(self.learner)
+        own.add_features(max(order, default=-1) + 1)
+        places = np.array([-1, *order]) + 1
+        if not isinstance(own.geometry, PNorm):  # whose weights depend on all of the vector
+            own.W, own.average_offset = own.W[:, places], own.average_offset[:, places]
+            own.S = None if own.S is None else own.S[:, places]
+            places = np.arange(places.size)
+        weights = own.weights(self.hypothesis)[:, places].astype(np.float64)
+        found = [columns[place] for place in order]
+        return ExplainedPart(
+            weights, [value for _, value in found], [name for name, _ in found], own.classes.tolist()
+        )
+
+    def view(self) -> "ServedLearner":
+        """Return a twin that shares the weights, to score examples in another thread while nothing is learned."""
+        twin = copy.copy(self)
+        twin.learner = copy.copy(self.learner)
+        twin._looked = None
+        return twin
 
     def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
         """Return the weights of names, those that are known; only where they are unless they are to be read."""
@@ -247,10 +303,12 @@ class ServedLearner(OnlineLearner):
         own.running, own.totals = own.running.copy(), own.totals.copy()
         twin.learner = own
         twin._looked = None
+        if self.running_calibration is not None:
+            twin.running_calibration = self.running_calibration.copy()
         twin._sketch = copy.copy(self._sketch)
         twin._sketch._heard = dict(self._sketch._heard)
         twin._vocabulary = copy.copy(self._vocabulary)
-        twin._vocabulary.index = dict(self._vocabulary.index)
+        twin._vocabulary.index = self._vocabulary.index.copy()
         return twin
 
     def fingerprint(self) -> str:
@@ -261,9 +319,12 @@ class ServedLearner(OnlineLearner):
         own: Any = self.learner
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((own.classes.tolist(), self.rows, self._since)).encode("utf-8", "surrogatepass"))
-        digest.update("\0".join(self.names).encode("utf-8", "surrogatepass"))
+        names, separator = iter(() if self.hash_bits else self._vocabulary.index), ""
+        while some := "\0".join(itertools.islice(names, NAMES_AT_ONCE)):
+            digest.update((separator + some).encode("utf-8", "surrogatepass"))
+            separator = "\0"
         for weights in (own.W, own.average_offset):
-            digest.update(_digestible(weights, 1 + len(self._vocabulary), 0.0))
+            _digest_columns(digest, weights, 1 + len(self._vocabulary), 0.0)
         running = own.running
         if isinstance(own.geometry, SecondOrder):  # version 0.1 computed the norm anew instead of updating it
             running = running.copy()
@@ -272,7 +333,6 @@ class ServedLearner(OnlineLearner):
         for record in (running, own.totals):
             digest.update(record.tobytes())
         if own.S is not None:
-            digest.update(
-                _digestible(own.S, 1 + len(self._vocabulary), initial_auxiliary(own.geometry) or (0.0,))
-            )
+            beyond = initial_auxiliary(own.geometry) or (0.0,)
+            _digest_columns(digest, own.S, 1 + len(self._vocabulary), beyond)
         return digest.hexdigest()

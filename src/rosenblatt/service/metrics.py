@@ -1,104 +1,87 @@
-"""What the service counts, in Prometheus' format. Counting is an addition; the format is made when asked for."""
+"""What the service counts, with prometheus-client: requests, their seconds, the store and the models."""
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from rosenblatt.service.service import Service
+    from rosenblatt.service.writer import Service
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+MODEL_GAUGES = {
+    "clock": "Examples learned from.",
+    "mistakes": "Predicted wrongly before being learned from.",
+    "updates": "Times the weights moved.",
+    "features": "Features known.",
+}
 
 
 class Metrics:
-    """Requests by route and status, and how long they took."""
+    """Requests by route and status, and how long they took; one registry for each application."""
 
     def __init__(self) -> None:
-        self.requests: Counter[tuple[str, int]] = Counter()
-        self.buckets: dict[str, list[int]] = {}
-        self.seconds: Counter[str] = Counter()
+        self.registry = CollectorRegistry(auto_describe=False)
+        self._requests = Counter(
+            "rosenblatt_requests", "Requests answered.", ["route", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "rosenblatt_request_seconds",
+            "How long they took.",
+            ["route"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # labels are looked up once
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests[route, status] += 1
-        own = self.buckets.get(route)
-        if own is None:
-            own = self.buckets[route] = [0] * (len(BUCKETS) + 1)
-        own[bisect_left(BUCKETS, seconds)] += 1
-        self.seconds[route] += seconds  # type: ignore[assignment]
+        children = self._children.get((route, status))
+        if children is None:
+            children = (self._requests.labels(route, str(status)), self._seconds.labels(route))
+            self._children[route, status] = children
+        children[0].inc()
+        children[1].observe(seconds)
 
-    def page(self, service: "Service") -> bytes:
-        """Return all that is counted, as text."""
-        from prometheus_client import CollectorRegistry, generate_latest
+    def watch(self, service: "Service") -> None:
+        """Count what a service does, too."""
+        self.registry.register(ServiceCollector(service))
 
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self, service))
-        return generate_latest(registry)
+    def page(self) -> bytes:
+        """Return all that is counted, in Prometheus' format."""
+        return generate_latest(self.registry)
 
 
-class _Collector:
-    """Tells prometheus-client what was counted."""
+class ServiceCollector(Collector):
+    """Reads the store and the models of a service whenever metrics are asked for."""
 
-    def __init__(self, metrics: Metrics, service: "Service") -> None:
-        self._metrics, self._service = metrics, service
+    def __init__(self, service: "Service") -> None:
+        self._service = service
 
-    def collect(self) -> Iterable[Any]:
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
-        )
-
-        requests = CounterMetricFamily(
-            "rosenblatt_requests", "Requests answered.", labels=["route", "status"]
-        )
-        for (route, status), n in self._metrics.requests.items():
-            requests.add_metric([route, str(status)], n)
-        yield requests
-        took = HistogramMetricFamily("rosenblatt_request_seconds", "How long they took.", labels=["route"])
-        for route, counts in self._metrics.buckets.items():
-            total, buckets = 0, []
-            for edge, n in zip((*map(str, BUCKETS), "+Inf"), counts, strict=True):
-                total += n
-                buckets.append((edge, total))
-            took.add_metric([route], buckets, self._metrics.seconds[route])
-        yield took
-        service = self._service
-        for name, told, value in (
+    def collect(self) -> Iterable[Metric]:
+        """Yield the metrics as they are now."""
+        service, models = self._service, self._service.models
+        for name, text, count in (
             ("rosenblatt_commits", "Transactions of the journal.", service.commits),
             ("rosenblatt_feedbacks_journalled", "Feedbacks in them.", service.committed),
         ):
-            yield CounterMetricFamily(name, told, value=value)
-        for name, told, number in (
+            yield CounterMetricFamily(name, text, value=count)
+        for name, text, number in (
             ("rosenblatt_feedbacks_waiting", "Feedbacks waiting to be durable.", service.waiting),
-            ("rosenblatt_models_offline", "Models that cannot be served.", len(service.models.offline)),
-            ("rosenblatt_memory_bytes", "Memory that models take, about.", service.models.memory),
+            ("rosenblatt_models_offline", "Models that cannot be served.", len(models.offline)),
+            ("rosenblatt_memory_bytes", "Memory that models take, about.", models.memory),
             ("rosenblatt_store_failing", "Whether the last write failed.", int(service.failing is not None)),
-            (
-                "rosenblatt_journal_seq",
-                "The last feedback's place in the journal.",
-                service.models.store.last_seq,
-            ),
+            ("rosenblatt_journal_seq", "The last feedback's place in the journal.", models.store.last_seq),
         ):
-            yield GaugeMetricFamily(name, told, value=number)
-        yield from self._models()
-
-    def _models(self) -> Iterable[Any]:
-        from prometheus_client.core import GaugeMetricFamily
-
-        told = {
-            "clock": "Examples learned from.",
-            "mistakes": "Told wrong before being learned from.",
-            "updates": "Times the weights moved.",
-            "features": "Features known.",
-        }
+            yield GaugeMetricFamily(name, text, value=number)
         families = {
             key: GaugeMetricFamily(f"rosenblatt_model_{key}", text, labels=["model"])
-            for key, text in told.items()
+            for key, text in MODEL_GAUGES.items()
         }
-        for name in self._service.models.names:
-            info = self._service.models.info(name)
+        for name in models.names:
+            info = models.info(name)
             for key, family in families.items():
                 family.add_metric([name], getattr(info, key))
         yield from families.values()

@@ -1,14 +1,21 @@
-"""One model of the service: it predicts with reasons, learns from feedback, and says what changed."""
+"""One model of the service: it predicts with reasons, learns from feedback, reports what changed, and is a file.
+
+Its files are read by every command, and a stream or another service goes on from them.
+"""
 
 import os
 from math import isfinite
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
-from rosenblatt.learner.explain import explain_model
-from rosenblatt.service.learner import Named, Scored, ServedLearner
-from rosenblatt.service.messages import (
+from rosenblatt import rules
+from rosenblatt.data.named.vocabulary import NamedSchema
+from rosenblatt.data.words import Words
+from rosenblatt.learner.explain import explain_model, explain_row
+from rosenblatt.service.learner import ExplainedPart, Named, Scored, ServedLearner
+from rosenblatt.service.schemas import (
     LONGEST_NAME,
     MOST_FEATURES,
     Change,
@@ -22,8 +29,127 @@ from rosenblatt.service.messages import (
     Portraits,
     Reason,
 )
-from rosenblatt.service.model_file import TEXT, Counts, read_model, rule_of, words_of, write_model
+from rosenblatt.storage import BadModel
+from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.web.refusals import BadMessage
+
+TEXT = "text"  # the field of an example that is prose, and what its words are called by
+
+
+class Counts(msgspec.Struct):
+    """What is counted beside the weights, and saved with them."""
+
+    mistakes: int = 0  # told wrong before being learned from
+    seq: int = 0  # of the last feedback it has learned from
+    failed: int = 0  # feedbacks that could not be learned from
+
+
+def words_of(settings: ModelSettings) -> Words:
+    """Return how texts become words."""
+    return Words(settings.ngrams, settings.lowercase, "binary" if settings.binary else "counts")
+
+
+def rule_of(settings: ModelSettings) -> Any:
+    """Return the rule of a model's settings, or say what is wrong with it."""
+    try:
+        return rules.from_dict({"name": settings.rule, **settings.parameters})
+    except ValueError as error:
+        raise BadMessage(str(error)) from error
+
+
+def write_model(
+    path: str | os.PathLike[str], settings: ModelSettings, learner: ServedLearner, counts: Counts
+) -> None:
+    """Write a model beside the path, flush it to disk, and move it into place."""
+    schema = NamedSchema(
+        () if learner.hash_bits else learner.names,
+        learner.hash_bits,
+        labels=settings.labels,
+        text=(TEXT,),
+        words=words_of(settings),
+    )
+    told = {"settings": msgspec.to_builtins(settings), "counts": msgspec.to_builtins(counts)}
+    sketch = learner._sketch if learner.hash_bits else None
+    save_stream(learner, path, schema, {"online": True, "service": told}, sketch)
+
+
+def read_model(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[ServedLearner, Counts]:
+    """Read a model that was made with these settings; raise BadModel for anything else."""
+    learner, schema, told = _stream(path)
+    try:
+        counts = Counts(mistakes=max(0, learner.rows - int(told.get("right", learner.rows))))
+        if "service" in told:
+            counts = msgspec.convert(told["service"]["counts"], Counts)
+        found = _amounts_to(learner, schema)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadModel(f"{path}: its counts do not hold together: {error}") from error
+    wrong = [
+        name
+        for name in ("hypothesis", "multi_class", "fit_intercept", "hash_bits", "forget")
+        if getattr(found, name) != getattr(settings, name)
+    ]
+    if rule_of(found) != rule_of(settings):
+        wrong.append("rule")
+    if learner.labels and found.labels != settings.labels:
+        wrong.append("labels")
+    if wrong:
+        raise BadModel(f"{path}: the model does not have the settings it claims: {', '.join(wrong)}")
+    learner.hash_bits = schema.bits
+    learner._set_vocabulary(schema, told["names"])
+    return learner, counts
+
+
+def settings_of(path: str | os.PathLike[str]) -> ModelSettings:
+    """Return the settings with which a file's model can be served: its own, or those of a stream."""
+    learner, schema, told = _stream(path)
+    try:
+        if "service" in told:
+            return msgspec.convert(told["service"]["settings"], ModelSettings)
+        return _amounts_to(learner, schema)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadModel(f"{path}: this model cannot be served: {error}") from error
+
+
+def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, dict[str, Any]]:
+    learner, schema, told = load_stream(path, ServedLearner)
+    if not isinstance(schema, NamedSchema):
+        raise BadModel(f"{path}: the features of this model have no names")
+    if learner.candidates or learner.statistics is not None:
+        raise BadModel(
+            f"{path}: it scales its examples or chooses among rules, which the service does not do: train it with "
+            "stream --rule NAME --no-scale"
+        )
+    if schema.documents:
+        raise BadModel(
+            f"{path}: its words are weighed by tf-idf, which the service does not do: train it with --words binary"
+        )
+    kind = learner.learner.classes.dtype.kind
+    if learner.labels and kind not in "iuU":
+        raise BadModel(f"{path}: its labels are of kind {kind!r}, expected text or integers")
+    return learner, schema, told
+
+
+def _amounts_to(learner: ServedLearner, schema: NamedSchema) -> ModelSettings:
+    """Return the settings that a learner shows by itself."""
+    rule = rules.to_dict(learner.learner.rule)
+    kind = learner.learner.classes.dtype.kind
+    return msgspec.convert(
+        {
+            "hypothesis": learner.hypothesis,
+            "rule": rule.pop("name"),
+            "parameters": {name: float(value) for name, value in rule.items()},
+            "multi_class": learner.learner.multi_class,
+            "fit_intercept": bool(learner.learner.bias_input),
+            "hash_bits": schema.bits,
+            "forget": learner.forget,
+            "labels": "integer" if kind in "iu" else "text",
+            "ngrams": schema.words.ngrams,
+            "lowercase": schema.words.lowercase,
+            "binary": schema.words.binary,
+        },
+        ModelSettings,
+    )
+
 
 MOST_MOVED = 8
 LARGEST_SQNORM = (
@@ -32,7 +158,7 @@ LARGEST_SQNORM = (
 ONLY_NUMBERS = {float}
 
 
-class Told(NamedTuple):
+class Judgement(NamedTuple):
     """What a model says of an example, before it has an id."""
 
     label: Any
@@ -40,6 +166,7 @@ class Told(NamedTuple):
     margin: float
     undecided: bool
     reasons: list[Reason]
+    probability: float | None = None
 
 
 class Reserved:
@@ -165,20 +292,26 @@ class Model:
 
     # Predicting
 
-    def predict(self, x: Named, reasons: int = 5) -> Told:
-        """Predict an example and say why."""
-        if not self.learner.labels:
-            return Told(None, 0.0, 0.0, True, [])
-        scored = self.learner.score(x)
+    def predict(self, x: Named, reasons: int = 5, learner: ServedLearner | None = None) -> Judgement:
+        """Predict an example and give reasons; by a view of its learner where another thread does it."""
+        learner = learner or self.learner
+        if not learner.labels:
+            return Judgement(None, 0.0, 0.0, True, [])
+        scored = learner.score(x)
         why = self.reasons(scored, reasons) if reasons else []
         below = self.settings.undecided_below
         undecided = scored.margin <= 0.0 or scored.margin < below
-        return Told(self.learner.labels[scored.best], scored.score, scored.margin, undecided, why)
+        probability = learner.probability(scored)
+        return Judgement(
+            learner.labels[scored.best], scored.score, scored.margin, undecided, why, probability
+        )
 
     def reasons(self, scored: Scored, most: int) -> list[Reason]:
         """Return what the weightiest features add to the lead of the best class over the second."""
-        found = sorted(zip(scored.pushes(), scored.names, strict=True), key=_weight, reverse=True)[:most]
-        return [Reason(name, push) for push, name in found if push != 0.0]
+        pushes = scored.pushes()
+        sizes = list(map(abs, pushes))
+        largest = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)[:most]
+        return [Reason(scored.names[at], pushes[at]) for at in largest if pushes[at] != 0.0]
 
     # Learning
 
@@ -255,14 +388,14 @@ class Model:
 
     # Explaining
 
-    def explain(self, x: Named, learner: ServedLearner | None = None) -> Explained:
-        """Say what every feature adds to an example's score, exactly; as it is, or was when a learner was frozen."""
-        learner = learner or self.learner
-        if not learner.labels:
+    def explain(self, x: Named, part: ExplainedPart | None = None) -> Explained:
+        """Return what every feature adds to an example's score, exactly; by its part of the weights, now or earlier."""
+        if not self.learner.labels:
             return Explained(None, None, 0.0, [])
-        told = learner.explain_one({name: value for name, value in x.items() if value})
-        label, against = _plain(told.label), _plain(told.against)
-        return Explained(label, against, told.score, [Part(*part) for part in told.parts])
+        part = part or self.learner.part_for(x)
+        explanation = explain_row(part.weights, part.values, part.classes, part.names)
+        label, against = _plain(explanation.label), _plain(explanation.against)
+        return Explained(label, against, explanation.score, [Part(*each[:4]) for each in explanation.parts])
 
     def portraits(self, top: int = 20, learner: ServedLearner | None = None) -> Portraits:
         """Return the features that speak most for each class, as they are, or were when a learner was frozen."""
@@ -292,10 +425,6 @@ class Model:
         """Take over the weights and counts of a file that was made with the same settings."""
         self.learner, self.counts = read_model(path, self.settings)
         self._sqnorm = self._largest_sqnorm()
-
-
-def _weight(pair: tuple[float, str]) -> float:
-    return abs(pair[0])
 
 
 def _number(name: str, value: Any) -> float:

@@ -1,9 +1,8 @@
-"""All models of a store, in this process: predict, learn durably, explain. No network, no event loop."""
+"""All models of a store, in memory: recover them, predict, explain, learn from rows of the journal."""
 
 import contextlib
 import re
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,9 @@ import msgspec
 from msgspec import UNSET
 
 from rosenblatt.service.learner import Named
-from rosenblatt.service.messages import (
+from rosenblatt.service.model import Model
+from rosenblatt.service.recent import ROOM, Recent
+from rosenblatt.service.schemas import (
     MODEL_NAME,
     Change,
     Example,
@@ -25,11 +26,19 @@ from rosenblatt.service.messages import (
     Predict,
     Prediction,
 )
-from rosenblatt.service.model import Model
-from rosenblatt.service.recent import ROOM, Recent
-from rosenblatt.service.snapshots import Frozen, Tried, freeze, restore, write_base, write_snapshot
-from rosenblatt.service.store import DELETED, Fresh, Kept, Store, StoreBroken, journal_row
-from rosenblatt.service.tables import settings_from
+from rosenblatt.service.snapshots import Frozen, Tried, restore, write_base, write_snapshot
+from rosenblatt.service.store import (
+    DELETED,
+    Damaged,
+    Entry,
+    Fresh,
+    JournalRow,
+    Kept,
+    Store,
+    StoreBroken,
+    journal_row,
+    settings_from,
+)
 from rosenblatt.web.refusals import BadMessage, Conflict, Offline, Refusal, TooLarge, Unknown
 from rosenblatt.web.settings import MEMORY_BYTES, MODEL_BYTES, Settings
 
@@ -37,7 +46,6 @@ MOST_NAMES = 4_000_000  # features of one model
 MOST_CLASSES = 1_000
 LEDGER_AT_ONCE = 4096
 LONGEST_KEY = 128
-AT_ONCE = 1024  # feedbacks in one transaction of `learn`
 _predict = msgspec.json.Decoder(Predict).decode
 _encode = msgspec.json.Encoder().encode
 _decode_settings = msgspec.json.Decoder(ModelSettings).decode
@@ -64,17 +72,7 @@ class OfflineModel(NamedTuple):
 class Models:
     """Every model of a store, each exactly what its base and its journal make it.
 
-    Use it from one thread. Commands use it directly (:meth:`learn`); the service puts a group commit before it.
-
-    >>> import tempfile
-    >>> models = Models(tempfile.mkdtemp())
-    >>> models.create("mail")
-    >>> models.learn("mail", [(Example(text="free offer"), "spam"), (Example(text="lunch at noon"), "ham")]).learned
-    2
-    >>> [told] = models.predict("mail", [Example(text="free lunch offer")])
-    >>> told.label, told.undecided
-    ('spam', False)
-    >>> models.close()
+    Use it from one thread. It reads and learns; all writing goes through :class:`~rosenblatt.service.writer.Service`.
     """
 
     def __init__(
@@ -95,7 +93,6 @@ class Models:
         self._by_name: dict[str, Model] = {}
         self._by_number: dict[int, Model] = {}
         self.ledger_due: list[tuple[int, LedgerLine]] = []
-        self._making = threading.Lock()
         with contextlib.ExitStack() as undoing:
             undoing.callback(self.store.close)
             self._check_snapshots()
@@ -129,16 +126,20 @@ class Models:
             model = Model(number, name, settings_from(settings))
             self.passed_over += restore(self.store, model)
             self._count_memory(model, 0, 0)
-            self._replay(model, lines)
+            self._replay(model, self.store.readable_entries(number, model.counts.seq), lines)
         except Exception as error:
             self._take_offline(number, name, error)
             return
         self.ledger_due += lines
         self.add(model)
 
-    def _replay(self, model: Model, lines: list[tuple[int, LedgerLine]]) -> None:
+    def _replay(
+        self, model: Model, entries: Iterable[Entry | Damaged], lines: list[tuple[int, LedgerLine]]
+    ) -> None:
         """Learn from the journal after what a model has learned from; memory is limited as for new feedback."""
-        for entry in self.store.entries(model.number, model.counts.seq):
+        for entry in entries:
+            if isinstance(entry, Damaged):
+                raise StoreBroken(entry.reason)
             self._reserve(model, entry.features, entry.label)
             try:
                 line = model.replay(*entry)
@@ -243,19 +244,7 @@ class Models:
     def __iter__(self) -> Iterator[Model]:
         return iter(list(self._by_name.values()))
 
-    def create(self, name: str, settings: ModelSettings | None = None) -> None:
-        """Make a model; nothing happens where it is there with the same settings."""
-        settings = settings or ModelSettings()
-        self.checked(name, settings)
-        existing = self._by_name.get(name)
-        if existing is None:
-            self.add(Model(self.store.add_model(name, settings), name, settings))
-        elif existing.settings != settings:
-            raise Conflict(
-                f"model {name!r} is there with other settings: delete it first, or choose another name"
-            )
-
-    def checked(self, name: str, settings: ModelSettings) -> None:
+    def check_settings(self, name: str, settings: ModelSettings) -> None:
         """Raise a refusal where a name or settings make no sense, or would take too much memory."""
         if not _good_name(name):
             raise BadMessage(
@@ -285,11 +274,6 @@ class Models:
             raise BadMessage(str(error)) from error
         small.learner.hash_bits = settings.hash_bits
         self._count_memory(small, 0, 0)
-
-    def delete(self, name: str) -> None:
-        """Delete a model and all that it was told; one that is offline, too."""
-        self.store.drop_model(self.number_of(name))
-        self.forget_name(name)
 
     def number_of(self, name: str) -> int:
         """Return the number of a model, whether it is offline or not."""
@@ -374,18 +358,32 @@ class Models:
         key: str | None = None,
     ) -> Fresh:
         """Return a feedback ready for the journal: it can be stored, read back, and learned from."""
+        return self.reserve(name, self.named_example(name, label, example, prediction, key), label, key)
+
+    def named_example(
+        self,
+        name: str,
+        label: Any,
+        example: Example | None = None,
+        prediction: str | None = None,
+        key: str | None = None,
+    ) -> Named:
+        """Return the example of a feedback as named numbers, from any thread; refuse what makes no sense."""
         model = self.model(name)
-        label = model.label_of(label)
+        model.label_of(label)
         if key is not None:
             check_key(key)
         if prediction is not None:
             if example is not None:
                 raise BadMessage("give either the id of a prediction or an example, not both")
-            named = self.remembered(name, prediction)
-        elif example is not None:
-            named = model.named(example)
-        else:
+            return self.remembered(name, prediction)
+        if example is None:
             raise BadMessage("feedback needs the id of a prediction, or an example: features, vector or text")
+        return model.named(example)
+
+    def reserve(self, name: str, named: Named, label: Any, key: str | None) -> Fresh:
+        """Return a feedback ready for the journal, with room reserved for what it adds to its model."""
+        model = self.model(name)
         model.check_growth()
         known = model.knows(named, label)
         content, features, label = journal_row(named, label, known)
@@ -429,47 +427,14 @@ class Models:
             self.ledger_due.append((model.number, line))
         return change
 
-    def feedback(
-        self,
-        name: str,
-        label: Any,
-        example: Example | None = None,
-        *,
-        prediction: str | None = None,
-        key: str | None = None,
-    ) -> Change:
-        """Learn the truth about an example or a prediction; it is on disk when this returns."""
-        fresh = self.fresh(name, label, example, prediction, key)
-        return self.learned(fresh, self.store.append([fresh], self.take_ledger())[0])
-
-    def learn(self, name: str, pairs: Iterable[tuple[Example, Any]]) -> Learned:
-        """Learn from many examples and their labels, in order, a thousand to a transaction.
-
-        An example that cannot be learned from raises a refusal; all before it are on disk then.
-        """
-        total = Learned(0, 0, 0, 0)
-        held: list[Fresh] = []
-
-        def flush() -> None:
-            for fresh, kept in zip(held, self.store.append(held, self.take_ledger()), strict=True):
-                add_to(total, self.learned(fresh, kept, brief=True))
-            held.clear()
-
-        try:
-            for example, label in pairs:
-                held.append(self.fresh(name, label, example))
-                if len(held) >= AT_ONCE:
-                    flush()
-        finally:
-            if held:
-                flush()
-        return total
-
-    def catch_up(self) -> None:
-        """Learn from what is in the journal and was not learned from: a write that failed, and then had not."""
-        for model in self:
+    def catch_up(self, rows: Iterable[JournalRow]) -> None:
+        """Learn from rows of the journal that were not learned from: a write that failed, and then had not."""
+        for number, entry in rows:
+            model = self._by_number.get(number)
+            if model is None or entry.seq <= model.counts.seq:
+                continue
             try:
-                self._replay(model, self.ledger_due)
+                self._replay(model, [entry], self.ledger_due)
             except (Refusal, StoreBroken) as error:
                 self._take_offline(model.number, model.name, error)
 
@@ -487,12 +452,6 @@ class Models:
         return self.model(name).portraits(top)
 
     # The ledger
-
-    def ledger(self, name: str, after: int = 0, limit: int = 100) -> list[LedgerLine]:
-        """Return lines of a model's ledger after a feedback: examples told wrong, or that moved the weights."""
-        model = self.model(name)
-        self.write_ledger()
-        return self.store.ledger(model.number, after, limit)
 
     def take_ledger(self, at_least: int = LEDGER_AT_ONCE) -> list[tuple[int, LedgerLine]]:
         """Return the lines that are due, once there are enough; they can be made again from the journal."""
@@ -512,31 +471,20 @@ class Models:
 
     # Snapshots
 
-    def snapshot(self, name: str) -> None:
-        """Write a snapshot, so that the next start replays nothing."""
-        self.write_ledger()
-        self.write_frozen(freeze(self.model(name)))
-
     def write_frozen(self, frozen: Frozen) -> None:
-        """Write a snapshot of a model as it was, from any thread."""
-        with self._making:
-            write_snapshot(self.store, frozen)
+        """Write a snapshot of a model as it was; on the thread that writes the journal."""
+        write_snapshot(self.store, frozen)
 
     def write_base(self, model: Model) -> None:
         """Make a model, as it is now, what its successors begin with; what was in the journal before is dropped."""
-        with self._making:
-            model.counts.seq = model.snapshot_seq = self.store.last_seq
-            write_base(self.store, model)
+        model.counts.seq = model.snapshot_seq = self.store.last_seq
+        write_base(self.store, model)
 
-    def close(self, snapshot: bool = True) -> None:
-        """Write snapshots of what changed, and close the store."""
+    def close(self) -> None:
+        """Close the store."""
         try:
-            if snapshot:
-                for model in self:
-                    if model.counts.seq > model.snapshot_seq:
-                        self.snapshot(model.name)
-        finally:
             self.recent.close()
+        finally:
             self.store.close()
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rosenblatt.service.learner import ServedLearner
-from rosenblatt.service.messages import ModelSettings
-from rosenblatt.service.model import Model
-from rosenblatt.service.model_file import Counts, settings_of
+from rosenblatt.service.model import Counts, Model, settings_of
+from rosenblatt.service.schemas import ModelSettings
 from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel
 from rosenblatt.web.refusals import BadMessage, Conflict, Unknown

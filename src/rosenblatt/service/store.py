@@ -1,13 +1,15 @@
-"""The store: an embedded SQLite journal of every feedback, and what is needed to begin near its end.
+"""The store: an embedded SQLite journal of every feedback, and the tables beside it.
 
 The truth about a model is its *base* (what it began with, if it did not begin with nothing) and its lines in the
-journal, in order. Snapshots only save time: any of them may be lost.
+journal, in order. Snapshots only save time: any of them may be lost. A lock on the folder itself keeps other processes
+out; the system releases it when its owner dies.
 
 **Guarantee.** When :meth:`Store.append` returns, the feedbacks are on disk (write-ahead log, ``synchronous=FULL``).
 They are there entirely or not at all, and a key that has been seen is never stored again.
 """
 
 import contextlib
+import errno
 import os
 import shlex
 import shutil
@@ -18,15 +20,116 @@ import zlib
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from rosenblatt.service.learner import Named
-from rosenblatt.service.lock import FolderLock
-from rosenblatt.service.messages import LARGEST, LONGEST_NAME, Label, LedgerLine, Name, Number
-from rosenblatt.service.tables import OWNED, SCHEMA, Tables
-from rosenblatt.web.refusals import BadMessage
+from rosenblatt.service.schemas import LARGEST, LONGEST_NAME, Label, LedgerLine, ModelSettings, Name, Number
+from rosenblatt.web.refusals import BadMessage, Conflict
+
+
+class Locked(ValueError):
+    """Somebody else has the folder."""
+
+
+class FolderLock:
+    """An exclusive lock on a folder, held until :meth:`release` or the death of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = _locked_folder(folder)
+        path = folder / "lock"
+        try:
+            self._file: BinaryIO = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+            try:
+                _lock_file(self._file)
+            except OSError:
+                self._file.close()
+                raise _locked(folder) from None
+        except BaseException:
+            self._release_folder()
+            raise
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()).encode())
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        self._file.close()
+        self._release_folder()
+
+    def _release_folder(self) -> None:
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+
+def _locked_folder(folder: Path) -> int | None:
+    """Return a handle of the locked folder, None where folders cannot be locked."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a file that is open cannot be deleted
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if error.errno in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):  # a network file system
+            return None
+        raise _locked(folder) from None
+    return handle
+
+
+def _locked(folder: Path) -> Locked:
+    owner = "unknown"
+    with contextlib.suppress(OSError):
+        owner = (folder / "lock").read_bytes()[:20].decode("ascii", "replace").strip() or owner
+    return Locked(
+        f"{folder}: another process ({owner}) has this store open; stop it, or name another folder with --data"
+    )
+
+
+def _lock_file(file: BinaryIO) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        file.seek(1 << 30)  # past what is written, which others may read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        file.seek(0)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS models (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, settings BLOB NOT NULL, made REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS journal (
+  seq INTEGER PRIMARY KEY, model INTEGER NOT NULL, at REAL NOT NULL, label BLOB NOT NULL, features BLOB NOT NULL,
+  checksum INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+  model INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, checksum INTEGER NOT NULL,
+  PRIMARY KEY (model, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledger (
+  model INTEGER NOT NULL, seq INTEGER NOT NULL, clock INTEGER NOT NULL, label BLOB, predicted BLOB, score REAL NOT NULL,
+  moved INTEGER NOT NULL, mistakes INTEGER NOT NULL, updates INTEGER NOT NULL, PRIMARY KEY (model, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS snapshots (
+  model INTEGER NOT NULL, seq INTEGER NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (model, seq));
+CREATE TABLE IF NOT EXISTS marks (seq INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS bases (
+  model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
+"""
+OWNED = ("journal", "keys", "ledger", "snapshots", "bases")  # tables whose rows belong to a model
+_encode = msgspec.json.Encoder().encode
+
+
+def settings_from(content: bytes) -> ModelSettings:
+    """Decode the settings of a model."""
+    return msgspec.json.decode(content, type=ModelSettings)
+
 
 VERSION = 1
 PARTS = 6  # columns of the journal
@@ -165,7 +268,14 @@ class Damaged(NamedTuple):
     reason: str
 
 
-class Store(Tables):
+class JournalRow(NamedTuple):
+    """A row of the journal and the number of the model that it belongs to."""
+
+    model: int
+    entry: "Entry | Damaged"
+
+
+class Store:
     """A folder with the journal, the models and their snapshots; one process at a time may have it open.
 
     The folder must be closed to other users (:class:`OpenToOthers`); files made in it have mode 0600.
@@ -343,19 +453,29 @@ class Store(Tables):
         self, model: int, after: int, until: int | None = None
     ) -> "Iterator[Entry | Damaged]":
         """Yield a model's feedbacks after one, in order, with what is damaged among them."""
+        where = "model = ? AND seq > ? AND seq <= ?"
+        for row in self._rows(where, (model, after, until or 1 << 62)):
+            yield row.entry
+
+    def rows_after(self, seq: int) -> list[JournalRow]:
+        """Return the rows of all models after a place in the journal, in order."""
+        return list(self._rows("seq > ?", (seq,)))
+
+    def _rows(self, where: str, values: tuple[int, ...]) -> Iterator[JournalRow]:
+        """Yield rows of the journal in order, each checked."""
         reader = self.reader()
         try:
-            for seq, label, features, checksum in reader.execute(
-                "SELECT seq, label, features, checksum FROM journal "
-                "WHERE model = ? AND seq > ? AND seq <= ? ORDER BY seq",
-                (model, after, until or 1 << 62),
+            for seq, model, label, features, checksum in reader.execute(
+                f"SELECT seq, model, label, features, checksum FROM journal WHERE {where} ORDER BY seq",
+                values,
             ):
                 try:
                     sound = checksum == _checksum(seq, model, label, features)
                     entry = Entry(seq, _features(features), _label(label))
                 except (ValueError, TypeError):  # not bytes, not JSON, not what a feedback holds
                     sound = False
-                yield entry if sound else Damaged(seq, f"{self.path}: feedback {seq} is damaged")
+                damaged = Damaged(seq, f"{self.path}: feedback {seq} is damaged")
+                yield JournalRow(model, entry if sound else damaged)
         except sqlite3.DatabaseError as error:
             raise StoreBroken(f"{self.path}: the journal cannot be read: {error}") from error
         finally:
@@ -383,6 +503,112 @@ class Store(Tables):
             raise StoreBroken(
                 f"{self.path}: another process is reading it, so deleted rows are still in its log: try again"
             )
+
+    # Snapshots and bases
+
+    def snapshots(self, model: int) -> list[tuple[int, str, str]]:
+        """Return place in the journal, file and digest of a model's snapshots, the newest first."""
+        return self._db.execute(
+            "SELECT seq, file, digest FROM snapshots WHERE model = ? ORDER BY seq DESC", (model,)
+        ).fetchall()
+
+    def base(self, model: int) -> tuple[int, str, bytes] | None:
+        """Return place in the journal, digest and content of what a model began with, if not with nothing."""
+        found: tuple[int, str, bytes] | None = self._db.execute(
+            "SELECT seq, digest, content FROM bases WHERE model = ?", (model,)
+        ).fetchone()
+        return found
+
+    def base_seq(self, model: int) -> int:
+        """Return the place in the journal after which a model's feedbacks count."""
+        found = self._db.execute("SELECT seq FROM bases WHERE model = ?", (model,)).fetchone()
+        return int(found[0]) if found else -1
+
+    # The ledger
+
+    def write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
+        """Write lines of the ledger; those that are there already stay, those of deleted models are left out."""
+        if lines:
+            with self.transaction():
+                self._write_ledger(lines)
+
+    def _write_ledger(self, lines: Sequence[tuple[int, LedgerLine]]) -> None:
+        self._db.executemany(
+            "INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    model,
+                    line.seq,
+                    line.clock,
+                    _encode(line.label),
+                    _encode(line.predicted),
+                    line.score,
+                    line.moved,
+                    line.mistakes,
+                    line.updates,
+                )
+                for model, line in lines
+                if model in self.live
+            ],
+        )
+
+    def ledger(self, model: int, after: int, limit: int) -> list[LedgerLine]:
+        """Return lines of a model's ledger after a feedback, in order."""
+        reader = self.reader()
+        try:
+            rows = reader.execute(
+                "SELECT seq, clock, label, predicted, score, moved, mistakes, updates FROM ledger "
+                "WHERE model = ? AND seq > ? ORDER BY seq LIMIT ?",
+                (model, after, limit),
+            ).fetchall()
+        finally:
+            reader.close()
+        return [
+            LedgerLine(
+                seq,
+                clock,
+                msgspec.json.decode(label),
+                msgspec.json.decode(told),
+                score,
+                bool(moved),
+                wrong,
+                n,
+            )
+            for seq, clock, label, told, score, moved, wrong, n in rows
+        ]
+
+    # Models
+
+    def models(self) -> list[tuple[int, str, bytes]]:
+        """Return number, name and encoded settings of every model."""
+        return self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
+
+    def add_model(self, name: str, settings: ModelSettings) -> int:
+        """Make a model; return its number, which is never used again."""
+        with self._writing:
+            try:
+                with self.transaction() as db:
+                    made = db.execute(
+                        "INSERT INTO models (name, settings, made) VALUES (?, ?, ?)",
+                        (name, _encode(settings), time.time()),
+                    )
+                    number = int(made.lastrowid or 0)
+            except sqlite3.IntegrityError:
+                raise Conflict(f"model {name!r} is there already") from None
+            self.live.add(number)
+        return number
+
+    def drop_model(self, number: int) -> None:
+        """Delete a model with all its rows and snapshots; nothing is written for its number afterwards."""
+        with self._writing:
+            with self.transaction() as db:
+                self.mark(db)
+                db.execute("DELETE FROM models WHERE number = ?", (number,))
+                for table in OWNED:
+                    db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
+            self.live.discard(number)
+        for file in (self.folder / "snapshots").glob(f"{number}-*.safetensors"):
+            file.unlink(missing_ok=True)
 
     # Orphans
 

@@ -20,6 +20,7 @@ from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
+from rosenblatt.data.quadratic import features_before
 from rosenblatt.data.schema import schema_from_dict
 from rosenblatt.storage import schema
 from rosenblatt.storage.schema import (
@@ -115,6 +116,20 @@ def calibration(value: Any, place: str) -> None:
                 refuse(f"{place}.values[{number}]", values, f"{len(edges) + 1} numbers that do not fall")
 
 
+RUNNING_GROUPS = 128  # of scores, see rosenblatt.learner.calibration.RunningCalibration
+
+
+def running_calibration(value: Any, place: str) -> None:
+    """Check the counts of scores that a stream keeps for its probabilities."""
+    group = (Whole(0, 1), Whole(0, RUNNING_GROUPS - 1), POSITIVE, Range())
+    column = Object({"limit": NON_NEGATIVE, "groups": [group]})
+    fields = {"half_life": Whole(8, 2**48), "rows": COUNT, "due": COUNT}
+    schema.check(value, Object({**fields, "columns": [column], "fitted": Maybe(calibration)}), place)
+    fitted = value["fitted"]
+    if fitted is not None and (fitted["method"] != "platt" or len(fitted["slope"]) != len(value["columns"])):
+        refuse(f"{place}.fitted", fitted, f"Platt scaling of {len(value['columns'])} columns")
+
+
 def held_out(value: Any, place: str) -> None:
     """Check the results of a model on rows held out."""
     counts = {"thresholds": [NON_NEGATIVE], "answered": [COUNT], "errors": [COUNT]}
@@ -205,6 +220,7 @@ ABOUT = Object(
         "learner": str,
         "estimator": str,
         "hypothesis": OneOf(tuple(hypotheses.NAMES)),
+        "map": Maybe(OneOf(("quadratic",))),
         "n_iter": COUNT,
         "normalise": bool,
         "feature_names": Maybe([str]),
@@ -223,6 +239,7 @@ ABOUT = Object(
                 "online": bool,
                 "right": COUNT,
                 "service": SERVICE,
+                "calibration": running_calibration,
                 "auto": Object({"candidates": [rule], "leader": COUNT, "losses": [NON_NEGATIVE]}),
             },
         ),
@@ -618,8 +635,9 @@ def learner_support(content: Content) -> None:
     _check_support("ledger.support", content, present)
     if present:
         values, start = _support_values("ledger.support", content), content.arrays["ledger.start"]
-        if start.dtype.itemsize < values.dtype.itemsize:
-            raise ValueError(f"ledger.start is {start.dtype}, but ledger.support {values.dtype}")
+        for name, weights in (("ledger.start", start), ("W", content.arrays["W"])):
+            if weights.dtype.itemsize < values.dtype.itemsize:
+                raise ValueError(f"{name} is {weights.dtype}, but ledger.support {values.dtype}")
         sqnorm = _support_sqnorms("ledger.support", content)
         most = content.symbols["max_sqnorm"] * (1.0 + ROUNDING) + ROUNDING
         refuse_first("ledger.support, squared norms of rows", sqnorm, ~(sqnorm <= most), f"at most {most:g}")
@@ -696,6 +714,8 @@ def sums_are_of_values_from_zero(content: Content) -> None:
 def about_fits(content: Content) -> None:
     """Feature names, schema and hashed names in ``about`` match the features of the model."""
     about, features = content.about, int(content.symbols["features"])
+    if about.get("map") is not None:  # names and schema are of the features before the map
+        features = features_before(features)
     names = about.get("feature_names")
     if names is not None and len(names) != features:
         raise ValueError(f"about.feature_names has {len(names)} names for {features} features")

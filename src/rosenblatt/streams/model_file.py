@@ -15,7 +15,7 @@ from rosenblatt import rules
 from rosenblatt.core.hypotheses import FROM_THE_LEDGER
 from rosenblatt.data import Schema, schema_from_dict
 from rosenblatt.learner import Learner
-from rosenblatt.learner.calibration import Calibration
+from rosenblatt.learner.calibration import Calibration, RunningCalibration
 from rosenblatt.learner.files import save_learner
 from rosenblatt.storage import BadModel, Content, read_model
 from rosenblatt.streams.names import NameSketch, stored_names
@@ -36,11 +36,13 @@ def save_stream(
     learners = [each.learner for each in stream.candidates] or [learner]
     if not all(np.isfinite(each.running["sqnorm"]).all() for each in learners):
         raise ValueError("the weights grew beyond what a float can hold: scale the features, or clip them")
-    calibration = stream.calibration
+    calibration = stream.stored_calibration()
     values: dict[str, Any] = {}
     if stream.statistics is not None:
         values["statistics"] = stream.statistics[:width]
     more: dict[str, Any] = {}
+    if stream.calibration is None and stream.running_calibration is not None:
+        more["calibration"] = stream.running_calibration.to_json()
     if stream.candidates:
         values["candidates"] = _stacked(learners, width)
         more["auto"] = {
@@ -113,7 +115,10 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
             stream = cls(hypothesis, rule=learner.rule, forget=forget, scale=scale)
     except ValueError as error:
         raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
-    if about.get("calibration") is not None:
+    running = metadata.pop("calibration", None)
+    if running is not None:
+        stream.running_calibration = RunningCalibration.from_json(running)
+    elif about.get("calibration") is not None:
         stream.calibration = Calibration.from_json(about["calibration"])
     stream.rows = metadata.get("rows", int(learner.clock))
     stream._since = metadata.get("since", 0)

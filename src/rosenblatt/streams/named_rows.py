@@ -1,21 +1,17 @@
 """Named examples as sparse rows: dicts, and tables of named columns. Indices ascend, which fixes the order of sums.
 
-A stream mostly repeats the same names. What was computed for one set of names (a :class:`NameOrder` for dicts,
-:class:`TableColumns` for tables) is used again while the names stay the same.
+Tables of a stream mostly have the same columns: what was computed for their names (:class:`TableColumns`) is used again
+while the names stay the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
-from math import isfinite
-from operator import itemgetter
-from struct import Struct
-from struct import error as StructError
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.named import NOT_NUMBERS, NOTHING_READ, new_reader, reader_functions
 from rosenblatt.core.rows import Rows
 from rosenblatt.data.labels import wrong_with_text
 from rosenblatt.data.named.json_lines import flattened
@@ -24,57 +20,122 @@ from rosenblatt.data.named.vocabulary import Vocabulary
 Example = Mapping[Any, Any]
 NUMBERS = frozenset((int, float))
 TEXT = frozenset((str,))
-NOT_NUMBERS = (KeyError, TypeError, OverflowError, StructError)  # raised where a value is not a number
-AT_ONCE = 1 << 17  # numbers passed to one call, which puts them all on the stack
+ROW_SIZE = 256  # values and names that a reader has room for, at least
+AT_ONCE = 1 << 17  # values of a block whose indices are cached
 
 
-def all_numbers(x: Example) -> bool:
-    """Return whether all values are ints and floats (not bools), so that no name is built from a value."""
-    return NUMBERS.issuperset(map(type, x.values()))
+class ExampleReader:
+    """Reads dicts into sparse rows over a vocabulary, by compiled code where all values are numbers.
 
+    A number counts as it is, text becomes ``name=value``, true is 1, false and None are nothing; names that share a
+    hash add up. Compiled code that reads one row takes ``address``, where ``room`` is as large as the example.
 
-class NameOrder(NamedTuple):
-    """For examples with certain names: the values in the order of their features."""
-
-    pick: Callable[[Any], tuple[Any, ...]]
-    pack: Callable[..., None]  # struct.pack_into
-    indices: NDArray[np.uint32]  # ascending
-
-    def rows(self, X: Sequence[Example]) -> Rows | None:
-        """Return examples as rows where all of them have these names and numbers for them, else None."""
-        size, n = self.indices.size, len(X)
-        if any(len(x) != size for x in X) or not size:
-            return None
-        values: Any = np.empty(n * size)
-        step = max(1, AT_ONCE // size)
-        try:
-            for lo in range(0, n, step):
-                part = X[lo : lo + step]
-                pack = self.pack if len(part) == 1 else Struct(f"{len(part) * size}d").pack_into
-                pack(values, 8 * lo * size, *chain.from_iterable(map(self.pick, part)))
-        except NOT_NUMBERS:
-            return None
-        return regular_rows(values, self.indices, n)
-
-
-def name_order(x: Example, vocabulary: Vocabulary) -> NameOrder | None:
-    """Return the order of an example of numbers whose names are known and have features of their own, else None.
-
-    >>> words = Vocabulary()
-    >>> _ = words.place("free"), words.place("offer")
-    >>> name_order({"offer": 2, "free": 1}, words).pick({"offer": 5, "free": 7})
-    (7, 5)
+    >>> reader = ExampleReader(Vocabulary())
+    >>> values, indices, starts = reader.rows([{"free": 2, "offer": 1}, {"offer": 3, "at": "noon", "free": 1}])
+    >>> values.tolist(), indices.tolist(), starts.tolist()
+    ([2.0, 1.0, 1.0, 3.0, 1.0], [0, 1, 0, 1, 2], [0, 2, 5])
     """
-    if not all_numbers(x):
-        return None
-    codes = dict(zip(x, vocabulary.codes(map(str, x)), strict=True))
-    if min(codes.values(), default=0) < 0 or len(set(codes.values())) < len(codes):
-        return None
-    names = sorted(codes, key=codes.__getitem__)
-    pick: Any = itemgetter(*names) if len(names) > 1 else lambda x: tuple(x[name] for name in names)
-    return NameOrder(
-        pick, Struct(f"{len(names)}d").pack_into, np.array([codes[name] for name in names], np.uint32)
-    )
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._index = vocabulary.index  # compiled code has its address
+        self._reader = new_reader(self._index)
+        self.address: int = self._reader.ctypes.data
+        self._functions = reader_functions()
+        self.values, self.indices = np.empty(0), np.empty(0, np.uint32)
+        self.room = self._most_names = 0  # of values, of names in one example
+        self._flattened: Example | None = None  # the example with text that is in the first row
+        self._flattened_at = -1  # how many rows compiled code had read by then
+        self._set_starts(1)
+        self.make_room(1, 1)
+
+    def make_room(self, names: int, values: int) -> None:
+        """Make room for so many names in one example and values in all rows; addresses of the rows change."""
+        if values > self.room:
+            size = max(ROW_SIZE, 2 * values)
+            self.values = np.concatenate([self.values, np.zeros(size - self.room)])
+            self.indices = np.concatenate([self.indices, np.zeros(size - self.room, np.uint32)])
+            self.room = size
+            self._reader["room"] = size
+            self._enter("values", self.values)
+            self._enter("indices", self.indices)
+        if names > self._most_names:
+            self._most_names = size = max(ROW_SIZE, 2 * names)
+            self._codes, self._numbers = np.zeros(size, np.int64), np.zeros(size)
+            self._keys, self._unknown = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+            self._enter("codes", self._codes)
+            self._enter("numbers", self._numbers)
+            self._enter("keys", self._keys)
+            self._enter("unknown", self._unknown)
+            self._reader["most_names"], self._reader["names"] = size, NOTHING_READ
+
+    def set_features(self, n_features: int) -> None:
+        """Set how many features have weights; compiled code stops where an example has more."""
+        self._reader["features"] = n_features
+
+    def _set_starts(self, rows: int) -> None:
+        self.starts = np.zeros(rows + 1, np.uint64)
+        self._enter("starts", self.starts)
+
+    def _enter(self, name: str, array: NDArray[Any]) -> None:
+        self._reader[name] = array.ctypes.data
+
+    def read(self, x: Example, row: int = 0) -> None:
+        """Read an example into a row; the rows before it are filled."""
+        self.make_room(len(x), int(self.starts[row]) + len(x))
+        if (self._read_hashed if self.vocabulary.bits else self._read_named)(x, row) < 0:
+            self._read_any(x, row)
+
+    def _read_named(self, x: Example, row: int) -> int:
+        example = x if type(x) is dict else dict(x)
+        return self._functions.read(self.address, id(example), row, self.vocabulary.grow)
+
+    def _read_hashed(self, x: Example, row: int) -> int:
+        """Read an example of numbers whose names are hashed."""
+        if not NUMBERS.issuperset(map(type, x.values())) or not valid_names(tuple(x)):
+            return NOT_NUMBERS
+        codes = self.vocabulary.codes(x)
+        try:
+            self._numbers[: len(x)] = tuple(x.values())
+        except OverflowError:  # an int beyond a float
+            return NOT_NUMBERS
+        self._codes[: len(x)] = codes
+        self._reader["names"] = NOTHING_READ
+        unknown = self._functions.arrange(self.address, row, len(x))
+        if unknown == 0 and self.vocabulary.heard is not None:
+            for code, name in zip(codes, x, strict=True):
+                self.vocabulary.heard(code, name)
+        return unknown
+
+    def _read_any(self, x: Example, row: int) -> None:
+        """Read an example with text and other values; one that has just been predicted is still in the first row."""
+        rows_read = self._reader["rows_read"].item()
+        if row == 0 and rows_read == self._flattened_at and x == self._flattened:
+            return
+        indices, numbers, all_known = flattened_row(x, self.vocabulary)
+        start, n = int(self.starts[row]), len(indices)
+        self.make_room(len(x), start + n)
+        self.values[start : start + n], self.indices[start : start + n] = numbers, indices
+        self.starts[row + 1] = start + n
+        self._reader["names"] = NOTHING_READ
+        if row == 0:
+            self._flattened, self._flattened_at = dict(x) if all_known else None, rows_read
+
+    def rows(self, X: Iterable[Example]) -> Rows:
+        """Return examples as rows that are valid until the next are read."""
+        examples = X if type(X) is list else list(X)
+        sizes = list(map(len, examples))
+        self._set_starts(len(examples))
+        self.make_room(max(sizes, default=0), sum(sizes))
+        row = 0
+        while row < len(examples):
+            if not self.vocabulary.bits:
+                row = self._functions.read_many(self.address, id(examples), row, self.vocabulary.grow)
+            if row < len(examples):
+                self.read(examples[row], row)
+                row += 1
+        count = int(self.starts[-1])
+        return Rows(self.values[:count], self.indices[:count], self.starts)
 
 
 def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[float], bool]:
@@ -95,48 +156,9 @@ def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[f
     return indices, [row[at] for at in indices], all_known
 
 
-def number_row(x: Example, vocabulary: Vocabulary) -> dict[int, float] | None:
-    """Return the numbers of an example by ascending feature, None where a value is no finite number or a name no text.
-
-    Names not met before join the vocabulary where it grows, else they are left out.
-    """
-    if vocabulary.bits or not all_numbers(x):
-        return None
-    codes = vocabulary.codes(x)
-    try:
-        row = dict(zip(codes, map(float, x.values()), strict=True))
-        if not isfinite(sum(x.values())):
-            return None
-    except OverflowError:
-        return None
-    if -1 in row:
-        unknown = [name for name, code in zip(x, codes, strict=True) if code < 0]
-        if not valid_names(unknown):
-            return None
-        if vocabulary.grow:
-            vocabulary.extend(unknown)
-        row = dict(zip(vocabulary.codes(x), map(float, x.values()), strict=True))
-        row.pop(-1, None)
-    return dict(sorted(row.items()))
-
-
 def valid_names(names: Sequence[Any]) -> bool:
     """Return whether all names are text that a model file can hold."""
     return TEXT.issuperset(map(type, names)) and wrong_with_text("".join(names)) is None
-
-
-def rows_of_dicts(X: Iterable[Example], vocabulary: Vocabulary) -> Rows:
-    """Return examples as rows, whatever their names."""
-    indices: list[int] = []
-    values: list[float] = []
-    starts = [0]
-    for x in X:
-        row = number_row(x, vocabulary)
-        own, numbers = (row.keys(), row.values()) if row is not None else flattened_row(x, vocabulary)[:2]
-        indices += own
-        values += numbers
-        starts.append(len(indices))
-    return Rows(np.array(values, np.float64), np.array(indices, np.uint32), np.array(starts, np.uint64))
 
 
 class BlockMemory:

@@ -2,26 +2,15 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from struct import pack_into
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.named import reader_functions
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.scaling import TOO_LARGE_TO_SCALE, buffer_scaler, folded, scaled_rows
-from rosenblatt.core.single import (
-    GUESS_BITS,
-    INDICES,
-    LABELS,
-    NOT_FINITE,
-    OVERFLOW,
-    STARTS,
-    VALUES,
-    RowBuffer,
-    link_power,
-    row_functions,
-)
+from rosenblatt.core.single import GUESS_BITS, NOT_FINITE, OVERFLOW, link_power, row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import checked_label, exact_labels
 from rosenblatt.data.named.json_lines import flattened
@@ -29,55 +18,45 @@ from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
 from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.learner.selection import norm_of
+from rosenblatt.rules import PNorm
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (
-    NOT_NUMBERS,
     BlockMemory,
     ColumnNames,
     Example,
-    NameOrder,
+    ExampleReader,
     TableColumns,
-    all_numbers,
     check_columns,
     columns_of,
-    flattened_row,
-    name_order,
-    rows_of_dicts,
     table_columns,
-    valid_names,
 )
 from rosenblatt.streams.names import NameSketch
-from rosenblatt.streams.rows_learner import LEAD_DECAY, TOO_LARGE, RowsLearner
+from rosenblatt.streams.rows_learner import ALL_SCORED, LEAD_DECAY, SCORED_EVERY, TOO_LARGE, RowsLearner
 
-# Attributes that belong to the row buffer of one object; a copy sets them anew.
+# Attributes that hold addresses of one object; a copy sets them anew.
 ROW_STATE = frozenset(
     (
-        "_address",
         "_answers",
-        "_append",
-        "_arrange",
-        "_buffer",
         "_candidate_calls",
-        "_codes_view",
         "_column_names",
         "_columns",
         "_geometry",
-        "_known_row",
         "_label_codes",
         "_label_view",
         "_memory",
-        "_numbers_view",
-        "_order",
         "_p",
         "_predict",
-        "_row",
+        "_read",
+        "_reader",
+        "_reader_address",
+        "_row_scores",
         "_rule",
         "_scale",
         "_scaled_values",
         "_scaling",
-        "_size",
+        "_stale",
         "_tables",
-        "_values_view",
+        "_values",
         "_weighed_address",
     )
 )
@@ -107,6 +86,8 @@ class OnlineLearner(RowsLearner):
         centred. By default only ``"auto"`` does.
     candidates : sequence of rules, optional
         The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW and logistic regression.
+    calibrated : bool, default=True
+        Keep probabilities current by the scores of examples that were not learned from yet.
 
     Attributes
     ----------
@@ -142,15 +123,13 @@ class OnlineLearner(RowsLearner):
     """
 
     _of_this_object = RowsLearner._of_this_object | ROW_STATE
-    _row: Example | None  # the example in the row buffer; names without weights are left out there
-    _known_row: Example | None  # the same where all its names have weights: it can be learned from
-    _new_names: list[str]  # its names without weights, where all its values are numbers
-    _order: NameOrder | None  # of the names of two examples in a row
     _label_codes: dict[Any, int]  # of labels met, as the compiled loop takes them
-    _values_view: Any  # memory of the row buffer
-    _label_view: Any
-    _codes_view: Any
-    _numbers_view: Any
+    _reader: ExampleReader | None  # of single examples, with the row that it read last
+    _reader_address: int
+    _stale: bool  # whether addresses must be looked up; always where names are hashed
+    _values: Any  # the array of the reader whose address is looked up
+    _read: Any  # the compiled function that reads an example
+    _label_view: Any  # memory of the label
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
@@ -168,6 +147,7 @@ class OnlineLearner(RowsLearner):
         seed: int = 0,
         scale: bool | None = None,
         candidates: Sequence[Any] | None = None,
+        calibrated: bool = True,
     ) -> None:
         super().__init__(
             hypothesis,
@@ -178,6 +158,7 @@ class OnlineLearner(RowsLearner):
             seed=seed,
             scale=scale,
             candidates=candidates,
+            calibrated=calibrated,
         )
         self.hash_bits = hash_bits
         self._set_vocabulary(NamedSchema(bits=hash_bits), NameSketch())
@@ -194,9 +175,11 @@ class OnlineLearner(RowsLearner):
 
     def predict_one(self, x: Example) -> Any:
         """Return the class of an example; the first class where none is ahead, None before any is known."""
-        if x != self._row:
-            if not self.compiled or not self.labels:
-                return self._scored(x)[0] if self.labels else None
+        if not self.labels:
+            return None
+        if not self.compiled:
+            return self._scored(x)[0]
+        if self._stale or type(x) is not dict or self._read(self._reader_address, id(x), 0, 0):
             self._set_row(x, False)
         if self._scaling and not self._scale(*self._scaling, False):
             self._refuse([x], TOO_LARGE_TO_SCALE)
@@ -212,11 +195,13 @@ class OnlineLearner(RowsLearner):
         if weight != 1.0 or not self.compiled:
             self.learn_many([x], [y], None if weight == 1.0 else [weight])
             return
-        if x != self._known_row:
+        if self._stale or type(x) is not dict or self._read(self._reader_address, id(x), 0, 1):
             self._set_row(x, True)
         self._label_view[0] = label
         if self._scaling and not self._scale(*self._scaling, True):
             self._refuse([x], TOO_LARGE_TO_SCALE)
+        if self.rows < ALL_SCORED or not self.rows % SCORED_EVERY:
+            self._add_score(label)
         if self._candidate_calls:
             self._learn_by_candidates(label)
             return
@@ -233,8 +218,16 @@ class OnlineLearner(RowsLearner):
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
         """Return the probability of every class.
 
-        Before :meth:`calibrate` it is the logistic of the scores, which is a probability under the rule ``logistic``
-        only.
+        They come from the scores of examples that were not learned from yet, or from :meth:`calibrate`. Before there
+        are 20 of them it is the logistic of the scores, which is a probability under the rule ``logistic`` only.
+
+        Examples
+        --------
+        >>> learner = OnlineLearner("averaged")
+        >>> for turn in range(200):
+        ...     learner.learn_one({"x": turn % 7 - 3.0}, "high" if turn % 7 > 2 else "low")
+        >>> learner.predict_proba_one({"x": 3.0})["high"] > 0.9
+        True
         """
         if len(self.labels) < 2:
             return dict.fromkeys(self.labels, 1.0)
@@ -244,6 +237,10 @@ class OnlineLearner(RowsLearner):
             rows = scores if scores.size == 1 else scores[None, :]
             probabilities = self.calibration.probabilities(rows, norm)[0]
             return dict(zip(self.labels, probabilities.tolist(), strict=True))
+        if self.running_calibration is not None:
+            current = self.running_calibration.probabilities(scores.tolist(), self._norm())
+            if current is not None:
+                return dict(zip(self.labels, current, strict=True))
         if scores.size == 1:
             scores = np.array([0.0, scores[0]])
         odds = np.exp(scores - scores.max())
@@ -252,7 +249,8 @@ class OnlineLearner(RowsLearner):
     def calibrate(self, X: Any, y: Iterable[Any], method: str = "platt") -> Self:
         """Fit probabilities to the scores of labelled examples that were not learned from.
 
-        Examples of classes that are unknown are left out. A class that is added later discards the probabilities.
+        They are used from now on in place of those that the stream keeps current. Examples of classes that are unknown
+        are left out. A class that is added later discards the probabilities.
 
         Parameters
         ----------
@@ -378,108 +376,43 @@ class OnlineLearner(RowsLearner):
 
     def _clear(self) -> None:
         super()._clear()
-        self._row = self._known_row = self._order = None
-        self._size, self._new_names, self._label_codes = -1, [], {}
+        self._stale, self._label_codes = True, {}
 
-    # The row buffer: the example before, and what was computed from its names
+    # The row of single examples
 
     def _reset_row(self) -> None:
         self._label_codes = {}
         self._answers: list[Any] = []  # the label of every answer of the predictor, ties counted from the end
-        self._row: Example | None = (
-            None  # the example in the buffer; names without weights are left out there
-        )
-        self._known_row: Example | None = (
-            None  # the same where all its names have weights: it can be learned from
-        )
-        self._new_names = []
-        self._size = -1  # how many names that order is for
-        self._buffer: Any = None  # the row buffer whose address this is
-        self._address = 0
+        self._reader, self._stale, self._values = None, True, None
         self._memory = BlockMemory()
         self._column_names = ColumnNames()
         self._columns: TableColumns | None = None  # of the table before
 
     def _set_row(self, x: Example, grow: bool) -> None:
-        """Write an example into the row buffer: its values alone where it has the names of the one before."""
-        if len(x) == self._size:
-            order: Any = self._order
-            try:
-                order.pack(self._values_view, 0, *order.pick(x))
-            except NOT_NUMBERS:
-                self._size = -1
-            else:
-                self._row = self._known_row = dict(x)
-                return
-        before, self._size = self._row, -1
-        if grow and self._new_names and x == before:  # predicted, and now learned from
-            self._add_names(x)
-            return
-        if not self._set_numbers(x, grow):
-            self._set_values(x, grow)
-        if before is not None and len(before) == len(x) and self._known_row and tuple(before) == tuple(x):
-            self._order = name_order(x, self._vocabulary)  # a stream that repeats its names
-            self._size = -1 if self._order is None else len(x)
-
-    def _set_numbers(self, x: Example, grow: bool) -> bool:
-        """Write an example of numbers into the row buffer; False where a value or a name needs more than that."""
-        self._row, self._new_names = None, []
-        vocabulary, count = self._vocabulary, len(x)
-        if not all_numbers(x) or (vocabulary.bits and not valid_names(tuple(x))):
-            return False
-        codes = vocabulary.codes(x)
-        self._resize(count)
-        try:
-            pack_into(f"{count}d", self._numbers_view, 0, *x.values())
-        except NOT_NUMBERS:  # an int beyond a float
-            return False
-        pack_into(f"{count}q", self._codes_view, 0, *codes)
-        unknown = self._arrange(self._address, count)
-        if unknown == NOT_FINITE:
-            return False
-        if unknown:
-            names = list(x)
-            new = [names[at] for at in self._buffer.keys[:unknown].tolist()]
-            if not valid_names(new):
-                return False
-            self._row, self._known_row, self._new_names = dict(x), None, new
-            if grow:
-                self._add_names(x)
-            return True
-        self._row = self._known_row = dict(x)
-        if vocabulary.bits:
+        """Read an example into the row, add features for its new names if asked, and look up addresses that changed."""
+        if self._reader is None:
+            self._reader = ExampleReader(self._vocabulary)
+        if self.hash_bits:
             self._sketch.prune(self.learner.W)
-            for code, name in zip(codes, x, strict=True):
-                self._sketch.hear(code, name)
-        return True
-
-    def _add_names(self, x: Example) -> None:
-        """Give every new name of the example in the buffer a feature."""
-        new, row, old = self._new_names, self._row, self._buffer
-        first = self._vocabulary.extend(new)
-        self.add_features(first + len(new))
-        self._resize(len(x))
-        if self._buffer is not old:  # the learner grew
-            for own, other in zip(self._buffer.row_arrays(), old.row_arrays(), strict=True):
-                own[: len(x) + 2] = other[: len(x) + 2]
-        self._append(self._address, len(new), first)
-        self._row = self._known_row = row
-        self._new_names = []
-
-    def _set_values(self, x: Example, grow: bool) -> None:
-        """Write any example into the row buffer: text becomes part of a name, false and None are left out."""
-        self._sketch.prune(self.learner.W)
         self._vocabulary.grow = grow
         try:
-            indices, numbers, all_known = flattened_row(x, self._vocabulary)
+            self._reader.read(x)
         finally:
             self._vocabulary.grow = True
         self.add_features(len(self._vocabulary))
-        n = len(indices)
-        self._resize(n)
-        self._buffer.values[:n], self._buffer.indices[:n], self._buffer.starts[1] = numbers, indices, n
-        self._row, self._new_names = dict(x), []
-        self._known_row = self._row if all_known else None
+        if self._stale or self._reader.values is not self._values:
+            self._look_up_addresses(self._reader)
+
+    def _add_score(self, label: int) -> None:
+        """Add the score of the row in the buffer, which is about to be learned from."""
+        classes, clock = len(self.labels), self.learner.totals.item(0)[0]
+        if self.running_calibration is None or classes < 2 or not clock or isinstance(self._geometry, PNorm):
+            return
+        self._predict(self._weighed_address, self._p)
+        scores = self._row_scores.tolist()
+        if self.predicting == "averaged":
+            scores = [score / clock for score in scores]
+        self.running_calibration.add(scores, label if classes > 2 else (label + 1) // 2, self._norm())
 
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
@@ -502,46 +435,42 @@ class OnlineLearner(RowsLearner):
         if least < losses[self.leader]:
             self._lead(losses.index(least), self.rows)
 
-    def _resize(self, features: int) -> None:
-        """Make the row buffer hold so many features, and look up its addresses where it is a new one."""
-        buffer: RowBuffer = self.row_buffer(features)
-        if buffer is self._buffer:
-            return
-        self._buffer, self._address = buffer, buffer.addresses.ctypes.data
-        self._rule, self._geometry = self.learner.rule, self.learner.geometry
-        self._predict, self._arrange, self._append = row_functions()
-        self._p = link_power(self._geometry)
-        arrays: tuple[Any, ...] = (buffer.values, buffer.labels, buffer.codes, buffer.numbers)
-        self._values_view, self._label_view, self._codes_view, self._numbers_view = (
-            memoryview(each) for each in arrays
+    def _look_up_addresses(self, reader: ExampleReader) -> None:
+        """Set the addresses of the row as the weights take it, for this learner and for every candidate."""
+        buffer = self.row_buffer()
+        reader.set_features(self.learner.n_features)
+        values, indices, starts = (
+            each.ctypes.data for each in (reader.values, reader.indices, reader.starts)
         )
-        labels = self.labels if len(self.labels) > 1 else self.labels * 2
-        self._answers = [*labels, *reversed(labels)]
-        self._look_up_addresses(buffer)
-
-    def _look_up_addresses(self, buffer: RowBuffer) -> None:
-        """Set the addresses of the row as the weights take it, and of the same row for every candidate."""
-        self._weighed_address, self._scaling = self._address, ()
-        self._tables: list[NDArray[np.int64]] = []  # keeps the memory of the addresses
-        values_at = buffer.addresses[VALUES]
+        labels = buffer.labels.ctypes.data
+        self._values, self._label_view = reader.values, memoryview(cast(Any, buffer.labels))
+        self._row_scores = buffer.state.scores
+        self._rule, self._geometry = self.learner.rule, self.learner.geometry
+        self._predict, self._p = row_predictor(), link_power(self._geometry)
+        self._read, self._reader_address = reader_functions().read, reader.address
+        self._stale = self.hash_bits > 0
+        classes = self.labels if len(self.labels) > 1 else self.labels * 2
+        self._answers = [*classes, *reversed(classes)]
+        table = buffer.of_row(values, indices, starts, labels)
+        self._tables: list[NDArray[np.int64]] = [table]  # keeps the memory of the addresses
+        self._scaling = ()
         if self.statistics is not None:
-            self._scale, self._scaled_values = buffer_scaler(), np.zeros(buffer.values.size)
-            values_at = self._scaled_values.ctypes.data
-            self._scaling = (self._address, self.statistics.ctypes.data, self.statistics.size, values_at)
-            table = buffer.addresses.copy()
-            table[VALUES] = values_at
+            self._scale, self._scaled_values = buffer_scaler(), np.zeros(reader.room)
+            scaled = self._scaled_values.ctypes.data
+            self._scaling = (table.ctypes.data, self.statistics.ctypes.data, self.statistics.size, scaled)
+            values = scaled
+            table = buffer.of_row(values, indices, starts, labels)
             self._tables.append(table)
-            self._weighed_address = table.ctypes.data
+        self._weighed_address = table.ctypes.data
         self._candidate_calls = []
         for candidate in self.candidates:
             candidate._clear()  # its weights may have moved
-            table = candidate.row_buffer().addresses.copy()
-            for entry in (INDICES, STARTS, LABELS):
-                table[entry] = buffer.addresses[entry]
-            table[VALUES] = values_at
+            table = candidate.row_buffer().of_row(values, indices, starts, labels)
             self._tables.append(table)
-            own = candidate.learner
-            self._candidate_calls.append((candidate._learn, own.rule, own.geometry, table.ctypes.data))
+            learner = candidate.learner
+            self._candidate_calls.append(
+                (candidate._learn, learner.rule, learner.geometry, table.ctypes.data)
+            )
 
     def _add_label(self, y: Any) -> int:
         if y is None or (isinstance(y, float) and not np.isfinite(y)):
@@ -570,9 +499,7 @@ class OnlineLearner(RowsLearner):
             columns = columns_of(X, self._column_names)
             if columns is not None:
                 return self._table(*columns, self._memory if grow else BlockMemory())
-            order = name_order(X[0], self._vocabulary) if len(X) > 1 else None
-            rows = None if order is None else order.rows(X)
-            return rows_of_dicts(X, self._vocabulary) if rows is None else rows
+            return ExampleReader(self._vocabulary).rows(X)
         finally:
             self._vocabulary.grow = True
 

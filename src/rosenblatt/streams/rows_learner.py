@@ -4,6 +4,7 @@ It can standardise rows by running statistics (:mod:`rosenblatt.core.scaling`), 
 and predict with the one that errs least (``"auto"``, :mod:`rosenblatt.core.leader`).
 """
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -38,12 +39,14 @@ from rosenblatt.core.single import (
     rows_learner,
 )
 from rosenblatt.core.state import State, Visits
+from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import EXACT, checked_classes, checked_label
 from rosenblatt.data.matrix import check_finite, checked_weight, encoded
 from rosenblatt.learner import Learner
-from rosenblatt.learner.calibration import Calibration
+from rosenblatt.learner.calibration import Calibration, RunningCalibration
+from rosenblatt.learner.selection import norm_of
+from rosenblatt.rules import PNorm
 
-ROW_SIZE = 256  # features of a row buffer, at least
 PARTS_OF_A_HALF_LIFE = 32
 TOO_LARGE = "the weights grew beyond what a float can hold: scale the features, or clip them"
 
@@ -54,6 +57,9 @@ BOTH = ("last", "averaged")
 LEAD_HALF_LIFE = 1000.0  # rows after which a mistake counts half in the choice of the leader
 LEAD_DECAY = 0.5 ** (1.0 / LEAD_HALF_LIFE)
 CHANGES_KEPT = 100
+ALL_SCORED = 512  # single rows whose scores all serve for probabilities; later every SCORED_EVERY-th
+SCORED_EVERY = 64
+MOST_SCORED = 64  # rows of a block whose scores do
 
 
 class LeaderChange(NamedTuple):
@@ -93,6 +99,9 @@ class RowsLearner:
         before it is predicted; its label is not used. By default only ``"auto"`` does.
     candidates : sequence of rules, optional
         The rules among which ``"auto"`` chooses.
+    calibrated : bool, default=True
+        Keep probabilities current, from scores of rows that were not learned from yet: of each of the first 512 single
+        rows and of every 64th later, and of up to 64 rows at the beginning of a block.
     """
 
     def __init__(
@@ -106,6 +115,7 @@ class RowsLearner:
         seed: int = 0,
         scale: bool | None = None,
         candidates: Sequence[Any] | None = None,
+        calibrated: bool = True,
     ) -> None:
         _check_options(hypothesis, rule, forget, candidates)
         auto = hypothesis == AUTO
@@ -124,11 +134,14 @@ class RowsLearner:
         self.losses: list[float] = []  # decayed mistakes of each of them
         self.leader_changes: deque[LeaderChange] = deque(maxlen=CHANGES_KEPT)  # the latest
         self.leader_changes_in_all = 0
-        self.calibration: Calibration | None = None  # of the scores, for probabilities
+        self.calibration: Calibration | None = None  # that the caller fitted; else the running one counts
+        self.running_calibration = RunningCalibration(half_life=512) if calibrated else None
         options: dict[str, Any] = {"multi_class": multi_class, "fit_intercept": fit_intercept, "seed": seed}
         if auto:
             for each in CANDIDATES if candidates is None else candidates:
-                candidate = RowsLearner("averaged", rule=each, forget=forget, scale=False, **options)
+                candidate = RowsLearner(
+                    "averaged", rule=each, forget=forget, scale=False, calibrated=False, **options
+                )
                 candidate._guessing = BOTH
                 self.candidates.append(candidate)
             self.losses = [0.0] * (len(BOTH) * len(self.candidates))
@@ -275,6 +288,7 @@ class RowsLearner:
 
     def _learn_matrix(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
         """Learn from rows that the compiled loop of single rows does not take."""
+        self._add_scores(X, y)
         for start, stop in self._stretches(y):
             weight = None if sample_weight is None else np.asarray(sample_weight)[start:stop]
             self.add_class_if_new(y[start])
@@ -300,6 +314,18 @@ class RowsLearner:
 
     def _learn_scaled_block(self, rows: Rows, y: NDArray[Any], weight: NDArray[np.float64] | None) -> bool:
         """Learn from sparse rows as the weights take them."""
+        first = self._first_part(y.size)
+        if (
+            first and np.isfinite(rows.values).all()
+        ):  # probabilities need some rows that are scored before they are learned from
+            return all(
+                self._learn_scaled_block(
+                    _part(rows, start, stop), y[start:stop], None if weight is None else weight[start:stop]
+                )
+                for start, stop in ((0, first), (first, y.size))
+            )
+        if self._scores_are_due(y.size):
+            self._add_scores(sparse_rows(*rows, max(self.learner.n_features, 0)), y)  # type: ignore[arg-type]
         everything = np.arange(y.size, dtype=np.uintp)
         labels = self._known_labels(y) if self.forget is None else None
         if labels is not None and weight is None:  # no new class, nothing to forget: all rows in one call
@@ -353,17 +379,70 @@ class RowsLearner:
         weight = _weights(sample_weight, y.size)
         with self._all_or_nothing(y):
             X = self._scaled_and_counted(X)
-            for start, stop in self._stretches(y):
-                new = self.add_class_if_new(y[start])
-                own = None if weight is None else weight[start:stop]
-                guesses = self._guesses(self._fitted(X[start:stop]), y[start:stop], own)
-                labels = np.searchsorted(self.learner.classes, y[start:stop])
-                right[start:stop] = self._chosen(guesses, labels, own) == labels
-                if new:
-                    right[start] = False
-                self._passed(stop - start)
+            first = self._first_part(y.size)
+            for begin, end in ((0, first), (first, y.size)):
+                self._add_scores(X[begin:end], y[begin:end])
+                for from_begin, to in self._stretches(y[begin:end]):
+                    start, stop = begin + from_begin, begin + to
+                    new = self.add_class_if_new(y[start])
+                    own = None if weight is None else weight[start:stop]
+                    guesses = self._guesses(self._fitted(X[start:stop]), y[start:stop], own)
+                    labels = np.searchsorted(self.learner.classes, y[start:stop])
+                    right[start:stop] = self._chosen(guesses, labels, own) == labels
+                    if new:
+                        right[start] = False
+                    self._passed(stop - start)
         self._clear()
         return right
+
+    # Probabilities
+
+    def _first_part(self, rows: int) -> int:
+        """Return where the first block of a stream is cut, so that the rest is scored before it is learned from."""
+        return (
+            rows // 2 if self.running_calibration is not None and not self.rows and rows >= MOST_SCORED else 0
+        )
+
+    def _scores_are_due(self, rows: int) -> bool:
+        return (
+            self.running_calibration is not None
+            and self.compiled
+            and len(self.labels) > 1
+            and (self.rows < ALL_SCORED or self.rows // MOST_SCORED != (self.rows + rows) // MOST_SCORED)
+        )
+
+    def _add_scores(self, X: Any, y: NDArray[Any]) -> None:
+        """Add scores of some rows of a block, as the weights take them, that is about to be learned from."""
+        if not y.size or not self._scores_are_due(y.size):
+            return
+        known = np.flatnonzero(np.isin(y, self.learner.classes))
+        chosen = known[:: 1 + known.size // MOST_SCORED]
+        if not chosen.size:
+            return
+        n_features = self.learner.n_features
+        rows = as_wide(X[chosen], n_features)
+        if not np.isfinite(rows if isinstance(rows, np.ndarray) else rows.data).all():
+            return  # the block is refused
+        scores = self.learner.scores(
+            rows if rows.shape[1] == n_features else rows[:, :n_features], self.predicting
+        )
+        norm, labels = self._norm(), np.searchsorted(self.learner.classes, y[chosen]).tolist()
+        for each, label in zip(scores.reshape(chosen.size, -1).tolist(), labels, strict=True):
+            self.running_calibration.add(each, label, norm)  # type: ignore[union-attr]
+
+    def _norm(self) -> float:
+        """Return a number that grows in proportion to the weights, without reading them."""
+        if isinstance(self.learner.geometry, PNorm):
+            return 1.0
+        return math.sqrt(max(sum(self.learner.running["sqnorm"].tolist()), 0.0))
+
+    def stored_calibration(self) -> Calibration | None:
+        """Return probabilities of scores divided by the norm of the predicting weights, as model files have them."""
+        running = self.running_calibration
+        if self.calibration is not None or running is None or running.calibration is None:
+            return self.calibration
+        ratio = (norm_of(self.learner, self.predicting) or 1.0) / (self._norm() or 1.0)
+        return running.calibration._replace(slope=running.calibration.slope * ratio)
 
     def _chosen(
         self, guesses: NDArray[np.int64], labels: NDArray[np.int64], weight: NDArray[np.float64] | None
@@ -538,15 +617,14 @@ class RowsLearner:
         """Drop the row buffer: the learner grew, or the layout of its weights changed."""
         self._row_buffer = None
 
-    def row_buffer(self, features: int = 0) -> RowBuffer:
-        """Return the buffer for single rows of up to so many features; a new one when the learner grew."""
-        if self._row_buffer is None or self._row_buffer.values.size < features:
+    def row_buffer(self) -> RowBuffer:
+        """Return the buffer for single rows; a new one when the learner grew."""
+        if self._row_buffer is None:
             if self._learn is None:
                 guessing = self._guessing == BOTH
                 self._learn = rows_learner(self.learner.rule, self.learner.geometry, guessing)
             averaged = self.predicting == "averaged"
-            size = max(ROW_SIZE, 2 * features)
-            self._row_buffer = new_row_buffer(size, self.state(), self.learner.bias_input, averaged)
+            self._row_buffer = new_row_buffer(self.state(), self.learner.bias_input, averaged)
         return self._row_buffer
 
 
@@ -591,6 +669,14 @@ def _check_labels(y: NDArray[Any]) -> None:
         raise ValueError(f"y is {y[missing][0]!r}: a label must be a number or text")
     if y.dtype.kind == "f" and not (np.abs(y) < EXACT).all():
         checked_classes(y)
+
+
+def _part(rows: Rows, start: int, stop: int) -> Rows:
+    """Return some of sparse rows, without a copy of their values."""
+    values, indices, starts = rows
+    lo, hi = int(starts[start]), int(starts[stop])  # type: ignore[index]
+    own = starts[start : stop + 1] - starts[start]  # type: ignore[index]
+    return Rows(values[lo:hi], indices[lo:hi], own)  # type: ignore[index]
 
 
 def as_wide(X: Any, n_features: int) -> Any:

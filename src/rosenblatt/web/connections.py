@@ -6,6 +6,8 @@ connections whose deadline has passed, so that no request needs a timer.
 """
 
 import asyncio
+import importlib.metadata
+import inspect
 import ipaddress
 import ssl
 from collections import Counter
@@ -169,6 +171,35 @@ def address_of(peer: Any) -> str:
     return host
 
 
+USED_METHODS = {  # of uvicorn's protocol, with the names of their arguments: it is not a public interface
+    "connection_made": ["transport"],
+    "connection_lost": ["exc"],
+    "data_received": ["data"],
+    "send_400_response": ["msg"],
+    "on_message_begin": [],
+    "on_url": ["url"],
+    "on_header": ["name", "value"],
+    "on_headers_complete": [],
+    "on_body": ["body"],
+    "on_message_complete": [],
+    "on_response_complete": [],
+    "handle_websocket_upgrade": [],
+}
+
+
+def check_protocol(protocol: type) -> None:
+    """Raise ValueError where uvicorn's protocol does not have the methods that the limits of this module extend."""
+    for name, arguments in USED_METHODS.items():
+        method = getattr(protocol, name, None)
+        own = list(inspect.signature(method).parameters)[1:] if callable(method) else None
+        if own != arguments:
+            version = importlib.metadata.version("uvicorn")
+            raise ValueError(
+                f"uvicorn {version} has another {name} than the limits on connections extend: install the version that "
+                "this release was tested with, pip install 'rosenblatt[service]'"
+            )
+
+
 def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> Any:
     """Return uvicorn's HTTP protocol within the limits of this module; with ``tls`` it makes the handshake too."""
     try:
@@ -177,6 +208,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         raise ValueError(
             "the server needs httptools: pip install httptools, or pip install 'rosenblatt[service]'"
         ) from None
+    check_protocol(HttpToolsProtocol)
     table = ConnectionTable(settings)
     parent_on_header, parent_on_body = HttpToolsProtocol.on_header, HttpToolsProtocol.on_body
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes
 
 from rosenblatt.web.refusals import Refusal
 from rosenblatt.web.settings import Settings
@@ -16,7 +15,6 @@ ANYBODY = "anybody"  # may do what needs no token
 LEVELS = (ANYBODY, *SCOPES)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 COOKIE = "rosenblatt"
-COOKIE_SAFE = "!#$&'()*+-./:<=>?@[]^_`{|}~"  # what a cookie may hold as it is (RFC 6265), without '%'
 OPEN_PATHS = ("/healthz", "/readyz", "/sign-in", "/sign-out")
 HOST = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?").fullmatch
 SINGLE_FIELDS = frozenset(  # read by this service: with two of them, another parser might read the other one
@@ -83,15 +81,20 @@ def header_fields(scope: dict[str, Any]) -> dict[bytes, bytes]:
     >>> header_fields(scope)[b"cookie"], scope["headers"]
     (b'a=b', [(b'host', b'localhost')])
     """
+    fields = dict(scope["headers"])
+    check_fields(scope, fields)
+    return fields
+
+
+def check_fields(scope: dict[str, Any], fields: dict[bytes, bytes]) -> None:
+    """Raise a refusal where a field is sent twice that must be sent once; hide cookies from what comes later."""
     pairs = scope["headers"]
-    fields = dict(pairs)
     if len(fields) != len(pairs):
         for name, n in Counter(name for name, _ in pairs).items():
             if n > 1 and name in SINGLE_FIELDS:
                 raise RepeatedField(f"the header field {name.decode()!r} is sent {n} times: send it once")
     if b"cookie" in fields:
         scope["headers"] = [pair for pair in pairs if pair[0] != b"cookie"]
-    return fields
 
 
 class Guard:
@@ -109,30 +112,40 @@ class Guard:
         self._host_is_ours = lru_cache(maxsize=256)(self._host_allowed)
         self._same_site = lru_cache(maxsize=256)(_same_site)
 
+    open_paths = OPEN_PATHS  # that need no token
+
     def check(self, method: str, path: str, headers: dict[bytes, bytes], scheme: str) -> str:
-        """Return the scope that a request has, or raise a refusal."""
+        """Return the scope that a request has by its host, its origin and its token, or raise a refusal."""
+        self.check_host(headers)
+        self.check_origin(headers)
+        if not self._tokens:
+            return "admin"
+        if path in self.open_paths:
+            return ANYBODY
+        return self.scope_of(bearer_token(headers))
+
+    def check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Raise a refusal where a request names a host that is not this service's."""
         host = headers.get(b"host", b"")
         if not self._host_is_ours(host):
             raise Misdirected(
                 f"host {_shown(host)} is not one of this service; name it with --allow-host if it should be"
             )
+
+    def check_origin(self, headers: dict[bytes, bytes]) -> None:
+        """Raise a refusal where a request comes from a page of another site."""
         origin = headers.get(b"origin")
-        if origin is not None and not self._same_site(origin, host):
+        if origin is not None and not self._same_site(origin, headers.get(b"host", b"")):
             raise Forbidden(f"requests from {_shown(origin)} are not taken: only from pages of this service")
         if headers.get(b"sec-fetch-site") == b"cross-site" and headers.get(b"sec-fetch-mode") != b"navigate":
             raise Forbidden("requests from pages of other sites are not taken")
-        if not self._tokens:
-            return "admin"
-        if path in OPEN_PATHS:
-            return ANYBODY
-        return self._scope_of(_token(headers))
 
     @property
     def asks_for_tokens(self) -> bool:
         """Whether anybody needs a token here."""
         return bool(self._tokens)
 
-    def _scope_of(self, token: bytes) -> str:
+    def scope_of(self, token: bytes) -> str:
         """Return the scope of a token; every token is compared, each in constant time."""
         found = None
         for scope, known in self._tokens:
@@ -141,14 +154,6 @@ class Guard:
         if found is None:
             raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")
         return found
-
-    def knows(self, token: str) -> bool:
-        """Whether a token is one of ours."""
-        try:
-            self._scope_of(token.encode("utf-8", "surrogatepass"))
-        except Unauthorised:
-            return False
-        return True
 
     def _host_allowed(self, host: bytes) -> bool:
         if not HOST(host):
@@ -188,29 +193,30 @@ def _same_site(origin: bytes, host: bytes) -> bool:
     return bool(found) and scheme in (b"http", b"https") and rest == host.lower()
 
 
-def _token(headers: dict[bytes, bytes]) -> bytes:
+def bearer_token(headers: dict[bytes, bytes]) -> bytes:
+    """Return the token that a request brings in ``Authorization``, empty where there is none."""
     kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-    if kind.lower() == b"bearer" and token.strip():
-        return token.strip()
-    return cookie_token(headers.get(b"cookie", b""))
+    return token.strip() if kind.lower() == b"bearer" else b""
 
 
-def cookie_token(cookies: bytes) -> bytes:
-    """Return the token in a ``Cookie`` header, empty where there is none; in linear time.
+def cookie_value(cookies: bytes) -> bytes:
+    """Return this service's value in a ``Cookie`` header, empty where there is none; in linear time.
 
-    >>> cookie_token(b'theme=dark; rosenblatt=abc%3Bdef; other="')
-    b'abc;def'
+    >>> cookie_value(b'theme=dark; rosenblatt=abcdef; other="')
+    b'abcdef'
     """
     for pair in cookies.split(b";"):
         name, _, value = pair.partition(b"=")
         if name.strip() == COOKIE.encode():
-            return unquote_to_bytes(value.strip())
+            return value.strip()
     return b""
 
 
-def cookie_with(token: str, scheme: str) -> bytes:
-    """Return the value of ``Set-Cookie`` that hands a token to a browser; without a token it is taken back."""
-    ends = "" if token else "; Max-Age=0"
-    secure = "; Secure" if scheme == "https" else ""
-    value = quote(token, safe=COOKIE_SAFE)
-    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{ends}{secure}".encode()
+def set_cookie(value: str, secure: bool, seconds: int) -> bytes:
+    """Return the value of ``Set-Cookie`` that hands a session to a browser; with no seconds it is taken back.
+
+    >>> set_cookie("abc", True, 60)
+    b'rosenblatt=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure'
+    """
+    flag = "; Secure" if secure else ""
+    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{flag}".encode()

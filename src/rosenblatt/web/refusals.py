@@ -53,6 +53,12 @@ class Busy(Refusal):
     status, error, retry_after = 429, "busy", 1
 
 
+class TooMany(Refusal):
+    """More sign-ins or writes than one client may make in a time."""
+
+    status, error, retry_after = 429, "too_many", 1
+
+
 class StoreDown(Refusal):
     """The store cannot be written to; nothing was learned."""
 

@@ -28,7 +28,7 @@ class Settings:
     tls_certificate: str | None = None
     tls_key: str | None = None
     pages: bool = True
-    body_bytes: int = 8 << 20
+    body_bytes: int = 2 << 20  # of a JSON body, which is decoded in one call
     line_bytes: int = 2 << 20  # of a line of NDJSON
     upload_bytes: int = 1 << 30  # of a snapshot, or of all lines of one request to learn
     mail_bytes: int = (
@@ -40,6 +40,12 @@ class Settings:
     stream_seconds: float = 3600.0  # in which a streamed body must have arrived
     most_connections: int = 1000
     most_connections_per_address: int = 512
+    trusted_proxies: tuple[
+        str, ...
+    ] = ()  # addresses whose X-Forwarded-For and X-Forwarded-Proto are believed
+    session_seconds: int = 12 * 3600  # after which a browser has to sign in again
+    sign_ins_per_minute: int = 20  # from one address
+    writes_per_minute: int = 1_200_000  # by one token, or from one address where no token is needed
     most_waiting: int = 2048
     model_bytes: int = MODEL_BYTES
     memory_bytes: int = MEMORY_BYTES

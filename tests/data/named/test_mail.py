@@ -149,6 +149,24 @@ def test_stray_files_beside_class_folders_are_passed_over_with_a_note(tmp_path):
     assert len(list(open_examples(reviews, format="folders"))) == 1
 
 
+def test_mail_in_class_folders_loses_its_envelope_line_and_what_is_not_mail_is_passed_over(tmp_path):
+    envelope = b"From ann@example.org Wed May  1 00:00:00 2024\n"
+    for name in ("ham", "spam"):
+        (tmp_path / name).mkdir()
+        for at in range(6):
+            content = b"Subject: word%d\nContent-Transfer-Encoding: base64\n\naGVsbG8=\n" % at
+            (tmp_path / name / f"{at}").write_bytes(envelope + content)
+    (tmp_path / "spam" / "cmds").write_bytes(b"mv 1 0001\n")
+    examples = open_examples(tmp_path)
+    assert sum(len(batch.y) for batch in examples) == 12
+    assert examples.notes == [
+        f"{tmp_path}: 1 file that is not mail passed over ({tmp_path / 'spam' / 'cmds'})"
+    ]
+    names = set(examples.feature_names)
+    assert {"hello", "subject:word3"} <= names
+    assert "from" not in names
+
+
 def test_folders_are_classes_where_that_is_asked_for(tmp_path):
     """Also where they could be the parts of a Maildir, or there is only one."""
     for name in ("cars/new/1.txt", "cars/cur/1.txt", "one/only/1.txt", "one/README"):

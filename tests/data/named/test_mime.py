@@ -16,7 +16,7 @@ import pytest
 from rosenblatt.data import BadInput, read_all
 from rosenblatt.data.named import mail, mime
 from rosenblatt.data.words import Words, _normalized
-from rosenblatt.service.mail.message import read_mail
+from rosenblatt.mail.message import read_mail
 
 TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.IGNORECASE | re.DOTALL)
 HTML = [

@@ -5,8 +5,6 @@ from typing import Any
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.output import counted
 
-HELP = "Show or remove the cache of fits out of core."
-
 
 def show(json: opt.AsJson = False) -> None:
     """Show the files that fits out of core have stored.
@@ -56,10 +54,12 @@ def _report(files: int, abandoned: int, size: int, removed: bool, as_json: bool)
 
         print_json(report)
         return
+    from rosenblatt.cli.progress import size_in_words
+
     done = "removed" if removed else "stored"
     half_written = f" ({abandoned} left half-written by a run that was killed)" if abandoned else ""
-    limit = "" if removed else f", at most {report['limit']:,}"
-    print(f"{report['folder']}: {counted(files, 'file')}{half_written}, {size:,} bytes {done}{limit}")
+    limit = "" if removed else f" of at most {size_in_words(report['limit'])}"
+    print(f"{report['folder']}: {counted(files, 'file')}{half_written}, {size_in_words(size)} {done}{limit}")
 
 
 SUBCOMMANDS = {"show": show, "remove": remove}

@@ -6,7 +6,7 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.progress import Progress
-from rosenblatt.cli.reading import read, refuse_overwriting, scale_by_default
+from rosenblatt.cli.reading import read_to_train, refuse_overwriting, scale_by_default
 
 if TYPE_CHECKING:
     from rosenblatt.plots.comparison import Comparison
@@ -26,8 +26,8 @@ def compare(
             show_default="all",
         ),
     ] = None,
-    folds: Annotated[int, flag("--folds", min=2, help="Of the cross-validation.")] = 5,
-    seed: Annotated[int, flag("--seed", help="Of the folds.")] = 0,
+    folds: Annotated[int, flag("--folds", min=2, help="Number of folds of the cross-validation.")] = 5,
+    seed: Annotated[int, flag("--seed", help="Seed of the folds.")] = 0,
     prove: Annotated[
         bool, flag("--prove", help="Put a proof of separability, or of its absence, in the report.")
     ] = False,
@@ -42,7 +42,8 @@ def compare(
       rosenblatt compare data.csv --target y --report report.html
       rosenblatt compare data.csv --learner perceptron --learner naive-bayes --json
 
-    Numeric columns of a table are standardised unless --no-scale is given.
+    Numeric columns of a table are standardised unless --no-scale is given. Means, deviations and weights of words come
+    from the training part of every fold alone.
     """
     if prove and report is None:
         refuse("--prove puts its answer in the report: name one with --report FILE")
@@ -52,13 +53,20 @@ def compare(
     reading = reading.changed(scale=scale_by_default(source, reading, data.scale))
     with Progress() as progress:
         progress.update(f"reading {source}")
-        rows = read(source, reading)
+        rows = read_to_train(source, reading)
         if rows.y is None:
             refuse_data(f"{rows.source}: has no labels to learn from")
         progress.update("comparing")
         from rosenblatt.plots.compare import compare as compared
 
-        table = compared(rows.X, rows.y, learners=_class_names(learners), cv=folds, seed=seed)
+        table = compared(
+            rows.X if rows.plan is None else rows.raw,
+            rows.y,
+            learners=_class_names(learners),
+            cv=folds,
+            seed=seed,
+            prepare=rows.plan,
+        )
         if report is not None:
             from rosenblatt.plots.report import write_report
 

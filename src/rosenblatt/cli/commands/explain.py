@@ -6,14 +6,20 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.info import feature_names
 from rosenblatt.cli.commands.predict import known_hypothesis
 from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.fit.report import is_scaled
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.output import listed
-from rosenblatt.cli.reading import Rows, read_for
+from rosenblatt.cli.reading import Rows, read_for, scaling_of
 from rosenblatt.learner.models import load
 
 if TYPE_CHECKING:
+    from rosenblatt.data.preprocess import Preprocessing
     from rosenblatt.learner.explain import Explanation
     from rosenblatt.streams.names import NameSketch
+
+OWN_UNITS = "of the columns"  # what values and weights are shown in, as JSON says it
+STANDARDISED = "of standardised columns"  # of a quadratic map, whose products mix the columns
+AS_READ = "as read"
 
 
 def explain(
@@ -44,6 +50,10 @@ def explain(
       rosenblatt explain m.safetensors data.csv --row 17
       rosenblatt explain m.safetensors mail.tsv --line 204 --top 8
       rosenblatt explain m.safetensors digits.svm --row 3 --label 8 --against 3
+
+    What a feature pushes is its weight times its value, and all of it adds up to the score. Of a model of standardised
+    columns, values and weights are shown in the units of the columns, and features are in the order of their distance
+    from an average row: weight × (value − mean).
     """
     if (row is None) == (line is None):
         refuse("which row? give --row N, counted from 1, or --line N of the file")
@@ -53,12 +63,13 @@ def explain(
         refuse("a vote has no weights to explain by: choose another with --hypothesis, as in averaged")
     names = feature_names(trained)
     sketch = _sketch(trained)
-    rows = read_for(trained, source, data.read_options(), sketch)
+    scaling = scaling_of(trained)
+    rows = read_for(trained, source, data.read_options(), sketch, prepared=scaling is None)
     if sketch is not None:  # what the source calls its features, else what training called them
-        heard = [sketch.name(place) for place in range(trained.n_features)]
-        names = [old if new.startswith("#") else new for old, new in zip(names, heard, strict=True)]
+        own = [sketch.name(place) for place in range(trained.n_features)]
+        names = [old if new.startswith("#") else new for old, new in zip(names, own, strict=True)]
     at = _place(rows, row, line)
-    explanation = _explanation(trained, chosen, rows, at, label, against, names)
+    explanation = _explanation(trained, chosen, rows, at, label, against, names, scaling)
     if json:
         from rosenblatt.cli.output import print_json
 
@@ -77,7 +88,7 @@ def _sketch(trained: Any) -> "NameSketch | None":
 
 
 def _place(rows: Rows, row: int | None, line: int | None) -> int:
-    """Return the index of the row that is asked for."""
+    """Return the index of the row to explain."""
     import numpy as np
 
     if row is not None:
@@ -103,35 +114,49 @@ def _explanation(
     label: str | None,
     against: str | None,
     feature_names: list[str],
+    scaling: "Preprocessing | None",
 ) -> dict[str, Any]:
-    from rosenblatt.learner.explain import explain_row
+    from rosenblatt.learner.explain import explain_row, in_own_units
     from rosenblatt.learner.scoring import decided
 
     x = rows.X[at : at + 1]
-    scores = trained.scores(x, hypothesis)
+    weights, average = trained.weights(hypothesis), None
+    if scaling is None:
+        scores = trained.scores(x, hypothesis)
+        x = getattr(trained, "mapped", lambda rows: rows)(x)
+    else:
+        scores = trained.scores(scaling.apply(x), hypothesis)
+        weights, average = in_own_units(weights, scaling)
+        x = scaling.unscaled.apply(x)
     if trained.classes is None:
         if label is not None or against is not None:
             refuse("the model predicts a number: it has no classes for --label and --against")
-        explanation = explain_row(trained.weights(hypothesis), x, None, feature_names)
+        explanation = explain_row(weights, x, None, feature_names, average=average)
         return {**_as_json(explanation, rows, at, hypothesis, float(scores[0])), "for": None}
     names = {str(name): name for name in trained.classes.tolist()}
-    for given in (label, against):
-        if given is not None and given not in names:
-            refuse(f"{given!r} is not a class of the model: {', '.join(names)}")
+    for name in (label, against):
+        if name is not None and name not in names:
+            refuse(f"{name!r} is not a class of the model: {', '.join(names)}")
     winner = decided(scores, trained.classes)[0]
-    speaking = names[label] if label is not None else winner
+    favoured = names[label] if label is not None else winner
     against_class = names[against] if against is not None else None
     if len(names) == 2 and against_class is None:
-        against_class = next(name for name in names.values() if name != speaking)
+        against_class = next(name for name in names.values() if name != favoured)
     explanation = explain_row(
-        trained.weights(hypothesis),
+        weights,
         x,
         trained.classes,
         feature_names,
-        label=speaking,
+        label=favoured,
         against=against_class,
+        average=average,
     )
     return _as_json(explanation, rows, at, hypothesis, winner)
+
+
+def _is_scaled(explanation: "Explanation") -> bool:
+    """Return whether a model of standardised columns is explained."""
+    return any(part.from_average is not None for part in explanation.parts)
 
 
 def _as_json(
@@ -147,7 +172,15 @@ def _as_json(
         "for": str(explanation.label),
         "against": None if explanation.against is None else str(explanation.against),
         "score": explanation.score,
-        "parts": [part._asdict() for part in explanation.parts],
+        "units": OWN_UNITS
+        if _is_scaled(explanation)
+        else STANDARDISED
+        if is_scaled(rows.schema)
+        else AS_READ,
+        "parts": [
+            {name: value for name, value in part._asdict().items() if value is not None}
+            for part in explanation.parts
+        ],
     }
 
 
@@ -177,12 +210,18 @@ def _show(explanation: dict[str, Any], top: int) -> None:
             f"{number(explanation['score'])} for {side}, by the {explanation['hypothesis']} hypothesis",
         ),
     ]
-    table = columns("feature", "pushes", "value", "weight")
+    scaled = explanation["units"] == OWN_UNITS
+    if scaled:
+        rows.append(("units", "those of the columns; the order is by the distance from an average row"))
+    elif explanation["units"] == STANDARDISED:
+        rows.append(("units", "standard deviations from the mean of a column"))
+    shown = ["contribution", *(["from_average"] if scaled else [])]
+    table = columns("feature", "pushes", *(["from average"] if scaled else []), "value", "weight")
     for part in explanation["parts"][:top]:
-        push = Text(f"{part['contribution']:+.4g}", style=RIGHT if part["contribution"] > 0 else MISTAKE)
-        table.add_row(Text(part["feature"]), push, number(part["value"]), number(part["weight"]))
+        pushes = [Text(f"{part[name]:+.4g}", style=RIGHT if part[name] > 0 else MISTAKE) for name in shown]
+        table.add_row(Text(part["feature"]), *pushes, number(part["value"]), number(part["weight"]))
     rest = explanation["parts"][top:]
     if rest:
-        total = sum(part["contribution"] for part in rest)
-        table.add_row(Text(f"{len(rest):,} more", style="dim"), f"{total:+.4g}", "", "")
+        totals = [f"{sum(part[name] for part in rest):+.4g}" for name in shown]
+        table.add_row(Text(f"{len(rest):,} more", style="dim"), *totals, "", "")
     show(title(explanation["source"]), facts(rows), "", table)

@@ -24,17 +24,26 @@ def export(
       rosenblatt export m.safetensors model.sql --hypothesis last
 
     ONNX takes linear and kernel models; source is for linear ones. Features come in the order of training, except in
-    SQL, which speaks of the columns of the table that the model was trained on.
+    SQL, which speaks of the columns of the table that the model was trained on. A model with probabilities is exported
+    with them.
     """
     from rosenblatt.cli.commands.predict import known_hypothesis
     from rosenblatt.export import export_model
     from rosenblatt.learner.models import stored_schema
+    from rosenblatt.learner.models.folds import calibration_of, score_norm
 
     refuse_overwriting(out, model)
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)
+    if trained.about.get("map"):
+        refuse(
+            f"{model}: a model of a quadratic map is not exported; fit a boundary of the same kind with "
+            "--learner kernel --kernel poly --degree 2, and export that to .onnx"
+        )
+    calibration = calibration_of(trained, chosen)
+    link = None if calibration is None else calibration.folded(score_norm(trained, chosen))
     try:
-        export_model(trained.learner, out, hypothesis=chosen, schema=stored_schema(trained))
+        export_model(trained.learner, out, hypothesis=chosen, schema=stored_schema(trained), link=link)
     except (ValueError, ImportError) as error:
         refuse(f"{model}: {error}")
     print(out)

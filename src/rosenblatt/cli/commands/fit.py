@@ -17,6 +17,7 @@ from rosenblatt.cli.fit.request import (
     refuse_without_rows,
     training_options,
 )
+from rosenblatt.cli.flags import arguments_of
 from rosenblatt.cli.reading import refuse_overwriting, scale_by_default
 from rosenblatt.cli.signals import end_interrupted, nothing_saved
 
@@ -41,6 +42,7 @@ def fit(
       rosenblatt fit houses.csv --target price --task regression
       rosenblatt fit data.csv --learner naive-bayes --report report.html
       rosenblatt fit sample:circles --learner kernel --kernel rbf --no-scale
+      rosenblatt fit sample:circles --map quadratic
       rosenblatt fit and.csv --no-scale --no-shuffle --trace -
       rosenblatt fit 'data/*.parquet' --target y --engine dask --cluster tcp://host:8786
 
@@ -52,7 +54,15 @@ def fit(
     training = training_options(learner, kernel)
     reading = data.read_options()
     request = FitRequest(
-        source, reading, training, estimate, out_of_core, engine, output, learner.task is not None
+        source,
+        reading,
+        training,
+        estimate,
+        out_of_core,
+        engine,
+        output,
+        learner.task is not None,
+        tuple(arguments_of(data)),
     )
     _check(request)
     takes_scaled = learner_for(training).scale and not out_of_core.hash_bits
@@ -74,6 +84,10 @@ def _check(request: FitRequest) -> None:
     if output.trace is not None and (training.learner != "perceptron" or training.task == "regression"):
         who = "a regression" if training.task == "regression" else training.learner
         refuse(f"--trace: {who} records no updates of weights; only --learner perceptron does")
+    if training.map is not None and (output.trace is not None or request.out_of_core.out_of_core):
+        refuse(
+            "--map quadratic holds mapped rows in memory and has no --trace: leave out --out-of-core and --trace"
+        )
     check_estimate(request)
     if request.engine.engine is not None:
         from rosenblatt.cli.fit.engine import check_engine
@@ -92,9 +106,9 @@ def _run(request: FitRequest) -> dict[str, Any]:
 
         if output.report or output.trace or request.training.ledger == "save":
             refuse("--report, --trace and --ledger save need the rows in one process: leave out --engine")
-        if request.out_of_core.given:
+        if request.out_of_core.specified:
             refuse(
-                f"{', '.join(request.out_of_core.given)}: options of a fit out of core; leave out --engine"
+                f"{', '.join(request.out_of_core.specified)}: options of a fit out of core; leave out --engine"
             )
         refuse_without_rows(request.estimate, "leave out --engine")
         return fit_on_engine(request)
@@ -108,8 +122,10 @@ def _run(request: FitRequest) -> dict[str, Any]:
                 refuse("--report and --trace need the rows in memory: leave out --out-of-core and --memory")
             refuse_without_rows(request.estimate, "leave out --out-of-core and --memory")
             return fit_on_stream(request)
-        if request.out_of_core.given:
-            refuse(f"{', '.join(request.out_of_core.given)}: options of a fit out of core; add --out-of-core")
+        if request.out_of_core.specified:
+            refuse(
+                f"{', '.join(request.out_of_core.specified)}: options of a fit out of core; add --out-of-core"
+            )
         from rosenblatt.cli.fit.memory import fit_in_memory
 
         return fit_in_memory(request)
@@ -121,9 +137,10 @@ def _out_of_core(request: FitRequest) -> bool:
     from rosenblatt.learner.models.options import learner_for
 
     flags, training = request.out_of_core, request.training
-    if learner_for(training).out_of_core:
+    if learner_for(training).out_of_core and training.map is None:
         return flags.out_of_core or too_large(request.source, flags.memory)
     who = "--task regression" if training.task == "regression" else f"--learner {training.learner}"
+    who = "--map quadratic" if training.map is not None else who
     if flags.out_of_core:
         refuse(f"{who} holds all rows in memory: leave out --out-of-core")
     if flags.memory is not None and too_large(request.source, flags.memory):

@@ -10,7 +10,7 @@ from rosenblatt.cli.commands.predict import known_hypothesis
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import listed
-from rosenblatt.cli.reading import note_oddities
+from rosenblatt.cli.reading import note_oddities, scaling_of
 from rosenblatt.learner.models import Model, load
 
 MOST_CLASSES = 12
@@ -123,7 +123,16 @@ def _show_data(report: dict[str, Any]) -> None:
 
 
 def feature_names(model: Model) -> list[str]:
-    """Return a name for every feature: its own, or its number in the file."""
+    """Return a name for every feature that has a weight: its own, or its number in the file."""
+    names = _names_before_map(model)
+    if model.about.get("map"):
+        from rosenblatt.data.quadratic import quadratic_names
+
+        return quadratic_names(names)
+    return names
+
+
+def _names_before_map(model: Model) -> list[str]:
     names = model.about.get("feature_names")
     schema = model.about.get("schema") or {}
     if schema.get("bits"):
@@ -151,26 +160,42 @@ def _schema(model: Model) -> dict[str, Any] | None:
 
 
 def _heaviest(model: Model, hypothesis: str, top: int) -> dict[str, Any] | None:
-    """Return for every class the weights that pull hardest towards it; nothing for a vote or a kernel model."""
+    """Return for every class the weights that pull hardest towards it; nothing for a vote or a kernel model.
+
+    Of a model of standardised columns ``towards`` and ``bias`` are in the units of the columns; ``standardised`` holds
+    the weight of one standard deviation, by which features are ordered.
+    """
     import numpy as np
 
     if hypothesis == "voted" or model.name == "kernel":
         return None
     weights = np.asarray(model.weights(hypothesis), dtype=np.float64)
+    scaling = scaling_of(model)
+    own = weights
+    if scaling is not None:
+        from rosenblatt.learner.explain import in_own_units
+
+        own, _ = in_own_units(weights, scaling)
     names = feature_names(model)
+
+    def heaviest_of(row: Any, own_row: Any, places: Any) -> dict[str, Any]:
+        chosen = places.tolist()
+        heavy = {
+            "bias": float(own_row[0]) + 0.0,
+            "towards": [[names[at], float(own_row[1 + at])] for at in chosen],
+        }
+        return heavy if scaling is None else heavy | {"standardised": [float(row[1 + at]) for at in chosen]}
+
     if model.classes is None:
         order = np.argsort(-np.abs(weights[0, 1:]), kind="stable")[:top]
-        heavy = [[names[at], float(weights[0, 1 + at])] for at in order.tolist() if weights[0, 1 + at] != 0]
-        return {"the number": {"bias": float(weights[0, 0]), "towards": heavy}}
+        return {"the number": heaviest_of(weights[0], own[0], order[weights[0, 1 + order] != 0])}
     classes = [str(label) for label in model.classes.tolist()]
-    rows = [-weights[0], weights[0]] if len(weights) == 1 else list(weights)
+    if len(weights) == 1:
+        weights, own = np.concatenate([-weights, weights]), np.concatenate([-own, own])
     heaviest = {}
-    for name, row in zip(classes, rows[-len(classes) :], strict=True):
+    for name, row, own_row in zip(classes, weights[-len(classes) :], own[-len(classes) :], strict=True):
         order = np.argsort(-row[1:], kind="stable")[:top]
-        heaviest[name] = {
-            "bias": float(row[0]) + 0.0,
-            "towards": [[names[at], float(row[1 + at])] for at in order.tolist() if row[1 + at] > 0],
-        }
+        heaviest[name] = heaviest_of(row, own_row, order[row[1 + order] > 0])
     return heaviest
 
 
@@ -212,11 +237,21 @@ def _show(report: dict[str, Any]) -> None:
         *_kernel_facts(report),
         *training_facts(report),
     ]
+    if any("standardised" in each for each in (report["weights"] or {}).values()):
+        rows.append(
+            (
+                "weights",
+                "in the units of the columns, in the order of the scaled weight: of one standard deviation",
+            )
+        )
     parts: list[Any] = [Text(report["model"], style="bold"), facts(rows)]
     for name, weights in list((report["weights"] or {}).items())[:MOST_CLASSES]:
-        table = columns(f"towards {name}" if report["classes"] else "feature", "weight")
-        for feature, weight in weights["towards"]:
-            table.add_row(Text(feature), number(weight))
+        scaled = "standardised" in weights
+        heads = ("weight", "scaled") if scaled else ("weight",)
+        table = columns(f"towards {name}" if report["classes"] else "feature", *heads)
+        for at, (feature, weight) in enumerate(weights["towards"]):
+            standardised = [number(weights["standardised"][at])] if scaled else []
+            table.add_row(Text(feature), number(weight), *standardised)
         table.add_row(Text("bias", style="dim"), Text(number(weights["bias"]), style="dim"))
         parts += ["", table]
     show(*parts)

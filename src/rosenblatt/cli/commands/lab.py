@@ -16,7 +16,9 @@ def lab(
         bool, typer.Option("--open/--no-open", help="Open the browser, or only print the address.")
     ] = True,
 ) -> None:
-    """Open the lab: see it learn, play the perceptron game, build XOR. Served to this computer only.
+    """Open the lab: see it learn, play the perceptron game, build XOR.
+
+    Its pages are served to this computer only.
 
     \b
     Examples:

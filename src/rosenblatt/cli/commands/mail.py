@@ -1,4 +1,4 @@
-"""``rosenblatt mail``: learn from mail that is already sorted, and mark mail that is new."""
+"""``rosenblatt mail``: learn from mail that is already sorted, mark mail that is new, and watch for it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +8,15 @@ import typer
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.serve import Data, need_service
 from rosenblatt.cli.errors import refuse
-from rosenblatt.cli.output import counted
+from rosenblatt.cli.output import counted, note
 
 if TYPE_CHECKING:
+    from rosenblatt.mail.filter import Imported
+    from rosenblatt.mail.watch import Source
     from rosenblatt.service.model import Model
 
 SHOWN = 72  # characters of a subject
+NEWEST = 2000  # messages by which a common word is known
 LISTED = 20  # messages that could not be read
 
 
@@ -51,11 +54,11 @@ def import_(
     from itertools import chain
 
     from rosenblatt.data.errors import BadLine
-    from rosenblatt.service.mail.box import Mailbox
-    from rosenblatt.service.mail.folders import sorted_mail
-    from rosenblatt.service.mail.marks import MODEL
-    from rosenblatt.service.mail.teaching import import_sorted
-    from rosenblatt.service.models import Models
+    from rosenblatt.mail.filter import import_sorted
+    from rosenblatt.mail.folders import sorted_mail
+    from rosenblatt.mail.mailbox import Mailbox
+    from rosenblatt.mail.marks import MODEL
+    from rosenblatt.service.writer import LocalModels
 
     path = path.expanduser()
     if not path.exists():
@@ -70,11 +73,12 @@ def import_(
         unreadable.append(item)
     if first is None:
         refuse(f"{path}: no message in it" + (f" that can be read; {unreadable[0]}" if unreadable else ""))
-    models = Models(_folder(data))
+    models = LocalModels(_folder(data))
     try:
         box = Mailbox(models.store.folder)
         try:
             imported = import_sorted(models, box, chain(unreadable, [first], items))
+            undated = box.learned_without_date(models.model(MODEL).number)
         finally:
             box.close()
         info = models.info(MODEL)
@@ -83,20 +87,35 @@ def import_(
     if json:
         failures = [each._asdict() for each in imported.failures]
         counts = {**imported._asdict(), "failed": imported.failed, "failures": failures}
-        _print_json({**counts, "clock": info.clock, "accuracy": info.accuracy})
+        accuracy = info.accuracy if undated == 0 else None
+        _print_json({**counts, "clock": info.clock, "accuracy": accuracy})
         return
     print(f"{counted(imported.messages, 'message')} read, {imported.new:,} of them new")
-    right = 100 * (1 - imported.mistakes / imported.learned) if imported.learned else 0.0
-    print(
-        f"learned from {imported.learned:,} in time order"
-        + (f", {right:.1f}% marked right before" if imported.learned else "")
-    )
+    for line in learned_lines(imported):
+        print(line)
     if imported.failed:
         print(f"{counted(imported.failed, 'message')} could not be read:")
         for failure in imported.failures[:LISTED]:
             print(f"  {_printable(str(failure))}")
         if imported.failed > LISTED:
             print(f"  and {imported.failed - LISTED:,} more; --json lists them")
+
+
+def learned_lines(imported: "Imported") -> list[str]:
+    """Say what was learned; a share of right marks only for messages whose order is known."""
+    if not imported.learned:
+        return ["learned from none: all were learned before"]
+    lines = []
+    if imported.dated:
+        right = 100 * (1 - imported.mistakes / imported.dated)
+        lines.append(f"learned from {imported.dated:,} in time order, {right:.1f}% marked right before")
+    undated = imported.learned - imported.dated
+    if undated:
+        lines.append(
+            f"learned from {undated:,} that have no date, important and not important in turn; "
+            "without an order there is no share of right marks"
+        )
+    return lines
 
 
 def sort(
@@ -121,20 +140,20 @@ def sort(
     """
     need_service()
     from rosenblatt.data.errors import BadLine
-    from rosenblatt.service.mail.features import features
-    from rosenblatt.service.mail.folders import new_mail
-    from rosenblatt.service.mail.marks import WORD_FOR, Marks
+    from rosenblatt.mail.features import features
+    from rosenblatt.mail.folders import new_mail
+    from rosenblatt.mail.marks import WORD_FOR, Marks
 
     path = path.expanduser()
-    model, again = _model(_folder(data))
+    model, again, shares = _model(_folder(data))
     for at, each in enumerate(new_mail(path), 1):
         if isinstance(each, BadLine):
             if json:
                 _print_json({"number": at, "mark": None, "failure": each._asdict()})
             else:
-                print(f"{'unreadable':<10}        {_printable(str(each))}")
+                print(f"{'unreadable':<13}        {_printable(str(each))}")
             continue
-        marks = Marks([features(each)])
+        marks = Marks([features(each)], shares)
         marks.look(model)
         mark, why = marks.mark(0), marks.reasons(0, lone_sender=each.sender not in again)
         if json:
@@ -150,21 +169,119 @@ def sort(
             )
             continue
         subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
-        print(f"{WORD_FOR[mark.label]:<10} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
+        print(f"{WORD_FOR[mark.label]:<13} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
         if why:
             rest = mark.score - sum(push for _, push in why)
-            told = [*why, ("all else", rest)]
-            print("    because: " + _printable("  ".join(f"{word} {_signed(push)}" for word, push in told)))
+            words = "  ".join(f"{word} {_signed(push)}" for word, push in why)
+            outweighed = rest * mark.score > 0 and abs(rest) > abs(mark.score)
+            other = "many small reasons outweigh these:" if outweighed else "all else"
+            print("    because: " + _printable(f"{words}  {other} {_signed(rest)}"))
 
 
-def _model(folder: Path) -> "tuple[Model, _Known]":
-    """Return the filter's model as the journal has it now, beside whoever serves it, and the senders it knows."""
-    from rosenblatt.service.mail.features import FROM
-    from rosenblatt.service.mail.marks import MODEL
+def watch(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A Maildir, or imaps://USER@HOST/MAILBOX (imap:// for STARTTLS)."
+        ),
+    ],
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            help="File (mode 600) whose first line is the password of IMAP.",
+            show_default="asked for",
+        ),
+    ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option("--ca-file", metavar="FILE", help="Certificates to trust.", show_default="the system's"),
+    ] = None,
+    existing: Annotated[
+        int, typer.Option("--existing", min=0, help="Messages already there that are taken, the newest.")
+    ] = 500,
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", min=0.1, help="Seconds between two looks.")
+    ] = 10.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once and exit.")] = False,
+    data: Data = None,
+) -> None:
+    """Bring new messages into the inbox as they arrive.
+
+    The source is only read: no message is moved, deleted or marked as seen. A server may have the store open, and its
+    page shows what arrives. A message that is there already is not added again. Ctrl-C ends the watch.
+
+    \b
+    Examples:
+      rosenblatt mail watch ~/Maildir
+      rosenblatt mail watch imaps://ann@mail.example.org/INBOX --password-file ~/.imap-password
+    """
+    need_service()
+    import time
+
+    from rosenblatt.mail.mailbox import Mailbox
+    from rosenblatt.mail.watch import MOST_AT_ONCE, SourceUnavailable, take
+    from rosenblatt.service.store import make_private_folder
+
+    watched = _source(source, password_file, ca_file, existing)
+    folder = _folder(data)
+    make_private_folder(folder)
+    box = Mailbox(folder)
+    try:
+        print(f"watching {source} for {folder}", flush=True)
+        while True:
+            try:
+                arrived = take(watched, box)
+            except SourceUnavailable as error:
+                if once:
+                    raise ValueError(str(error)) from None
+                note(f"{_printable(str(error))}; trying again in {every:g} s")
+                time.sleep(every)
+                continue
+            if arrived.letters:
+                print(
+                    f"{counted(arrived.letters, 'message')} arrived, {arrived.new:,} of them new", flush=True
+                )
+            for failure in arrived.failures:
+                note(_printable(str(failure)))
+            if arrived.letters == MOST_AT_ONCE:
+                continue
+            if once:
+                return
+            time.sleep(every)
+    finally:
+        watched.close()
+        box.close()
+
+
+def _source(source: str, password_file: Path | None, ca_file: Path | None, existing: int) -> "Source":
+    """Open what is watched."""
+    from rosenblatt.mail.watch import ImapSource, MaildirSource, parse_address, read_password
+
+    if "://" not in source:
+        if password_file is not None or ca_file is not None:
+            refuse("--password-file and --ca-file are for imaps:// and imap://")
+        return MaildirSource(Path(source).expanduser(), existing)
+    address = parse_address(source)
+    if password_file is not None:
+        password = read_password(password_file.expanduser())
+    else:
+        password = typer.prompt(f"Password of {address.user} at {address.host}", hide_input=True)
+    return ImapSource(address, password, ca_file, existing)
+
+
+def _model(folder: Path) -> "tuple[Model, _Known, dict[str, float]]":
+    """Return the filter's model as the journal has it now, the senders it knows, and how common each word is.
+
+    A server may have the store open meanwhile.
+    """
+    from rosenblatt.mail.features import FROM
+    from rosenblatt.mail.mailbox import FILE, Mailbox
+    from rosenblatt.mail.marks import MODEL, word_shares
     from rosenblatt.service.model import Model
     from rosenblatt.service.snapshots import restore
-    from rosenblatt.service.store import Store
-    from rosenblatt.service.tables import settings_from
+    from rosenblatt.service.store import Store, settings_from
 
     if not (folder / "journal.sqlite3").is_file():
         refuse(f"{folder}: there is no store; make one with rosenblatt mail import, or name it with --data")
@@ -180,7 +297,14 @@ def _model(folder: Path) -> "tuple[Model, _Known]":
             model.replay(*entry)
     finally:
         store.close()
-    return model, _Known(FROM, model)
+    shares: dict[str, float] = {}
+    if (folder / FILE).is_file():
+        box = Mailbox(folder)
+        try:
+            shares = word_shares(box.newest_features(NEWEST))
+        finally:
+            box.close()
+    return model, _Known(FROM, model), shares
 
 
 class _Known:
@@ -216,5 +340,4 @@ def _print_json(told: dict[str, Any]) -> None:
     print(re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-HELP = "Learn from sorted mail, and mark new mail."
-SUBCOMMANDS = {"import": import_, "sort": sort}
+SUBCOMMANDS = {"import": import_, "sort": sort, "watch": watch}

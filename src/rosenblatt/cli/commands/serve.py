@@ -57,6 +57,18 @@ def serve(
     memory: Annotated[
         int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
     ] = 1024,
+    writes_per_minute: Annotated[
+        int,
+        typer.Option("--writes-per-minute", min=1, help="Writes that one token, or one address, may make."),
+    ] = 1_200_000,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-proxy",
+            metavar="ADDRESS",
+            help="A proxy whose X-Forwarded-For and -Proto are believed.",
+        ),
+    ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Validate the configuration and exit.")] = False,
     json: opt.AsJson = False,
@@ -72,8 +84,8 @@ def serve(
       rosenblatt serve --host 0.0.0.0 --token-file tokens --allow-host mail.example.org --check
     """
     need_service()
-    from rosenblatt.service.serving import serve as run
-    from rosenblatt.service.tokens import read_tokens
+    from rosenblatt.service.server import serve as run
+    from rosenblatt.service.sessions import read_tokens
     from rosenblatt.web.settings import Settings, usual_folder
 
     settings = Settings(
@@ -88,19 +100,26 @@ def serve(
         snapshot_every=snapshot_every,
         model_bytes=model_memory << 20,
         memory_bytes=memory << 20,
+        writes_per_minute=writes_per_minute,
+        trusted_proxies=tuple(trusted_proxy or ()),
         log_requests=log_requests,
     )
     if check:
         _check(settings, json)
         return
-    run(settings)
+    if pages:
+        from rosenblatt.mail.pages import mount
+
+        run(settings, mount)
+    else:
+        run(settings)
 
 
 def _check(settings: object, as_json: bool) -> None:
     """Open everything that serving would open, and report its state."""
     import json
 
-    from rosenblatt.service.checking import checked
+    from rosenblatt.service.server import checked
 
     report = checked(settings)  # type: ignore[arg-type]
     if as_json:

@@ -13,7 +13,6 @@ from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 
-HELP = "Verify, compact, repair or export the store of a service."
 ModelName = Annotated[str, flag("--model", "-m", metavar="NAME", help="The model.")]
 
 
@@ -36,9 +35,10 @@ def verify(data: Data = None, json: opt.AsJson = False) -> None:
     """
     folder = _folder(data)
     from rosenblatt.cli.output import print_json
-    from rosenblatt.service import care
+    from rosenblatt.mail.mailbox import StoredMail
+    from rosenblatt.service import maintenance
 
-    general, verdicts = care.verify(folder)
+    general, verdicts = maintenance.verify(folder, [StoredMail()])
     damaged = bool(general) or any(each.problems for each in verdicts)
     if json:
         print_json({"problems": general, "models": [each._asdict() for each in verdicts]}, indent=None)
@@ -69,9 +69,10 @@ def compact(data: Data = None, json: opt.AsJson = False) -> None:
     """
     folder = _folder(data)
     from rosenblatt.cli.output import print_json
-    from rosenblatt.service import care
+    from rosenblatt.mail.mailbox import StoredMail
+    from rosenblatt.service import maintenance
 
-    result = care.compact(folder)
+    result = maintenance.compact(folder, [StoredMail()])
     if json:
         print_json(result, indent=None)
     else:
@@ -98,9 +99,9 @@ def repair(model: ModelName, data: Data = None, json: opt.AsJson = False) -> Non
     """
     folder = _folder(data)
     from rosenblatt.cli.output import print_json
-    from rosenblatt.service import care
+    from rosenblatt.service import maintenance
 
-    result = care.repair(folder, model)
+    result = maintenance.repair(folder, model)
     if json:
         print_json(result._asdict(), indent=None)
         return
@@ -119,9 +120,9 @@ def delete(model: ModelName, data: Data = None) -> None:
       rosenblatt store delete --model mail --data ~/mail-filter
     """
     folder = _folder(data)
-    from rosenblatt.service import care
+    from rosenblatt.service import maintenance
 
-    care.delete(folder, model)
+    maintenance.delete(folder, model)
     print(f"{model}: deleted; rosenblatt store compact removes its bytes from the files")
 
 
@@ -142,7 +143,7 @@ def export(
       rosenblatt store export --model mail --data ~/mail-filter -o mail.ndjson
     """
     folder = _folder(data)
-    from rosenblatt.service.care import Export
+    from rosenblatt.service.maintenance import Export
     from rosenblatt.storage import replacing
 
     lines = Export(folder, model)

@@ -123,7 +123,9 @@ def stream(
         refuse(f"--every must be 1 or more, got {every}")
     single = bool(rule or param or hypothesis)
     if auto and single:
-        refuse("--auto chooses rule and hypothesis: drop it, or drop --rule, --param and --hypothesis")
+        refuse(
+            "--auto chooses rule and hypothesis: leave out --auto, or leave out --rule, --param and --hypothesis"
+        )
     if forget is not None:
         note(f"--forget {forget:g} is now --half-life {forget:g}")
         half_life = forget

@@ -1,5 +1,7 @@
 """``rosenblatt verify``: decide whether a proof proves the claim that the command line states."""
 
+import re
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -75,7 +77,7 @@ def verify(
       65 bad data: a damaged proof, or data that cannot be read
 
     The claim is yours: the data are read as these options say, by default as prove reads them, and nothing in the proof
-    decides about it. A proof made with other options is refused, with the option that differs.
+    changes how. A proof of data that were read with other options is refused, and the option is named.
     """
     reading = data.read_options(exact=True)
     evidence, recorded = _read_proof(proof)
@@ -120,7 +122,7 @@ def _compare(path: str, evidence: Any, kind: str, no_intercept: bool, recorded: 
         way = "pass --constraints" if kind == "examples" else "leave out --constraints"
         if about == kind:
             refuse(
-                f"{path}: contradicts itself: it is about {about} and records data read otherwise; make it anew"
+                f"{path}: contradicts itself: it is about {about} and records data read otherwise; prove again"
             )
         refuse(f"{path}: is about {about}, your claim about {kind}; {way} if that is what you claim")
     if kind == "examples" and claim.fit_intercept == no_intercept:
@@ -138,8 +140,8 @@ def _compare_reading(path: str, recorded: dict[str, Any], actual: dict[str, Any]
         return
     key, before, now = differences[0] or ("", None, None)
     refuse(
-        f"{path}: was made from data read {_option(key, before)}, your claim reads them {_option(key, now)}; give the "
-        "same option if that is what you claim, or make the proof anew with rosenblatt prove"
+        f"{path}: is about data read {_option(key, before)}, your claim about data read {_option(key, now)}; give the "
+        "same option if that is what you claim, or prove again with rosenblatt prove"
     )
 
 
@@ -160,9 +162,13 @@ def _option(key: str, value: Any) -> str:
     if value in (None, False, []):
         return f"without {flag}"
     values = value if isinstance(value, list) else [value]
-    return (
-        f"with {flag}" if value is True else "with " + " ".join(f"{flag} {str(each)[:60]}" for each in values)
-    )
+    return f"with {flag}" if value is True else "with " + " ".join(f"{flag} {_word(each)}" for each in values)
+
+
+def _word(value: Any) -> str:
+    """Write a value of a proof's record: quoted where it is not one plain word, for it may be anything."""
+    text = str(value)[:60]
+    return text if re.fullmatch(r"[\w.-]+", text) else repr(text)
 
 
 def _claim(rows: Rows, actual: dict[str, Any], labels: Any, no_intercept: bool) -> str:
@@ -231,21 +237,28 @@ def _independent(
     from rosenblatt.cli.schemas import format_of
     from rosenblatt.proofs import checker
 
-    form = reading.format or ("sample" if source.startswith("sample:") else format_of(source, reading))
-    if form not in ("csv", "tsv", "libsvm") or reading.text or reading.scale or reading.skip_bad:
-        refuse(
-            f"{source}: the small checker reads numbers as written, from CSV and LIBSVM text only; write them with "
-            "rosenblatt prove --export-matrix, and verify that file"
-        )
-    table = checker.read_table(
-        source,
-        format="libsvm" if form == "libsvm" else "csv",
-        target=reading.target,
-        constraints=constraints,
-        header=reading.header,
-        zero_based=reading.zero_based is True,
-        delimiter="\t" if form == "tsv" else ",",
+    single = source != "-" and (Path(source).exists() or not has_magic(source))
+    as_written = single and not (
+        source.startswith("sample:") or reading.text or reading.scale or reading.skip_bad
     )
+    form = format_of(source, reading) if as_written else None
+    if form not in ("csv", "tsv", "libsvm"):
+        refuse(
+            f"{source}: the small checker reads numbers as written, from one file of CSV or LIBSVM text; write them "
+            "with rosenblatt prove --export-matrix, and verify that file"
+        )
+    try:
+        table = checker.read_table(
+            source,
+            format="libsvm" if form == "libsvm" else "csv",
+            target=reading.target,
+            constraints=constraints,
+            header=reading.header,
+            zero_based=reading.zero_based is True,
+            delimiter="\t" if form == "tsv" else ",",
+        )
+    except checker.Refused as error:
+        refuse_data(str(error))
     actual: dict[str, Any] = {
         "target": table.target,
         "format": form,

@@ -34,12 +34,13 @@ def choose_training(request: "FitRequest", rows: Rows, progress: "Progress") -> 
     classes, labels = np.unique(rows.y, return_inverse=True)
     labels = labels.reshape(-1)
     raw = rows.X if rows.plan is None else rows.raw
-    examples = CheckedExamples(raw, classes, labels, rows.weight, np.nan)
+    scaled = request.training.standardised
+    examples = CheckedExamples(raw, classes, labels, rows.weight, np.nan, scaled)
     seed = request.training.seed
     in_order = request.estimate.time_order
     choice = choose(
         examples,
-        candidates=_candidates(rows.X.shape[0], rows.X.shape[1], hasattr(rows.X, "tocsr")),
+        candidates=_candidates(rows),
         folds=time_folds(labels.size) if in_order else stratified_folds(labels, 5, seed),
         prepare=rows.plan,
         seed=seed,
@@ -95,10 +96,13 @@ def choose_and_estimate(
     return chosen, estimated
 
 
-def _candidates(rows: int, features: int, sparse: bool) -> list[Candidate]:
-    """Return what a model file can hold: rules and kernels; a polynomial kernel stands for the quadratic map."""
-    candidates = [each for each in default_candidates(rows, features, sparse) if not each.map]
-    if rows <= MAX_KERNEL_ROWS:
+def _candidates(rows: Rows) -> list[Candidate]:
+    """Return what is tried; where a quadratic map is too large, a polynomial kernel of degree 2 stands for it."""
+    sparse = (
+        hasattr(rows.X, "tocsr") and rows.plan is None
+    )  # a table with categories is small enough to be dense
+    candidates = default_candidates(rows.X.shape[0], rows.X.shape[1], sparse)
+    if rows.X.shape[0] <= MAX_KERNEL_ROWS and not any(each.map for each in candidates):
         candidates.append(Candidate(PassiveAggressive(C=0.1), ("averaged",), kernel="poly", degree=2))
     return candidates
 
@@ -113,6 +117,7 @@ def _training(options: TrainingOptions, choice: Choice, features: int) -> Traini
             parameters={name: float(value) for name, value in parameters.items()},
             hypothesis=choice.best.hypothesis,
             passes=candidate.max_iter,
+            map=candidate.map or None,
         )
     parameters |= {"gamma": candidate.gamma / max(1, features), "bias": 1.0}
     if candidate.kernel == "poly":
@@ -128,11 +133,14 @@ def _training(options: TrainingOptions, choice: Choice, features: int) -> Traini
 
 
 def _command(request: "FitRequest", choice: Choice, features: int) -> str:
-    """Return the command that trains the choice again."""
-    arguments = ["rosenblatt", "fit", request.source]
-    if request.reading.target is not None:
-        arguments += ["--target", request.reading.target]
-    arguments += choice.arguments(features)
+    """Return the command that trains the choice again, on rows that are read the same way."""
+    arguments = ["rosenblatt", "fit", request.source, *request.reading_arguments, *choice.arguments(features)]
+    if request.training.seed:
+        arguments += ["--seed", str(request.training.seed)]
+    if request.estimate.certify is not None:  # a fifth of the rows is held out of training
+        arguments += ["--certify", f"{request.estimate.certify:g}"]
+    if request.estimate.time_order:
+        arguments.append("--time-order")
     if choice.best.candidate.kernel:
         arguments += ["--param", "bias=1"]
     return shlex.join(arguments)

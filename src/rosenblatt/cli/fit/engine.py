@@ -3,15 +3,16 @@
 import contextlib
 import os
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.errors import refuse, refuse_data
-from rosenblatt.cli.fit.report import Fitted, report_of, save_model
+from rosenblatt.cli.fit.estimate import progressive_estimate
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note
 from rosenblatt.cli.progress import Progress
@@ -19,8 +20,8 @@ from rosenblatt.cli.reading import read
 
 if TYPE_CHECKING:
     from rosenblatt.cli.fit.request import EngineFlags, FitRequest
+    from rosenblatt.engines.history import MixedEpoch
     from rosenblatt.engines.protocol import Engine
-    from rosenblatt.engines.record import MixedEpoch
     from rosenblatt.learner.models import Model, TrainingOptions
 
 CONNECT_SECONDS = 10
@@ -29,17 +30,20 @@ SUMS = ("centroid", "naive-bayes", "multinomial-bayes")  # learners that add up 
 
 def fit_on_engine(request: "FitRequest") -> dict[str, Any]:
     """Train on an engine, write the model, and return the report."""
-    started = time.perf_counter()
+    watch = Stopwatch()
     with Progress() as progress:
         progress.update(f"starting {request.engine.engine}")
-        with _open_engine(request.engine) as (new_engine, width):
+        with _open_engine(request.engine) as (engine, shards):
             progress.update(f"reading {request.source}")
-            fitted = _train(request, new_engine, width, progress, started)
+            fitted = _train(request, engine, shards, progress, watch)
     if getattr(fitted.schema, "n_features", 0) != fitted.model.n_features:
         from rosenblatt.data.schema import LibsvmSchema
 
         zero_based = bool(getattr(fitted.schema, "zero_based", False))
         fitted.schema = LibsvmSchema(fitted.model.n_features, zero_based)
+    if not request.estimate.no_estimate:
+        estimate = progressive_estimate(fitted.model, fitted.schema, fitted.about["rows"])
+        fitted.more |= {} if estimate is None else {"estimate": estimate}
     if request.estimate.test is not None:
         _test(request, fitted)
     save_model(request, fitted)
@@ -48,27 +52,29 @@ def fit_on_engine(request: "FitRequest") -> dict[str, Any]:
 
 def _train(
     request: "FitRequest",
-    new_engine: "Callable[[], Engine]",
-    width: int,
+    engine: "Engine",
+    shards: int,
     progress: Progress,
-    started: float,
+    watch: Stopwatch,
 ) -> Fitted:
     from rosenblatt.engines.files import split, with_schema
-    from rosenblatt.engines.training import look_over
+    from rosenblatt.engines.training import summarize_shards
+    from rosenblatt.learner.models.options import with_default_rule
 
-    files, schema = with_schema(split(request.source, width, request.reading), new_engine)
-    engine, passes, checkpoint = new_engine(), request.training.max_iter, request.engine.checkpoint
+    passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:
-        engine.hold(files)
-        data, shard_rows = look_over(engine)
-        read_at = time.perf_counter()
+        files, schema = with_schema(split(request.source, shards, request.reading), engine)
+        request = replace(request, training=with_default_rule(request.training, schema))
+        engine.load(files)
+        data, shard_rows = summarize_shards(engine)
+        watch.lap("read")
 
         def on_epoch(epoch: "MixedEpoch") -> None:
             progress.update(f"pass {epoch.number}: {epoch.mistakes:,} mistakes", epoch.number, passes)
 
         progress.update("learning", 0, passes)
         model, scores, record = _learn(request, engine, data, shard_rows, on_epoch)
-        learned_at = time.perf_counter()
+        watch.lap("learn")
     except KeyboardInterrupt:
         if checkpoint is not None and Path(checkpoint).exists():
             note(f"{checkpoint} holds the last whole pass: the same command continues from it")
@@ -81,7 +87,7 @@ def _train(
         {"source": request.source, "rows": data.rows},
         scores,
         class_counts=dict(zip(map(str, data.classes.tolist()), data.counts.tolist(), strict=True)),
-        seconds={"read": read_at - started, "learn": learned_at - read_at},
+        seconds=watch.seconds,
         more=record,
     )
 
@@ -94,17 +100,16 @@ def _learn(
     on_epoch: "Callable[[MixedEpoch], None]",
 ) -> tuple["Model", dict[str, Any], dict[str, Any]]:
     """Train the learner that was requested; return the model, its scores, and the record of the engine."""
-    from rosenblatt.engines.training import Plan, add_up, train_by_mixing
+    from rosenblatt.engines.training import Plan, evaluate_model, train_by_mixing, train_by_sums
 
     training = request.training
     if training.learner in SUMS:
-        from rosenblatt.engines.scoring import evaluate_on
         from rosenblatt.learner.models.sums import SummedModel, new_sums
 
         sums, about = new_sums(training)
-        add_up(engine, sums)
+        train_by_sums(engine, sums)
         summed = SummedModel(sums, about)
-        evaluation = evaluate_on(engine, SimpleNamespace(learner_=sums, classes_=sums.classes))
+        evaluation = evaluate_model(engine, SimpleNamespace(learner_=sums, classes_=sums.classes))
         scores = {summed.hypothesis: {"accuracy": evaluation.accuracy, "rows": evaluation.rows}}
         return summed, scores, {"engine": engine.name, "shards": len(shard_rows)}
     learner, model_of = _mixed_learner(training, data)
@@ -113,7 +118,7 @@ def _learn(
         training.shuffle,
         hypothesis=training.hypothesis or "averaged",
         checkpoint=request.engine.checkpoint,
-        tell=on_epoch,
+        on_epoch=on_epoch,
     )
     learner, record = train_by_mixing(engine, learner, data, shard_rows, plan)
     scores = {
@@ -182,23 +187,23 @@ def check_engine(request: "FitRequest") -> None:
 
 
 @contextlib.contextmanager
-def _open_engine(flags: "EngineFlags") -> "Iterator[tuple[Callable[[], Engine], int]]":
-    """Open an engine; yield what makes one, and how many shards it runs side by side."""
+def _open_engine(flags: "EngineFlags") -> "Iterator[tuple[Engine, int]]":
+    """Open an engine; yield it, and how many shards it runs side by side."""
     if flags.engine == "local":
-        from rosenblatt.engines.local_engine import LocalEngine
+        from rosenblatt.engines.local import LocalEngine
 
         threads = os.cpu_count() or 1
-        yield lambda: LocalEngine(threads), threads
+        yield LocalEngine(threads), threads
     elif flags.engine == "dask":
         with _dask_client(flags.cluster) as client:
-            from rosenblatt.engines.dask_engine import DaskEngine
+            from rosenblatt.engines.dask import DaskEngine
 
-            yield lambda: DaskEngine(client), max(1, sum(client.nthreads().values()))
+            yield DaskEngine(client), max(1, sum(client.nthreads().values()))
     else:
         with _spark_context(flags.cluster) as context:
-            from rosenblatt.engines.spark_engine import SparkEngine
+            from rosenblatt.engines.spark import SparkEngine
 
-            yield lambda: SparkEngine(context), max(1, int(context.defaultParallelism))
+            yield SparkEngine(context), max(1, int(context.defaultParallelism))
 
 
 @contextlib.contextmanager

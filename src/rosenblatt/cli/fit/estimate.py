@@ -138,6 +138,30 @@ def certified(
     return estimated
 
 
+def progressive_estimate(model: "Model", schema: Any, rows: int) -> dict[str, Any] | None:
+    """Return the figure of a fit that holds no rows: what the first pass got right before it learned from a row.
+
+    It is about the mean of the hypotheses of that pass. The bound on that mean is a theorem where nothing but the
+    learner was learned from the rows: statistics of all rows (scaling, weights of words) know the rows to come.
+    """
+    from rosenblatt.learner.estimate import progressive_bound
+
+    mistakes = model.facts().get("mistakes")
+    if model.classes is None or not mistakes or rows < 1:
+        return None
+    wrong = min(int(mistakes[0]), rows)
+    fitted = getattr(schema, "preprocessing", None)
+    prepared = fitted is not None and (fitted.spread is not None or fitted.texts or fitted.indicators)
+    bound = None if prepared or getattr(schema, "documents", 0) else progressive_bound(wrong, rows)
+    return {
+        "kind": "progressive",
+        "how": "first pass, each row before it was learned from",
+        "rows": rows,
+        "accuracy": 1.0 - wrong / rows,
+        "bound": None if bound is None else {**bound._asdict(), "statement": str(bound)},
+    }
+
+
 def calibration_in(metadata: dict[str, Any]) -> Any:
     """Return the calibration that the metadata of a model file hold, or None."""
     from rosenblatt.learner.calibration import Calibration

@@ -1,6 +1,5 @@
 """``fit`` on what memory holds: all rows are read, then learned from."""
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,13 @@ from rosenblatt.cli.fit.estimate import (
     estimate_by_test,
     held_out_rows,
 )
-from rosenblatt.cli.fit.report import Fitted, report_of, save_model
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, is_scaled, report_of, save_model
 from rosenblatt.cli.fit.request import FitRequest
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Rows, note_unseen_labels, part_of, read, read_to_train
 from rosenblatt.cli.signals import Interruptible
 from rosenblatt.learner.models import Model, trainer
+from rosenblatt.learner.models.options import with_default_rule
 
 if TYPE_CHECKING:
     from rosenblatt.learner.models import TrainingOptions
@@ -30,10 +30,14 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
     """Train on all rows at once, estimate on rows not learned from, write files, and return the report."""
     output, flags = request.output, request.estimate
     with Progress() as progress:
-        started = time.perf_counter()
+        watch = Stopwatch()
         progress.update(f"reading {request.source}")
         rows = _without_groups(request)
         _check_target(rows, request)
+        request = replace(request, training=request.training._replace(standardised=is_scaled(rows.schema)))
+        if not flags.auto:
+            training = with_default_rule(request.training, rows.schema, output.trace is not None)
+            request = replace(request, training=training)
         groups = _groups(request, rows) if flags.groups else None
         test_rows = None
         if flags.test is not None:
@@ -45,7 +49,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             held = held_out_rows(request, rows)
             every_row, rows = rows, part_of(rows, (~held).nonzero()[0])
             held_rows = part_of(every_row, held.nonzero()[0], rows)
-        read_at = time.perf_counter()
+        watch.lap("read")
         chosen, estimated = None, None
         if flags.auto:
             from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
@@ -56,7 +60,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
                 chosen = choose_training(request, rows, progress)
             request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
-        trained_at = time.perf_counter()
+        watch.lap("learn")
         fitted = Fitted(model, rows.schema, rows.about(), {}, interrupted=interrupted, columns=rows.columns)
         if chosen is not None:
             fitted.more["auto"] = chosen.report
@@ -79,11 +83,8 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             estimated = estimate_by_test(model, test_rows, calibration)
         if estimated is not None:
             fitted.more["estimate"] = estimated.report
-    fitted.seconds = {
-        "read": round(read_at - started, 6),
-        "learn": round(trained_at - read_at, 6),
-        "score": round(time.perf_counter() - trained_at, 6),
-    }
+    watch.lap("score")
+    fitted.seconds = watch.seconds
     report = report_of(request, fitted)
     if output.report is not None:
         _write_report(request, fitted, rows, estimated)
@@ -125,6 +126,12 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
     from rosenblatt.plots.report import HeldOut, write_report
 
     about: dict[str, Any] = {}
+    mapped = getattr(fitted.model, "mapped", lambda X: X)
+    feature_names = rows.schema.feature_names
+    if request.training.map and feature_names is not None:
+        from rosenblatt.data.quadratic import quadratic_names
+
+        feature_names = quadratic_names(feature_names)
     if estimated is not None and estimated.figures is not None:
         about["estimate"] = estimated.figures
         numbers = None if estimated.rows is None else rows.lines[estimated.rows]
@@ -135,24 +142,24 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
             fields = {name: certificate[name] for name in Bound._fields}
             about["certificate"] = Bound(**fields)
     if fitted.model.classes is not None and fitted.model.classes.size == 2:
-        about["proof"] = _proof(rows)
+        about["proof"] = _proof(mapped(rows.X), rows.y)
     write_report(
         str(request.output.report),
         PurePath(request.source).name if not request.source.startswith("sample:") else request.source,
         model=fitted.model.learner,
-        X=rows.X,
+        X=mapped(rows.X),
         y=rows.y,
         columns=rows.columns,
-        feature_names=rows.schema.feature_names,
+        feature_names=feature_names,
         **about,
     )
 
 
-def _proof(rows: Rows) -> Any:
+def _proof(X: Any, y: Any) -> Any:
     """Return a proof that the rows, as they are learned from, are separable or not; None where it takes too long."""
     from rosenblatt.proofs import separability
 
-    proof = separability(rows.X, rows.y, time_limit=PROOF_SECONDS)
+    proof = separability(X, y, time_limit=PROOF_SECONDS)
     return None if type(proof).__name__ == "Undecided" else proof
 
 

@@ -1,6 +1,7 @@
 """The one report of ``fit``: in memory, out of core or on an engine, as a table for people and as JSON."""
 
 import re
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,26 @@ if TYPE_CHECKING:
 MOST_CLASSES = 6
 MOST_TRIED = 8  # of what --auto tried
 MOST_COLUMNS = 40  # of a table that are listed one by one
+
+
+class Stopwatch:
+    """The seconds of every part of a fit. Compiling, which only the first run on a machine does, has its own."""
+
+    def __init__(self) -> None:
+        from rosenblatt.jit import compile_seconds
+
+        self.seconds: dict[str, float] = {}
+        self._compile_seconds = compile_seconds
+        self._before = time.perf_counter()
+        self._compiled = self._first_compiled = compile_seconds()
+
+    def lap(self, part: str) -> None:
+        """Count the time since the last call for this part."""
+        now, compiled = time.perf_counter(), self._compile_seconds()
+        self.seconds[part] = round(max(0.0, now - self._before - (compiled - self._compiled)), 6)
+        self._before, self._compiled = now, compiled
+        if compiled > self._first_compiled:
+            self.seconds["compile"] = round(compiled - self._first_compiled, 6)
 
 
 @dataclass
@@ -152,6 +173,8 @@ def column_table(reports: list[dict[str, Any]]) -> Any:
 def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     spent = report["seconds"]
     reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
+    if "compile" in spent:
+        reading += f", {seconds(spent['compile'])} compiling for this machine (once)"
     skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     out_of_core = ", out of core" if "out_of_core" in report else ""
@@ -204,6 +227,13 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     estimate = report.get("estimate")
     if estimate is None:
         return []
+    if estimate.get("kind") == "progressive":
+        figure = (
+            f"{estimate['accuracy']:.1%} right in the first pass, each row before it was learned from (progressive: "
+            "about the mean of the hypotheses of that pass; the model is usually better)"
+        )
+        bound = estimate["bound"]
+        return [("new rows", figure), *([("bounded", bound["statement"])] if bound is not None else [])]
     if "mae" in estimate:
         errors = ", ".join(
             f"{name} {number(estimate[key])}"
@@ -235,7 +265,7 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         )
         if value
     ]
-    lines.append(("", ", ".join(more)))
+    lines.append(("also", ", ".join(more)))
     if "certificate" in estimate:
         lines.append(("certified", estimate["certificate"]["statement"]))
     return lines
@@ -277,6 +307,7 @@ def _learner(report: dict[str, Any]) -> str:
         return str(report["learner"])
     values = ", ".join(f"{key}={value:g}" for key, value in rule.items() if key != "name" and value != "inf")
     contest = f", {report['multi_class']}" if report.get("multi_class") else ""
+    contest += ", quadratic map" if report.get("map") else ""
     return f"{report['learner']}, rule {rule['name']}" + (f" ({values})" if values else "") + contest
 
 

@@ -1,4 +1,4 @@
-"""What ``rosenblatt fit`` is asked for: the flags in groups, and one object made from them.
+"""The request of ``rosenblatt fit``: the flags in groups, and one object of them all.
 
 A new group of flags is one dataclass here, one field of :class:`FitRequest` and one parameter of the command.
 """
@@ -31,7 +31,12 @@ class LearnerFlags:
     )
     rule: Annotated[
         str | None,
-        flag("--rule", group=LEARNER, help=f"One of {', '.join(RULES)}.", show_default="rosenblatt"),
+        flag(
+            "--rule",
+            group=LEARNER,
+            help=f"One of {', '.join(RULES)}.",
+            show_default="rosenblatt; of text, arow",
+        ),
     ] = None
     eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None
     C: Annotated[
@@ -45,6 +50,10 @@ class LearnerFlags:
             metavar="NAME=VALUE",
             help="Any parameter of the rule or the learner, as in beta=2; may be repeated.",
         ),
+    ] = None
+    map: Annotated[
+        Literal["quadratic"] | None,
+        flag("--map", group=LEARNER, help="Learn from every feature, every square and every product of two."),
     ] = None
     hypothesis: Annotated[
         HypothesisName | None,
@@ -66,7 +75,7 @@ class LearnerFlags:
     seed: Annotated[
         int | None,
         flag(
-            "--seed", group=LEARNER, rare=True, help="Of the shuffle and of the random hypothesis.",
+            "--seed", group=LEARNER, rare=True, help="Seed of the shuffle and of the random hypothesis.",
             show_default="0",
         ),
     ] = None  # fmt: skip
@@ -115,7 +124,7 @@ class KernelFlags:
         flag("--kernel", group=KERNEL, help="Kernel of --learner kernel.", show_default="poly"),
     ] = None
     degree: Annotated[
-        float | None, flag("--degree", group=KERNEL, help="Of a polynomial kernel.", show_default="2")
+        float | None, flag("--degree", group=KERNEL, help="Degree of a polynomial kernel.", show_default="2")
     ] = None
     gamma: Annotated[float | None, flag("--gamma", group=KERNEL, help="Factor inside a kernel.")] = None
     coef0: Annotated[
@@ -148,7 +157,7 @@ class EstimateFlags:
         flag(
             "--auto",
             group=ESTIMATE,
-            help="Choose rule, parameters, hypothesis and kernel by folds; estimate on rows outside the choice.",
+            help="Choose rule, parameters, hypothesis, map and kernel by folds; estimate on rows outside the choice.",
         ),
     ] = False
     test: Annotated[
@@ -207,7 +216,7 @@ class EstimateFlags:
     ] = None
 
     @property
-    def given(self) -> list[str]:
+    def specified(self) -> list[str]:
         """The options that mean nothing to a fit out of core or on an engine."""
         flags = {
             "--auto": self.auto,
@@ -272,7 +281,7 @@ class OutOfCoreFlags:
     ] = None
 
     @property
-    def given(self) -> list[str]:
+    def specified(self) -> list[str]:
         """The options that mean nothing to a fit in memory or on an engine."""
         flags = {"--every": self.every, "--hash-bits": self.hash_bits, "--no-measure": self.no_measure}
         return [name for name, value in flags.items() if value]
@@ -295,7 +304,7 @@ class EngineFlags:
             group=ENGINE,
             rare=True,
             metavar="ADDRESS",
-            help="Of the engine, as in tcp://host:8786 or spark://host:7077.",
+            help="Address of the cluster, as in tcp://host:8786 or spark://host:7077.",
             show_default="one on this machine",
         ),
     ] = None
@@ -341,7 +350,7 @@ class OutputFlags:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """All that a fit is asked for."""
+    """All options of a fit."""
 
     source: str
     reading: "ReadOptions"
@@ -351,6 +360,7 @@ class FitRequest:
     engine: EngineFlags
     output: OutputFlags
     task_given: bool = False  # --task was written out: no other task is suggested
+    reading_arguments: tuple[str, ...] = ()  # the options of reading, as they would be typed
 
 
 def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOptions:
@@ -380,6 +390,7 @@ def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOpti
         "multi_class": learner.multi_class,
         "fit_intercept": False if learner.no_intercept else None,
         "ledger": ledger,
+        "map": learner.map,
         "kernel": kernel.kernel,
         "forget": kernel.forget,
     }
@@ -389,7 +400,7 @@ def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOpti
         learner=learner.learner,
         parameters=parameters | parse_parameters(learner.param),
         task=learner.task or "classification",
-        given=frozenset(values),
+        specified=frozenset(values),
         **values,
     )
 
@@ -407,11 +418,11 @@ def check_estimate(request: FitRequest) -> None:
     if len(chosen) > 1:
         refuse(f"{' and '.join(chosen)} are different ways to estimate: keep one")
     if flags.auto:
-        given = sorted(request.training.given) + sorted(request.training.parameters)
+        options = sorted(request.training.specified) + sorted(request.training.parameters)
         if request.training.task == "regression" or request.training.learner != "perceptron":
             refuse("--auto chooses among classifiers: leave out --task and --learner")
-        if {*given} - {"seed", "ledger"}:
-            refuse(f"--auto chooses {', '.join(given)} itself: leave them out")
+        if {*options} - {"seed", "ledger"}:
+            refuse(f"--auto chooses {', '.join(options)} itself: leave them out")
         if flags.folds or flags.holdout or flags.groups or flags.no_estimate:
             refuse(
                 "--auto holds out a fifth of the rows: leave out --folds, --holdout, --groups and --no-estimate"
@@ -432,7 +443,8 @@ def check_estimate(request: FitRequest) -> None:
 
 def refuse_without_rows(flags: EstimateFlags, where: str) -> None:
     """Refuse options of the estimate where rows are not held in memory."""
-    if flags.given:
+    if flags.specified:
         refuse(
-            f"{', '.join(flags.given)}: the estimate needs the rows in memory; {where}, or give --test FILE"
+            f"{', '.join(flags.specified)}: rows are not held in memory, so none can be held out; {where}, or give "
+            "--test FILE. Without these options the figure is that of the first pass"
         )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli import signals
 from rosenblatt.cli.errors import refuse, refuse_data
-from rosenblatt.cli.fit.report import Fitted, report_of, save_model
+from rosenblatt.cli.fit.estimate import progressive_estimate
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note, note_skipped
 from rosenblatt.cli.progress import Meter, Progress, describe
@@ -78,7 +79,11 @@ def _cells(path: Path) -> int:
 
 def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
     """Train out of core, write the model, and return the report."""
+    from dataclasses import replace
+
     from rosenblatt.data import open_examples
+    from rosenblatt.data.named.mail import MailExamples
+    from rosenblatt.learner.models.options import with_default_rule
     from rosenblatt.learner.models.perceptron import PerceptronModel, about_training, new_learner
     from rosenblatt.streams.names import NameSketch, listen
     from rosenblatt.streams.train import train_on_stream
@@ -93,9 +98,13 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
         )
     options = request.reading.changed(hash_bits=flags.hash_bits)
     examples = open_examples(request.source, options, batch_rows=None, tight=flags.memory is not None)
+    schema: Any = examples.schema
+    if isinstance(examples, MailExamples) and examples.schema.words.weighting == "tfidf":
+        schema = replace(examples.schema, text=("message",))  # its words are counted while it is read
+    training = with_default_rule(training, schema)
     sketch = NameSketch()
     listen(examples, sketch)
-    started = time.perf_counter()
+    watch = Stopwatch()
     with Progress() as progress:
         trained = train_on_stream(
             new_learner(training._replace(ledger="memory" if from_ledger else "none")),
@@ -110,7 +119,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
             pocket=training.hypothesis == "pocket",
             tell=PassReporter(request, progress),
         )
-        learned = time.perf_counter() - started
+        watch.lap("learn")
         learner = trained.learner
         if learner.classes.size < 2:
             refuse_data(
@@ -133,14 +142,15 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
             more={"out_of_core": True},
             metadata={"hashed_names": sketch.heaviest(learner.W)} if flags.hash_bits else {},
         )
+        if not request.estimate.no_estimate:
+            estimate = progressive_estimate(model, trained.schema, trained.rows)
+            fitted.more |= {} if estimate is None else {"estimate": estimate}
         if test is not None and not trained.interrupted:
             progress.update(f"scoring {test}")
             fitted.test, fitted.test_scores = _test(model, test, request, trained.schema)
     note_skipped(trained.skipped)
-    fitted.seconds = {
-        "learn": round(learned, 6),
-        "score": round(time.perf_counter() - started - learned, 6),
-    }
+    watch.lap("score")
+    fitted.seconds = watch.seconds
     save_model(request, fitted)
     return report_of(request, fitted)
 

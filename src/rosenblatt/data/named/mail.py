@@ -40,6 +40,7 @@ PREFIXES = {"subject": "subject:", "from": "from:", "text": ""}  # of the words 
 LARGEST_MESSAGE = 64 << 20  # bytes
 HEAD = 1 << 16  # bytes of a message in which its date and its label are looked for
 PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
+MOSTLY_MAIL = 0.1  # share of files that are not mail, below which a folder is one of mail
 LABEL_HEADERS = ("X-Label", "X-Gmail-Labels", "X-Keywords", "X-Spam-Flag")
 MAILDIR_PARTS = ("cur", "new")
 ESCAPED_FROM = re.compile(rb"^>(?=>*+From )", re.MULTILINE)
@@ -280,10 +281,19 @@ class MailExamples(NamedExamples):
             options.grow or schema is None,
         )
         self._target = options.target or self._settings.target
+        self._not_mail: set[str] = set()  # files among those of messages that are none
         self._order = self._by_time()
         self._settings = replace(self._settings, target=self._target, labels="text", text=())
         if self.format == "folders":
             self.notes = [_note_of_strays(path) for path in self._paths if beside_classes(path)]
+            if self._not_mail:
+                files = sorted(self._not_mail)
+                what = (
+                    "1 file that is not mail"
+                    if len(files) == 1
+                    else f"{len(files):,} files that are not mail"
+                )
+                self.notes.append(f"{self.path}: {what} passed over ({_listed(files)})")
 
     def _all(self) -> Iterator[Letter]:
         for path in self._paths:
@@ -291,13 +301,18 @@ class MailExamples(NamedExamples):
 
     def _by_time(self) -> Any:
         """Return the place of every message in time; texts and undated messages keep their order, last."""
-        texts = self.format == "folders"  # of which few are messages, that have a date
-        times = [
-            float("inf") if texts and not is_message(letter.content) else sent_at(letter.content)
-            for letter in self._all()
-        ]
+        texts = self.format == "folders"  # which holds mail or other texts
+        times, not_mail = [], []
+        for letter in self._all():
+            if texts and not is_message(letter.content):
+                times.append(float("inf"))
+                not_mail.append(letter.path)
+            else:
+                times.append(sent_at(letter.content))
         if not times:
             raise BadInput(self.path, None, "no messages in it")
+        if texts and len(not_mail) < MOSTLY_MAIL * len(times):
+            self._not_mail = set(not_mail)
         if self._target is None and self.format in ("mbox", "maildir"):
             self._target = self._usual_header()
         return np.argsort(np.array(times), kind="stable")
@@ -337,6 +352,8 @@ class MailExamples(NamedExamples):
     def _texts(self) -> Iterator[Letter]:
         """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
         for letter in self._in_time_order():
+            if letter.path in self._not_mail and not letter.problem:
+                continue
             if letter.problem:
                 self._pass_over([BadLine(letter.path, letter.line, letter.problem)])
                 continue
@@ -369,9 +386,12 @@ class MailExamples(NamedExamples):
 def _note_of_strays(folder: str) -> str:
     """Say which files beside the class folders are not read."""
     names = beside_classes(folder)
-    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     files = "1 file" if len(names) == 1 else f"{len(names):,} files"
-    return f"{folder}: {files} beside the class folders passed over ({listed})"
+    return f"{folder}: {files} beside the class folders passed over ({_listed(names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _gathered(labelled: Iterable[tuple[Letter, str]]) -> Iterator[list[tuple[Letter, str]]]:

@@ -58,6 +58,10 @@ _CODECS = (
 )
 TEXT_CODECS = frozenset(_CODECS.split())
 SURROGATES = re.compile("[\ud800-\udfff]")
+FIRST_HEADER = re.compile(
+    rb"[A-Za-z][A-Za-z0-9-]*+:[ \t]|(?:Return-Path|Received|Delivered-To|X-[A-Za-z0-9-]++):"
+)
+ENVELOPE = re.compile(rb">?From [^\r\n]*+\r?\n")
 HEADER_LINE = re.compile(rb"From |[\x21-\x39\x3b-\x7e]*+:|[\t ]")
 PARAMETER = re.compile(r';\s*+([^=;\s"]*+)\s*+(?:=\s*+("(?:[^"\\]|\\.)*+"?|[^;]*+))?[^;]*+', re.DOTALL)
 ENCODED_WORD = re.compile(r"=\?([^?]*)\?([qQbB])\?")
@@ -103,12 +107,24 @@ class Message(NamedTuple):
 
 
 def is_message(content: bytes) -> bool:
-    """Whether a text begins like a message, with headers.
+    """Whether a text begins like a message: with headers, and perhaps an envelope line ``From ...`` before them.
 
     >>> is_message(b"Subject: hi\\n\\nhello"), is_message(b"once upon a time")
     (True, False)
     """
-    return re.match(rb"[A-Za-z][A-Za-z0-9-]*:[ \t]", content) is not None
+    return FIRST_HEADER.match(without_envelope(content)) is not None
+
+
+def without_envelope(content: bytes) -> bytes:
+    """Return a message without the line ``From ...`` that an mbox or a mail server put before its headers.
+
+    >>> without_envelope(b"From ann@example.org Wed May  1 00:00:00 2024\\nSubject: hi\\n\\nhello")
+    b'Subject: hi\\n\\nhello'
+    >>> without_envelope(b"From now on\\neverything changes")
+    b'From now on\\neverything changes'
+    """
+    line = ENVELOPE.match(content)
+    return content[line.end() :] if line is not None and FIRST_HEADER.match(content, line.end()) else content
 
 
 # Structure

@@ -16,7 +16,7 @@ from rosenblatt.data.tfidf import Tfidf
 from rosenblatt.data.words import Words, words_from_dict, words_in
 
 if TYPE_CHECKING:
-    from rosenblatt.data.schema import LabelKind
+    from rosenblatt.data.schema import Column, LabelKind
 
 MOST_BITS = 30
 
@@ -39,6 +39,7 @@ class NamedSchema:
     words: Words = field(default_factory=Words)
     documents: int = 0  # how many rows the weights of tf-idf come from; 0: nothing is weighed
     frequency: tuple[int, ...] = ()  # in how many of them each feature occurs
+    columns: "tuple[Column, ...]" = ()  # of a table that was read as it arrived, where its values have decided
 
     def __post_init__(self) -> None:
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
@@ -56,6 +57,8 @@ class NamedSchema:
             type(count) is int and 0 <= count <= self.documents for count in self.frequency
         ):
             raise ValueError("not a schema: the document counts are not those of its features")
+        if len({column.name for column in self.columns} - {self.target}) < len(self.columns):
+            raise ValueError("not a schema: columns must have different names, and none is the target")
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -84,6 +87,8 @@ class NamedSchema:
         }
         if self.documents:
             stored |= {"documents": self.documents, "frequency": list(self.frequency)}
+        if self.columns:
+            stored["columns"] = [column.to_dict() for column in self.columns]
         return stored
 
 

@@ -13,13 +13,13 @@ from rosenblatt.data.memory import Room
 from rosenblatt.data.scanners.cells import ROOM, count_of, decimals, find_cells
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import FINE, ONE, ULL, at, decimal, plain_decimal
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.missing import SCANNED_MISSING
 from rosenblatt.data.scanners.wide import WINDOW, not_digits
 
 SKIPPED = -1  # the slot of a column that is not wanted
 MOST_ODD = 4  # cells that are read together for one that is not, or it does not pay
 MISSING_WORDS = np.array(
-    [list(word.encode().ljust(5, b"\0")) for word in sorted(MISSING, reverse=True) if word], np.uint8
+    [list(word.encode().ljust(5, b"\0")) for word in sorted(SCANNED_MISSING, reverse=True) if word], np.uint8
 )
 EXACT = 2.0**53  # integers from here on may need more than a float64
 

@@ -3,12 +3,13 @@ export default {
   template: `
   <div class="lab-circuit">
     <svg :viewBox="'0 0 ' + drawing.width + ' ' + drawing.height" role="group" :aria-label="label"
-         :style="{maxWidth: 1.15 * drawing.width + 'px', minWidth: 0.87 * drawing.width + 'px'}" font-family="system-ui, sans-serif">
+         :style="{maxWidth: 1.15 * drawing.width + 'px', minWidth: 0.5 * drawing.width + 'px'}" font-family="system-ui, sans-serif">
       <g v-for="(w, i) in drawing.wires" :key="'w'+i">
         <path :d="curve(w)" fill="none" :stroke="w.less ? '#D55E00' : 'var(--faint)'" stroke-width="2.2" :stroke-dasharray="w.less ? '7 4' : ''" />
-        <text v-if="w.weight && few" :x="middle(w)[0]" :y="middle(w)[1] - 4" text-anchor="middle" font-size="16.5" fill="var(--ink)"
-              stroke="var(--raised)" stroke-width="5" paint-order="stroke">{{ w.weight }}</text>
+        <title v-if="w.weight">{{ w.weight }}</title>
       </g>
+      <text v-for="l in labels" :key="'l'+l.i" class="lab-weight" :x="l.x" :y="l.y" text-anchor="middle" font-size="15" :fill="l.less ? 'var(--wrong-text)' : 'var(--ink)'"
+            stroke="var(--raised)" stroke-width="5" paint-order="stroke">{{ l.text }}</text>
       <g v-for="(n, i) in drawing.nodes" :key="'n'+i" :tabindex="active ? 0 : -1" :role="active ? 'button' : null"
          :aria-label="(n.input ? 'input ' : 'unit ') + n.name" :aria-pressed="active ? String(i === drawing.chosen) : null"
          :style="{cursor: active ? 'pointer' : 'default'}" @click="active && $emit('node', i)"
@@ -23,10 +24,29 @@ export default {
   </div>`,
   props: { drawing: Object, label: String, active: Boolean },
   emits: ["node"],
+  mounted() { this.show_output(); },
+  updated() { this.show_output(); },
   computed: {
-    few() { return this.drawing.wires.length <= 14; },
+    // A weight is written where its wire is farthest from others, and overlaps no other weight; else it is a tooltip.
+    labels() {
+      const wires = this.drawing.wires.map(wire => Array.from({ length: 25 }, (_, k) => this.along(wire, k / 24)));
+      const room = (i, x, y) => Math.min(30, ...wires.flatMap((dots, j) => j === i ? [] : dots.map(d => Math.hypot(d[0] - x, d[1] - y))));
+      const placed = [], apart = (a, b) => Math.abs(a.x - b.x) >= (a.w + b.w) / 2 + 2 || Math.abs(a.y - b.y) >= 19;
+      this.drawing.wires.forEach((wire, i) => {
+        if (!wire.weight || this.drawing.wires.length > 24) return;
+        const tried = [0.5, 0.32, 0.68, 0.22, 0.78, 0.41, 0.59, 0.27, 0.73].map(t => {
+          const [x, y] = this.along(wire, t);
+          return { i, x, y: y + 5, w: 10 * wire.weight.length, text: wire.weight, less: wire.less, room: room(i, x, y) };
+        });
+        const clear = l => this.drawing.nodes.every(n => Math.abs(n.x - l.x) > 32 + l.w / 2 || Math.abs(n.y - l.y) > 42);
+        const free = tried.filter(l => clear(l) && placed.every(other => apart(l, other))).sort((a, b) => b.room - a.room);
+        if (free.length) placed.push(free[0]);
+      });
+      return placed;
+    },
   },
   methods: {
+    show_output() { if (!this.active) this.$el.scrollLeft = this.$el.scrollWidth; }, // where the drawing is wider than the page
     ends(w) {
       const a = this.drawing.nodes[w.from], b = this.drawing.nodes[w.to];
       return [a.x + (a.input ? 27 : 30), a.y, b.x - 30, b.y];
@@ -35,8 +55,8 @@ export default {
       const [x, y, u, v] = this.ends(w), bend = Math.max(40, (u - x) / 2);
       return `M${x},${y}C${x + bend},${y} ${u - bend},${v} ${u},${v}`;
     },
-    middle(w) {
-      const [x, y, u, v] = this.ends(w), t = u - x > 200 ? 0.5 + 0.18 * (w.from % 3) : 0.32, s = 1 - t; // nearer to where it begins: wires to one unit stay apart
+    along(w, t) {
+      const [x, y, u, v] = this.ends(w), s = 1 - t;
       const bend = Math.max(40, (u - x) / 2), at = (a, b, c, d) => s * s * s * a + 3 * s * s * t * b + 3 * s * t * t * c + t * t * t * d;
       return [at(x, x + bend, u - bend, u), at(y, y, v, v)];
     },

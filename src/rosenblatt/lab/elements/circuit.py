@@ -5,7 +5,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-ROW, COLUMN, CLOSE = 78, 150, 62
+ROW, COLUMN, CLOSE = 78, 190, 62
 
 
 class Circuit(Element, component="circuit.js"):  # type: ignore[call-arg, misc]
@@ -44,9 +44,8 @@ def drawing_of(
         level.append(1 + max((level[source] for source in sources), default=0))
     tallest = max(level.count(each) for each in set(level))
     skips = any(level[len(inputs) + k] - level[s] > 1 for k, (_, own) in enumerate(units) for s in own)
-    column, first = (
-        (CLOSE, COLUMN - CLOSE) if max(level) > 4 else (COLUMN, 0)
-    )  # the inputs keep their distance
+    # a phone shows about 500 units of width: deep networks are drawn closer, the inputs keep their distance
+    column, first = (CLOSE, COLUMN - CLOSE) if max(level) > 4 else (COLUMN if max(level) <= 2 else 110, 0)
     height = (max(2, tallest) + (1 if skips else 0)) * ROW
     nodes: list[dict[str, Any]] = []
     for k, own in enumerate(level):

@@ -168,7 +168,7 @@ export default {
     down(event) {
       if (!this.tool || event.button) return;
       const [x, y] = this.where(event), i = this.nearest(x, y);
-      const drags = this.tool === "move" || this.tool === "plus" || this.tool === "minus";
+      const drags = !this.scene.fixed && (this.tool === "move" || this.tool === "plus" || this.tool === "minus");
       if (this.tool === "aim") this.held = -1;
       else if (i >= 0 && drags) this.held = i;
       if (this.held !== null) {
@@ -203,7 +203,7 @@ export default {
       if (by) {
         const inside = (v, low, high) => Math.round(Math.min(Math.max(v, low), high) * 100) / 100;
         const to = [inside(this.at[0] + by[0] * step, this.box[0], this.box[2]), inside(this.at[1] + by[1] * step, this.box[1], this.box[3])];
-        if (event.altKey && near >= 0 && this.tool !== "aim") this.tell("move", { i: near, x: to[0], y: to[1], done: true });
+        if (event.altKey && near >= 0 && this.tool !== "aim" && !this.scene.fixed) this.tell("move", { i: near, x: to[0], y: to[1], done: true });
         this.at = to;
         this.cursorShown = true;
         if (this.tool === "aim") this.tell("aim", { x: to[0], y: to[1], done: true });

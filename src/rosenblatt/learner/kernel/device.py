@@ -571,12 +571,16 @@ class RowStore:
 
 
 def shuffled(
-    X: Any, labels: NDArray[np.int64], seed: int, sample_weight: NDArray[np.float64] | None
+    X: Any,
+    labels: NDArray[np.int64],
+    seed: int,
+    sample_weight: NDArray[np.float64] | None,
+    rounded: bool = False,
 ) -> Shuffle:
     """Return the shuffle of rows; that of a tensor is computed on its device, and is the same."""
     if is_foreign(X) and hasattr(X, "view") and hasattr(X, "is_cuda"):
         return TensorShuffle(X, labels, seed, sample_weight)
-    return Shuffle(rows_of(to_numpy(X) if is_foreign(X) else X), labels, seed, sample_weight)
+    return Shuffle(rows_of(to_numpy(X) if is_foreign(X) else X), labels, seed, sample_weight, rounded)
 
 
 class TensorShuffle(Shuffle):

@@ -287,6 +287,7 @@ class KernelLearner(LearnerState):
         *,
         max_iter: int = 10,
         shuffle: bool = True,
+        standardised: bool = False,
         sample_weight: Any = None,
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         evaluate: bool | None = None,
@@ -294,10 +295,11 @@ class KernelLearner(LearnerState):
         """Repeat epochs until one changes nothing, ``max_iter`` times, or until ``on_epoch`` returns False.
 
         ``evaluate`` evaluates all hypotheses on the data afterwards and chooses the pocket, which reads every row once
-        more; by default only where that is quick. ``last`` and ``averaged`` are always evaluated.
+        more; by default only where that is quick. ``last`` and ``averaged`` are always evaluated. Rows that were
+        ``standardised`` are shuffled by their rounded values.
         """
         self.train_checked(
-            self._check(X, y, sample_weight),
+            self._check(X, y, sample_weight)._replace(standardised=standardised),
             max_iter=max_iter,
             shuffle=shuffle,
             on_epoch=on_epoch,
@@ -316,7 +318,8 @@ class KernelLearner(LearnerState):
         """Do what :meth:`train` does, with examples that were checked before."""
         data, weight = self._add_data(examples, None, stream=False), examples.weight
         n = data.labels.size
-        shuffle_of = shuffled(data.X, data.labels, self.seed, weight) if shuffle else None
+        rounded = examples.standardised
+        shuffle_of = shuffled(data.X, data.labels, self.seed, weight, rounded) if shuffle else None
         in_order = in_given_order(n, weight)
         # With delta, rows that come again get new coordinates of their own: they are other examples.
         fingerprint = None if shuffle_of is None or self.delta else shuffle_of.fingerprint

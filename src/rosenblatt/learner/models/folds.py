@@ -47,8 +47,12 @@ def fold_scores(
         from rosenblatt.learner.models.perceptron import new_learner
 
         classes, labels = np.unique(y, return_inverse=True)
-        examples = CheckedExamples(X, classes, labels.reshape(-1), weight, np.nan)
+        examples = CheckedExamples(X, classes, labels.reshape(-1), weight, np.nan, options.standardised)
         name = options.hypothesis or "averaged"
+        if options.map:
+            from rosenblatt.learner.choice import QuadraticMap
+
+            prepare = QuadraticMap(prepare)
         trial = Trial(lambda: new_learner(options), (name,), options.max_iter, options.shuffle)
         (by_name,) = out_of_fold_trials(examples, folds, [trial], prepare, on_fold)
         return by_name[name]

@@ -92,6 +92,7 @@ def train(
         y,
         max_iter=options.max_iter,
         shuffle=options.shuffle,
+        standardised=options.standardised,
         sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
         evaluate=hypothesis in NEEDS_EVALUATION,

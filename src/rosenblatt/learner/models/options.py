@@ -13,6 +13,7 @@ FLAGS = {  # options of training, and how the command line spells them
     "multi_class": "--multi-class",
     "fit_intercept": "--no-intercept",
     "ledger": "--ledger",
+    "map": "--map",
     "kernel": "--kernel",
     "forget": "--forget",
 }
@@ -30,14 +31,16 @@ class LearnerEntry(NamedTuple):
     engine: bool = True
     task: str = "classification"
     scale: bool = True  # whether numeric columns of a table are standardised by default
+    text_rule: str | None = None  # the default rule where rows have words of a text; None: as of other rows
 
 
 LEARNERS: dict[str, LearnerEntry] = {
     "perceptron": LearnerEntry(
         "rosenblatt.learner.models.perceptron",
-        ONLINE | {"rule", "multi_class", "fit_intercept", "ledger"},
+        ONLINE | {"rule", "multi_class", "fit_intercept", "ledger", "map"},
         rule_parameters=True,
         out_of_core=True,
+        text_rule="arow",
     ),
     "centroid": LearnerEntry("rosenblatt.learner.models.sums", parameters=("shrink_threshold",)),
     "naive-bayes": LearnerEntry(
@@ -69,7 +72,7 @@ CLASSIFIERS = tuple(name for name, entry in LEARNERS.items() if entry.task == "c
 
 
 class TrainingOptions(NamedTuple):
-    """What training is asked for; ``given`` names the options that are not defaults."""
+    """What training is asked for; ``specified`` names the options that are not defaults."""
 
     learner: str = "perceptron"
     parameters: Mapping[str, float] = {}
@@ -81,10 +84,12 @@ class TrainingOptions(NamedTuple):
     multi_class: str = "joint"
     fit_intercept: bool = True
     ledger: str = "memory"  # none, memory or save
+    map: str | None = None  # "quadratic": learn from every feature and every product of two
     kernel: str | None = None
     forget: str | None = None
     task: str = "classification"
-    given: frozenset[str] = frozenset()
+    standardised: bool = False  # the rows were standardised before
+    specified: frozenset[str] = frozenset()
 
     @property
     def keep_ledger(self) -> bool:
@@ -100,7 +105,7 @@ class TrainingOptions(NamedTuple):
 def learner_for(options: TrainingOptions) -> LearnerEntry:
     """Return the entry of the learner, after a check that it takes every option that was given.
 
-    >>> learner_for(TrainingOptions("centroid", passes=3, given=frozenset({"passes"})))
+    >>> learner_for(TrainingOptions("centroid", passes=3, specified=frozenset({"passes"})))
     Traceback (most recent call last):
     ...
     ValueError: --learner centroid takes no --passes: it takes --param shrink_threshold
@@ -115,7 +120,7 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     entry = LEARNERS[name]
     who = "--task regression" if name == "real" else f"--learner {name}"
     for option, flag in FLAGS.items():
-        if option in options.given and option not in entry.options:
+        if option in options.specified and option not in entry.options:
             known = [FLAGS[each] for each in FLAGS if each in entry.options]
             known += [f"--param {each}" for each in entry.parameters]
             raise ValueError(f"{who} takes no {flag}: it takes {', '.join(known) or 'no options'}")
@@ -126,6 +131,33 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     else:
         _check_names(who, options.parameters, entry.parameters)
     return entry
+
+
+def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = False) -> TrainingOptions:
+    """Return options with the default rule for rows of this schema, where no rule was named.
+
+    Rows with words of a text are learned by AROW, others by Rosenblatt's rule. A hypothesis that is read from the
+    ledger, a ledger that is asked for, or a parameter, keeps Rosenblatt's.
+
+    >>> from rosenblatt.data import NamedSchema
+    >>> with_default_rule(TrainingOptions(), NamedSchema(("free",), text=("body",))).rule
+    'arow'
+    """
+    entry = LEARNERS["real" if options.task == "regression" else options.learner]
+    free = (
+        options.rule is None and not options.parameters and options.hypothesis in (None, "last", "averaged")
+    )
+    wants_ledger = ledger or ("ledger" in options.specified and options.keep_ledger)
+    if entry.text_rule is None or not free or wants_ledger or not has_text(schema):
+        return options
+    return options._replace(rule=entry.text_rule)
+
+
+def has_text(schema: Any) -> bool:
+    """Return whether rows of a schema hold words of a text."""
+    columns = getattr(schema, "columns", ())
+    weighed = getattr(schema, "documents", 0) or getattr(schema, "text", ())
+    return bool(weighed) or any(column.words is not None for column in columns)
 
 
 def rule_from(

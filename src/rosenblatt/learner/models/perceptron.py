@@ -5,11 +5,12 @@ from typing import Any
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
+from rosenblatt.data.memory import memory_limit
+from rosenblatt.data.quadratic import features_before, quadratic, quadratic_size
 from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
-from rosenblatt.learner.files import load_learner, save_learner
+from rosenblatt.learner.examples import checked_examples
 from rosenblatt.learner.models.options import TrainingOptions, rule_from
-from rosenblatt.storage import BadModel
 
 NAME = "perceptron"
 NEEDS_LEDGER_IN_FILE = ("voted", "survivor", "random")  # the pocket is kept as weights
@@ -23,7 +24,8 @@ class PerceptronModel:
     def __init__(self, learner: Learner, hypothesis: str, about: dict[str, Any]) -> None:
         self.learner = learner
         self.classes = learner.classes
-        self.n_features = learner.n_features
+        self.map = str(about.get("map") or "")  # of the rows, before the learner reads them
+        self.n_features = features_before(learner.n_features) if self.map else learner.n_features
         self.hypothesis = hypothesis
         self.about = about
 
@@ -42,10 +44,14 @@ class PerceptronModel:
 
     def scores(self, X: Any, hypothesis: str) -> Any:
         """Return the scores of every row."""
-        return self.learner.scores(X, hypothesis)
+        return self.learner.scores(self.mapped(X), hypothesis)
+
+    def mapped(self, X: Any) -> Any:
+        """Return rows as the learner reads them."""
+        return quadratic(X) if self.map else X
 
     def weights(self, hypothesis: str) -> Any:
-        """Return the weights of a hypothesis that has them."""
+        """Return the weights of a hypothesis that has them, of the mapped features."""
         return self.learner.weights(hypothesis)
 
     def facts(self) -> dict[str, Any]:
@@ -54,6 +60,7 @@ class PerceptronModel:
         evaluation = learner.evaluations.get(self.hypothesis)
         return {
             "rule": rules.to_dict(learner.rule),
+            "map": self.map or None,
             "multi_class": learner.multi_class if learner.classes.size > 2 else None,
             "fit_intercept": bool(learner.bias_input),
             "passes": len(learner.epochs),
@@ -70,6 +77,8 @@ class PerceptronModel:
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
         """Write the file; with the ledger on request, or where the hypothesis is read from it."""
         needed = self.hypothesis in NEEDS_LEDGER_IN_FILE
+        from rosenblatt.learner.files import save_learner
+
         save_learner(self.learner, path, about={**self.about, **about}, ledger=ledger or needed)
 
 
@@ -79,12 +88,13 @@ def train(
     """Train as ``Perceptron(...).fit(X, y, weight)`` does, and call ``on_pass(pass, words)`` after every pass."""
     hypothesis = hypotheses.check_name(options.hypothesis or "averaged")
     learner = new_learner(options)
-    learner.train(
-        X,
-        y,
+    if options.map:
+        check_map(X)
+    examples = checked_examples(quadratic(X) if options.map else X, y, weight)
+    learner.train_checked(
+        examples._replace(standardised=options.standardised),
         max_iter=options.max_iter,
         shuffle=options.shuffle,
-        sample_weight=weight,
         on_epoch=lambda epoch: on_pass(epoch.number, f"pass {epoch.number}: {epoch.mistakes:,} mistakes"),
         threads=cores(),
     )
@@ -96,6 +106,7 @@ def about_training(options: TrainingOptions, learner: Learner, hypothesis: str) 
     return {
         "estimator": "Perceptron",
         "hypothesis": hypothesis,
+        **({"map": options.map} if options.map else {}),
         "parameters": {
             "max_iter": options.max_iter,
             "shuffle": options.shuffle,
@@ -104,6 +115,16 @@ def about_training(options: TrainingOptions, learner: Learner, hypothesis: str) 
         },
         "n_iter": len(learner.epochs),
     }
+
+
+def check_map(X: Any) -> None:
+    """Refuse a quadratic map of rows that memory does not hold."""
+    mapped = quadratic_size(X.shape[1])
+    if X.shape[0] * mapped * 8 > memory_limit() // 4:
+        raise ValueError(
+            f"--map quadratic makes {mapped:,} features of {X.shape[1]:,}, too many for {X.shape[0]:,} rows in memory: "
+            "use --learner kernel --kernel poly --degree 2, or fewer columns"
+        )
 
 
 def new_learner(options: TrainingOptions) -> Learner:
@@ -129,6 +150,9 @@ def new_learner(options: TrainingOptions) -> Learner:
 
 def load(path: str) -> PerceptronModel:
     """Read a file written by ``fit`` or by ``Perceptron.save``."""
+    from rosenblatt.learner.files import load_learner
+    from rosenblatt.storage import BadModel
+
     learner, about = load_learner(path)
     try:
         hypothesis = hypotheses.check_name(str(about.get("hypothesis", "averaged")))

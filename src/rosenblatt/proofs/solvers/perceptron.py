@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.ledger import ENTRY
-from rosenblatt.core.loop import learn
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.core.state import NOTHING, TOTALS, State, Visits, new_running
 from rosenblatt.proofs.loops.normalised import Normalised
+from rosenblatt.proofs.loops.sweeps import sweep_until_clean
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.cone import Cone, Float64s
 from rosenblatt.rules import Euclidean
@@ -112,14 +112,10 @@ class ActivePerceptron:
 
     def _learn(self, ids: NDArray[np.uintp], sweeps: int) -> int:
         """Sweep over these rows until a sweep is clean; return the mistakes of the last, which the ledger names."""
-        count = 0
-        for _ in range(sweeps):
-            self._state.totals["written"] = 0
-            learn(*self._arguments, Visits(ids, NOTHING), self._cone.bias, self._state, self._ledger, False)
-            count = int(self._state.totals["written"][0])
-            if not count:
-                break
-        return count
+        visits = Visits(ids, NOTHING)
+        return int(
+            sweep_until_clean(*self._arguments, visits, self._cone.bias, self._state, self._ledger, sweeps)
+        )
 
     @property
     def _values_per_row(self) -> int:

@@ -1,0 +1,283 @@
+"""What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from rosenblatt.data.errors import BadLine, SkippedLines
+from rosenblatt.mail.folders import failure_reason
+from rosenblatt.mail.listing import Listing
+from rosenblatt.mail.mailbox import Answer, Mailbox, Waiting
+from rosenblatt.mail.marks import MODEL, SETTINGS, speaks_of_mail
+from rosenblatt.mail.message import Mail
+from rosenblatt.service.model import Model
+from rosenblatt.service.models import Models
+from rosenblatt.service.schemas import Change, Example
+from rosenblatt.service.store import Fresh
+from rosenblatt.service.writer import LocalModels, Service
+from rosenblatt.web.refusals import Busy, Closing, Refusal, Unknown
+
+T = TypeVar("T")
+AT_ONCE = 200
+CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written
+LEARNED_AT_ONCE = 50  # in a running server, so that other requests come between
+MOST_MESSAGES = 50_000  # of one upload
+
+
+class Imported(NamedTuple):
+    """What an import did."""
+
+    messages: int  # that were read
+    new: int
+    learned: int
+    dated: int  # of those learned from, how many say when they were sent
+    mistakes: int  # of the dated ones, predicted wrongly, or not at all, before they were learned from
+    failures: SkippedLines  # messages that could not be read, and why; nothing of them is kept
+
+    @property
+    def failed(self) -> int:
+        """How many messages could not be read."""
+        return self.failures.total
+
+
+class Intake:
+    """Messages on their way into the box, a few hundred at a time; those that cannot be kept are listed."""
+
+    def __init__(self, box: Mailbox, model: int) -> None:
+        self._box, self._model = box, model
+        self.messages = self.new = 0
+        self.failures = SkippedLines()
+
+    def take(self, items: Iterable[tuple[Mail, str | None] | BadLine]) -> None:
+        """Keep messages with the labels they came with."""
+        lot: list[tuple[Mail, str | None]] = []
+        characters = 0
+        for item in items:
+            if isinstance(item, BadLine):
+                self.failures.append(item)
+                continue
+            lot.append((item[0], item[1]))
+            characters += len(item[0].text)
+            if len(lot) == AT_ONCE or characters >= CHARACTERS_AT_ONCE:
+                self._keep(lot)
+                lot, characters = [], 0
+        self._keep(lot)
+
+    def _keep(self, lot: Sequence[tuple[Mail, str | None]]) -> None:
+        """Keep a lot in one transaction; where one of it cannot be kept, each in its own."""
+        try:
+            self.new += self._box.add([mail for mail, _ in lot], self._model, [label for _, label in lot])
+        except (sqlite3.Error, OSError):  # the store, not a message
+            raise
+        except Exception as error:  # whatever is in a message, the others are kept
+            if len(lot) > 1:
+                for each in lot:
+                    self._keep([each])
+                return
+            self.failures.append(BadLine(lot[0][0].subject, 0, failure_reason(error)))
+            return
+        self.messages += len(lot)
+
+
+# In a command, which has the store for itself
+
+
+@dataclass
+class LearnedAnswers:
+    """Counts of what was learned from waiting answers."""
+
+    learned: int = 0
+    dated: int = 0
+    mistakes: int = 0
+
+    def add(self, change: Change, dated: bool) -> None:
+        """Count an answer; mistakes only where the order of messages is known, and so what came before each."""
+        new = not change.repeated
+        self.learned += new
+        self.dated += new and dated
+        self.mistakes += new and dated and change.right is False
+
+
+def learn_waiting(models: LocalModels, box: Mailbox) -> LearnedAnswers:
+    """Learn from all answers that the journal may not have, as their messages were sent."""
+    return models.wait_for(MailFilter(models.service, box).learn_waiting())
+
+
+def settle(models: LocalModels, box: Mailbox) -> None:
+    """Finish what a stopped process had begun."""
+    models.wait_for(MailFilter(models.service, box).settle())
+
+
+def import_sorted(
+    models: LocalModels, box: Mailbox, items: Iterable[tuple[Mail, str | None] | BadLine]
+) -> Imported:
+    """Keep messages, and learn in time order from those with a label."""
+    models.create(MODEL, SETTINGS)
+    intake = Intake(box, models.model(MODEL).number)
+    intake.take(items)
+    return _imported(intake, learn_waiting(models, box))
+
+
+# In a running server
+
+
+class MailFilter:
+    """The filter in a running server: its box, its model, and answers on their way to the journal and back."""
+
+    def __init__(self, service: Service, box: Mailbox) -> None:
+        self.service, self.box = service, box
+        self._all: Listing | None = None  # of no search, which all pages share
+        self._listing = asyncio.Lock()
+
+    @property
+    def model(self) -> Model | None:
+        """The model, once there is one."""
+        models = self.service.models
+        found = models.model(MODEL) if MODEL in models else None
+        return found if found is not None and speaks_of_mail(found) else None
+
+    @property
+    def number(self) -> int:
+        """The number of the model; 0 while there is none."""
+        return 0 if self.model is None else self.model.number
+
+    # Listings
+
+    @property
+    def state(self) -> Any:
+        """What changes whenever the weights do."""
+        model = self.model
+        return None if model is None else (model.number, model.counts.seq, id(model))
+
+    async def listing(self, query: str = "") -> Listing:
+        """Return the newest messages in which all words of a query occur, marked."""
+        async with self._listing:
+            found = self._all if not query else None
+            if found is None or found.newest != await asyncio.to_thread(self.box.newest):
+                found = await asyncio.to_thread(Listing, self.box, query, self.number)
+            if not query:
+                self._all = found
+        await self.refresh(found)
+        return found
+
+    async def refresh(self, listing: Listing, answers: bool = False) -> None:
+        """Mark the messages of a listing anew; with ``answers``, read what was said about them too."""
+        async with self._listing:
+            model, state = self.model, self.state
+            frozen = None if model is None else await self.service.read(model.learner.frozen)
+            await asyncio.to_thread(listing.look, model, frozen, state)
+            if answers:
+                numbers = [each.number for each in listing.messages]
+                listing.told = await asyncio.to_thread(self.box.told_among, numbers, self.number)
+
+    async def unsure(self) -> int:
+        """Return how many of the newest messages that nobody has answered the model is unsure about."""
+        listing = await self.listing()
+        return await asyncio.to_thread(listing.unsure)
+
+    async def accuracy(self) -> float | None:
+        """Return the share of marks that were right before the truth was known; None where the order is unknown."""
+        if self.model is None:
+            return None
+        without_date = await asyncio.to_thread(self.box.learned_without_date, self.number)
+        return None if without_date else self.service.models.info(MODEL).accuracy
+
+    # Answers
+
+    async def settle(self) -> None:
+        """Finish what a stopped process had begun."""
+        if self.model is None:
+            return
+        await self._out_of_journal(await asyncio.to_thread(self.box.half_taken_back, self.number))
+        await self.learn_waiting()
+
+    async def learn_waiting(self) -> LearnedAnswers:
+        """Learn from all answers that the journal may not have."""
+        counts = LearnedAnswers()
+        for waiting in batched(await asyncio.to_thread(self.box.waiting, self.number), LEARNED_AT_ONCE):
+            await self._learn(waiting, counts)
+        return counts
+
+    async def _learn(self, waiting: Sequence[Waiting], counts: LearnedAnswers) -> None:
+        """Send answers to the journal, and note where it has them."""
+        answers = await asyncio.to_thread(self.box.answers, [each.number for each in waiting])
+        fresh = [_fresh(self.service.models, MODEL, answer, named) for answer, named in answers]
+        changes = await self.service.submit(fresh, brief=True)
+        places = []
+        for (answer, _), change, waited in zip(answers, changes, waiting, strict=True):
+            if isinstance(change, Refusal):
+                raise change
+            places.append((answer.number, change.seq))
+            counts.add(change, waited.dated)
+        await asyncio.to_thread(self.box.placed, places)
+
+    async def keep(self, mails: Iterable[Mail | BadLine], label: str | None = None) -> Imported:
+        """Keep messages, and learn from them in time order where all have one label.
+
+        Messages are read and written in a thread. Each is short work, so the server answers meanwhile.
+        """
+        await self.service.create(MODEL, SETTINGS)
+        intake = Intake(self.box, self.number)
+        some = islice(mails, MOST_MESSAGES)
+        items = (mail if isinstance(mail, BadLine) else (mail, label) for mail in some)
+        await asyncio.to_thread(intake.take, items)
+        counts = await self.learn_waiting()
+        if counts.learned >= AT_ONCE:  # what is taken back later is then replayed from here
+            await self.service.snapshot(MODEL)
+        return _imported(intake, counts)
+
+    async def answer(self, messages: Sequence[int], label: str) -> LearnedAnswers:
+        """Learn what a person says about messages; answers and feedback are on disk when this returns."""
+        await self.service.create(MODEL, SETTINGS)
+        answers = await asyncio.to_thread(self.box.answer, messages, self.number, label)
+        counts = LearnedAnswers()
+        for some in batched(answers, LEARNED_AT_ONCE):
+            try:
+                await self._learn([Waiting(answer.number, True) for answer in some], counts)
+            except (Busy, Closing):  # they never came near the journal
+                await asyncio.to_thread(
+                    self.box.taken_back, [each for each in answers if each.number >= some[0].number]
+                )
+                raise
+        return counts
+
+    async def undo(self) -> list[Answer]:
+        """Take the newest answers of the page back: the model becomes what it would be had they never been given."""
+        answers = await asyncio.to_thread(self.box.last_answers, self.number)
+        if not answers:
+            raise Unknown("there is nothing to undo: no message has been corrected here")
+        await asyncio.to_thread(self.box.take_back, answers)
+        await self._out_of_journal(answers)
+        return answers
+
+    async def can_undo(self) -> bool:
+        """Whether there is an answer of the page that can be taken back."""
+        return bool(await asyncio.to_thread(self.box.last_answers, self.number))
+
+    async def _out_of_journal(self, answers: Sequence[Answer]) -> None:
+        for answer in reversed(answers):  # each replays only what came after it
+            if answer.seq is not None:
+                await self.service.undo(MODEL, answer.seq)
+        await asyncio.to_thread(self.box.taken_back, answers)
+
+
+def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield a sequence in parts of at most ``size``.
+
+    >>> list(batched([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    return (items[at : at + size] for at in range(0, len(items), size))
+
+
+def _imported(intake: Intake, counts: LearnedAnswers) -> Imported:
+    return Imported(
+        intake.messages, intake.new, counts.learned, counts.dated, counts.mistakes, intake.failures
+    )
+
+
+def _fresh(models: Models, name: str, answer: Answer, named: dict[str, float]) -> Fresh:
+    return models.fresh(name, answer.label, Example(features=named), key=answer.key)  # type: ignore[arg-type]

@@ -1,0 +1,99 @@
+"""Compile what a model needs before anybody waits for it: machine code is loaded, or made the first time on a machine.
+
+The server rehearses the default rule and those of its stored models before it is ready. For a model with another rule
+a child process compiles, since compiling holds the interpreter, and this process only loads the result.
+"""
+
+import itertools
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numba
+from llvmlite import binding
+
+from rosenblatt.jit import CodeCache
+from rosenblatt.service.model import Model
+from rosenblatt.service.schemas import ModelSettings
+
+log = logging.getLogger("rosenblatt.service")
+LABELS = "aabcc"  # one class, two classes, and several
+COMPILE_SECONDS = 300.0
+HYPOTHESES: tuple[Literal["averaged", "last"], ...] = ("averaged", "last")
+MULTI_CLASS: tuple[Literal["joint", "ovr"], ...] = ("joint", "ovr")
+_ready: set[str] = set()  # rules whose machine code this process has loaded
+_preparing = threading.Lock()  # one at a time: compiling takes all of a core
+_code = CodeCache("rehearsed", "passes", "rules", "learner", "streams", "service")
+
+
+def is_ready(settings: ModelSettings) -> bool:
+    """Whether a model with these settings learns and predicts without compiling or loading anything."""
+    return settings.rule in _ready
+
+
+def rehearse(served: Iterable[ModelSettings] = ()) -> int:
+    """Let throw-away models learn and predict by every rule that is served, and by the default; return how many rules.
+
+    >>> rehearse([ModelSettings(rule="margin"), ModelSettings(rule="margin", classes=["x", "y"])])
+    2
+    """
+    rules = {each.rule: each for each in [ModelSettings(), *served]}
+    for settings in rules.values():
+        if settings.rule in _ready:
+            continue
+        for hypothesis, multi_class in itertools.product(HYPOTHESES, MULTI_CLASS):
+            plain = ModelSettings(
+                rule=settings.rule,
+                parameters=settings.parameters,
+                hypothesis=hypothesis,
+                multi_class=multi_class,
+            )
+            model = Model(0, "rehearsal", plain)
+            for seq, label in enumerate(LABELS):
+                model.learn(seq, {"x": 1.0, "y": float(seq)}, label)
+                model.predict({"x": 1.0})
+        _ready.add(settings.rule)
+    return len(rules)
+
+
+def prepare(settings: ModelSettings) -> None:
+    """Make a rule ready, from any thread: compile it in a child process unless that was done before, and load it."""
+    with _preparing:
+        if is_ready(settings):
+            return
+        mark = _mark(settings)
+        if mark is not None and not mark.exists():
+            log.info("compiling in a child process", extra={"rule": settings.rule})
+            try:
+                subprocess.run(
+                    [sys.executable, "-P", "-m", __name__, msgspec.json.encode(settings).decode()],
+                    check=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    timeout=COMPILE_SECONDS,
+                )
+                mark.touch()
+            except (
+                OSError,
+                subprocess.SubprocessError,
+            ) as error:  # then it is compiled here, beside the loop
+                log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})
+        rehearse([settings])
+
+
+def _mark(settings: ModelSettings) -> Path | None:
+    """Return the file that says that a rule was compiled for this version on this processor; None without a cache."""
+    folder = _code.folder(numba.config.CACHE_DIR)
+    if not folder:
+        return None
+    return Path(folder) / f"{settings.rule}-{binding.get_host_cpu_name()}"
+
+
+if __name__ == "__main__":
+    rehearse([msgspec.json.decode(sys.argv[1], type=ModelSettings)])

@@ -1,0 +1,76 @@
+"""What a command imports before it answers: imports are most of the time of a short command."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import json, sys
+sys.argv = ["rosenblatt", *sys.argv[1:]]
+from rosenblatt.cli import main
+try:
+    main()
+except SystemExit as error:
+    code = error.code
+print(json.dumps({"code": code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+NEVER = {  # by no short command: their imports take from a tenth of a second to more than one
+    "sklearn",
+    "pandas",
+    "polars",
+    "matplotlib",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.sparse",
+    "asyncio",
+    "fastapi",
+    "nicegui",
+    "onnx",
+    "torch",
+    "dask",
+    "pyspark",
+    "highspy",
+    "flint",
+    "IPython",
+}
+TABLE = "length,width,kind\n" + "".join(f"{i % 7}.5,{i % 5}.25,{'ab'[i % 2]}\n" for i in range(40))
+
+
+def imported_by(*arguments, folder):
+    """Run a command in a process of its own and return the names of the modules it imported."""
+    process = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    result = json.loads(process.stderr.splitlines()[-1])
+    assert result["code"] in (0, None), process.stderr
+    return set(result["modules"])
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+def test_help_imports_no_command_and_nothing_numeric(arguments, tmp_path):
+    modules = imported_by(*arguments, folder=tmp_path)
+    assert not modules & (NEVER | {"numpy", "numba", "scipy", "pyarrow", "rich", "rosenblatt.data"})
+    assert not [name for name in modules if name.startswith("rosenblatt.cli.commands.")]
+
+
+def test_help_of_a_command_imports_that_command_alone(tmp_path):
+    modules = imported_by("fit", "--help", folder=tmp_path)
+    assert not modules & (NEVER | {"numpy", "numba", "scipy", "pyarrow"})
+    assert [name for name in modules if name.startswith("rosenblatt.cli.commands.")] == [
+        "rosenblatt.cli.commands.fit"
+    ]
+
+
+def test_a_small_fit_imports_what_it_needs(tmp_path):
+    (tmp_path / "table.csv").write_text(TABLE)
+    modules = imported_by("fit", "table.csv", folder=tmp_path)
+    unused = {"proofs.claims", "storage", "core.kernel_loop", "core.scaling", "core.single", "streams"}
+    assert not modules & (NEVER | {f"rosenblatt.{name}" for name in unused})
+
+
+def test_a_fit_of_numbers_needs_no_arrow(tmp_path):
+    (tmp_path / "table.svm").write_text("".join(f"{i % 2} 1:{i % 7}.5 2:{i % 5}\n" for i in range(40)))
+    modules = imported_by("fit", "table.svm", folder=tmp_path)
+    assert not modules & (NEVER - {"scipy.sparse"} | {"pyarrow"})
