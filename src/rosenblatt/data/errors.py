@@ -65,8 +65,8 @@ class BadInput(ValueError):
         return f"{':'.join(where)}: {self.reason}"
 
 
-class NoSuchColumn(BadInput):
-    """A column that an option names, and the table does not have."""
+class BadOption(BadInput):
+    """An option that this input cannot be read with: a column that it does not have, hashing where nothing has a name."""
 
 
 def shown(text: str, at_most: int = 40) -> str:
