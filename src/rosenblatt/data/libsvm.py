@@ -11,7 +11,7 @@ from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
-from rosenblatt.data.memory import Room
+from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
 from rosenblatt.data.schema import LibsvmSchema
@@ -95,8 +95,8 @@ class LibsvmExamples(Examples):
                     yield self._batch(line, found)._replace(files=((0, path),))
                 line += found.n_lines
 
-    def _scanned(self, text: memoryview, room: Room, _: bool) -> tuple[bytes, Scan]:
-        found = scan(text, self.zero_based if self._base_known else None, room)
+    def _scanned(self, text: memoryview, pool: BufferPool, _: bool) -> tuple[bytes, Scan]:
+        found = scan(text, self.zero_based if self._base_known else None, pool)
         return bytes(text) if found.bad else b"", found
 
     def _batch(self, first: int, found: Scan) -> Batch:
