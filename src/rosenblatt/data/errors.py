@@ -66,7 +66,7 @@ class BadInput(ValueError):
 
 
 class BadOption(BadInput):
-    """An option that does not fit the input: a column that it lacks, hashing where no feature has a name."""
+    """An option that this input cannot be read with, such as a target column that it does not have."""
 
 
 def shown(text: str, at_most: int = 40) -> str:

@@ -194,6 +194,11 @@ class TableExamples(Examples):
         return replace(schema, headerless=Headerless(tuple(header.names), header.separator))
 
     @property
+    def _separator(self) -> str | None:
+        header = self._sources[0].header
+        return None if header is None else header.separator
+
+    @property
     def _index(self) -> str | None:
         header = self._sources[0].header
         return None if header is None else header.index_column
@@ -203,7 +208,7 @@ class TableExamples(Examples):
         for as_numbers in (True, False):
             if as_numbers and not all(header.numbers for header in self._headers):
                 continue
-            statistics, agreed = TableStatistics(names, self._target), True
+            statistics, agreed = TableStatistics(names, self._target, self._separator), True
             self._held = []
             for source in self._sources:
                 side_by_side = len(names) if as_numbers else 0
