@@ -130,7 +130,7 @@ def first_lines(
     Of a pipe a header and a row are waited for, and more where these do not tell names from data: how many depends on
     the lines, never on how they arrive.
     """
-    if path != STANDARD_INPUT or standard_input().is_kept:
+    if path != STANDARD_INPUT or standard_input().is_spooled:
         return _cut_lines(path, separator, options, SAMPLED_LINES)
     for at_most in range(FIRST_LINES_OF_A_PIPE, MOST_LINES_OF_A_PIPE + 1):
         if wait:

@@ -280,7 +280,7 @@ class TableExamples(Examples):
                 if n:
                     y = None if encoded.y is None else encoded.y[:n]
                     yield Batch(encoded.X[:n], y, lines[:n], files=((0, source.path),))
-            self._pass_over(bad)
+            self._skip_lines(bad)
             self.unseen_in.update(encoded.unseen)
             self.dropped += encoded.dropped
             if encoded.rows.size:
@@ -389,7 +389,7 @@ def open_table(opening: "Opening", separators: dict[str, str | None]) -> Example
     by_name = options.at_once or bool(options.hash_bits)
     arrives = isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema))
     if STANDARD_INPUT in opening.paths and schema is None and not arrives:
-        standard_input().keep()  # it is read again where a later row disagrees
+        standard_input().spool()  # it is read again where a later row disagrees
     tight = options.tight or (arrives and options.at_once)
     sources = _sources(opening, separators, schema if isinstance(schema, TableSchema) else None, tight)
     if arrives:
@@ -513,7 +513,7 @@ class ArrivingTable(Examples):
             if not left_out and rows.lines.size:
                 features += self._features(source, name, rows, bad)
         wrong = rows.bad_rows([(row, reason, name) for row, (reason, name) in bad.items()])
-        self._pass_over(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
+        self._skip_lines(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
         keep = np.delete(np.arange(rows.lines.size), list(bad))
         if not keep.size:
             return None

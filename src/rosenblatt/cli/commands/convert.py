@@ -28,7 +28,7 @@ def convert(
     from pathlib import Path
 
     from rosenblatt.data.arrow_batches import write_batches
-    from rosenblatt.data.batch import gathered
+    from rosenblatt.data.batch import coalesce
     from rosenblatt.data.open import open_examples
     from rosenblatt.storage import replacing
 
@@ -38,7 +38,7 @@ def convert(
             data.read_options(hash_bits=hash_bits),
             batch_rows=None,
         )
-        written = write_batches(file, examples, gathered(examples))
+        written = write_batches(file, examples, coalesce(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,
