@@ -65,8 +65,8 @@ class BadInput(ValueError):
         return f"{':'.join(where)}: {self.reason}"
 
 
-class NoSuchColumn(BadInput):
-    """A column that an option names, and the table does not have."""
+class BadOption(BadInput):
+    """An option that does not fit the input: a column that it lacks, hashing where no feature has a name."""
 
 
 def shown(text: str, at_most: int = 40) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.errors import BadInput, BadLine, shown
+from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
-from rosenblatt.data.memory import Room
+from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.scanners import libsvm_loop as wrong
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
 from rosenblatt.data.schema import LibsvmSchema
@@ -54,10 +54,10 @@ class LibsvmExamples(Examples):
         options, schema = opening.options, opening.schema
         super().__init__(opening.path, opening.batch_rows, options.skip_bad)
         if options.target is not None:
-            raise BadInput(
+            raise BadOption(
                 self.path,
                 None,
-                f"LIBSVM text has no columns, so none is called {options.target!r}: drop the target",
+                f"LIBSVM text has no columns, so none is called {options.target!r}: leave out --target",
             )
         if schema is not None and not isinstance(schema, LibsvmSchema):
             raise BadInput(
@@ -95,8 +95,8 @@ class LibsvmExamples(Examples):
                     yield self._batch(line, found)._replace(files=((0, path),))
                 line += found.n_lines
 
-    def _scanned(self, text: memoryview, room: Room, _: bool) -> tuple[bytes, Scan]:
-        found = scan(text, self.zero_based if self._base_known else None, room)
+    def _scanned(self, text: memoryview, pool: BufferPool, _: bool) -> tuple[bytes, Scan]:
+        found = scan(text, self.zero_based if self._base_known else None, pool)
         return bytes(text) if found.bad else b"", found
 
     def _batch(self, first: int, found: Scan) -> Batch:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
 from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
 from rosenblatt.data.encode import Encoded, cell_of, encode, not_a_value, numbers_of
-from rosenblatt.data.errors import BadInput, BadLine, NoSuchColumn
+from rosenblatt.data.errors import BadInput, BadLine, BadOption
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.header import Header
 from rosenblatt.data.infer import FEW_ROWS, AmbiguousNumbers, ColumnReport, TargetKind, column_of_value
@@ -360,7 +360,7 @@ def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
     return sorted(rows.bad + rows.bad_rows(wrong))
 
 
-def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] = NoSuchColumn) -> None:
+def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] = BadOption) -> None:
     known = set(source.names)
     for name in names:
         if name not in known:
@@ -447,7 +447,7 @@ class ArrivingTable(Examples):
             reason = "has features by name, but the model was trained on another kind of file"
             raise BadInput(opening.path, None, reason)
         if options.scale:
-            raise BadInput(
+            raise BadOption(
                 opening.path,
                 None,
                 "features by name cannot be scaled before all rows are read: leave out --scale, or --hash-bits",

@@ -75,7 +75,7 @@ class DocumentCounts:
         >>> DocumentCounts().learn_rows(csr_array([[1.0, 1.0], [1.0, 0.0]])).toarray().round(2)
         array([[0.71, 0.71], [1.  , 0.  ]])
         """
-        from rosenblatt.data.scanners.words import weigh_in_turn
+        from rosenblatt.data.scanners.words import weight_rows
 
         if X.shape[1] > self.frequency.size:
             self.frequency = np.concatenate(
@@ -85,7 +85,7 @@ class DocumentCounts:
         if groups is None:
             groups = np.zeros(X.shape[1], np.int32)
         squares = np.zeros(int(groups.max(initial=0)) + 1)
-        weigh_in_turn(X.indptr, X.indices, values, self.documents, self.frequency, groups, squares)
+        weight_rows(X.indptr, X.indices, values, self.documents, self.frequency, groups, squares)
         self.documents += X.shape[0]
         return sparse_rows(values, X.indices, X.indptr, X.shape[1])
 
