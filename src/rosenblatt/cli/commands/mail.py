@@ -210,7 +210,8 @@ def watch(
     """Bring new messages into the inbox as they arrive.
 
     The source is only read: no message is moved, deleted or marked as seen. A server may have the store open, and its
-    page shows what arrives. A message that is there already is not added again. Ctrl-C ends the watch.
+    page shows what arrives. A message that is there already is not added again. Ctrl-C ends the watch; the next one
+    goes on where it ended.
 
     \b
     Examples:
@@ -221,7 +222,7 @@ def watch(
     import time
 
     from rosenblatt.mail.mailbox import Mailbox
-    from rosenblatt.mail.watch import MOST_AT_ONCE, SourceUnavailable, take
+    from rosenblatt.mail.watch import SourceUnavailable, take
     from rosenblatt.service.store import make_private_folder
 
     watched = _source(source, password_file, ca_file, existing)
@@ -229,6 +230,9 @@ def watch(
     make_private_folder(folder)
     box = Mailbox(folder)
     try:
+        position = box.position(watched.name)
+        if position is not None:
+            watched.resume(position)
         print(f"watching {source} for {folder}", flush=True)
         while True:
             try:
@@ -245,7 +249,7 @@ def watch(
                 )
             for failure in arrived.failures:
                 note(_printable(str(failure)))
-            if arrived.letters == MOST_AT_ONCE:
+            if arrived.letters:  # more may wait
                 continue
             if once:
                 return
