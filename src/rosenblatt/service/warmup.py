@@ -78,6 +78,7 @@ def prepare(settings: ModelSettings) -> None:
                     stderr=subprocess.PIPE,
                     timeout=COMPILE_SECONDS,
                 )
+                mark.parent.mkdir(parents=True, exist_ok=True)  # not there where the code came with the wheel
                 mark.touch()
             except (
                 OSError,
