@@ -253,7 +253,9 @@ def as_plain(path: str, name: str, column: Any) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
     try:
-        if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        if pa.types.is_decimal(kind):  # a cast would not round to the nearest float
+            return pa.array([None if v is None else float(v) for v in column.to_pylist()], pa.float64())
+        if pa.types.is_null(kind):
             return column.cast(pa.float64())
         if not pa.types.is_nested(kind) and "binary" not in str(kind):
             return column.cast(pa.string()).fill_null("")
