@@ -4,11 +4,14 @@ A plain file is read by the threads that scan it, each into memory of its own: w
 of the core that scans it. Compressed files and pipes are read by one thread ahead of the others.
 """
 
+import lzma
 import os
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -99,7 +102,10 @@ def whole_lines(
                 elif len(unfinished) > LONGEST_LINE:
                     raise BadInput(path, _lines_in(path, passed, block_bytes, head_bytes), too_long())
     except Damaged as error:
-        raise BadInput(path, _lines_in(path, passed, block_bytes, head_bytes), str(error)) from error
+        line = (
+            _lines_in(path, passed, block_bytes, head_bytes) if path == STANDARD_INPUT else _last_line(path)
+        )
+        raise BadInput(path, line, str(error)) from error
     if unfinished:
         yield unfinished + b"\n"
 
@@ -111,6 +117,15 @@ def _lines_in(path: str, blocks: int, block_bytes: int | None, head_bytes: int |
         return 1 + sum(count(next(again), b"\n") for _ in range(blocks))
     except BadInput:
         return None
+
+
+def _last_line(path: str) -> int:
+    """Return the number of the last line that can be read of a compressed file that is damaged after it."""
+    lines = 1
+    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), opened(path) as (file, _):
+        while piece := file.read1(MORE):
+            lines += piece.count(b"\n")
+    return lines
 
 
 def checked_start(path: str, text: bytearray) -> int:
