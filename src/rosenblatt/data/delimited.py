@@ -23,6 +23,7 @@ from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
 from rosenblatt.data.scanners.numbers import scan_numbers
 from rosenblatt.data.source import UTF8_MARK
 from rosenblatt.data.textblocks import Block, Scanner, count, scanned
+from rosenblatt.data.values import arrow_strings
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
@@ -353,7 +354,7 @@ def _parse(
 
     text, numbered = records.text, records.lines
     if numbered.size == 0:
-        return {name: pa.array([], pa.string()) for name in wanted}, numbered, []
+        return {name: arrow_strings([]) for name in wanted}, numbered, []
     # pyarrow drops a mark from the start of what it is given, though that is inside our file
     given = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
     table = arrow_csv.read_csv(
@@ -386,7 +387,7 @@ def _parse_one_by_one(
     numbered = records.lines
     if numbered.size == 1:
         return (
-            {name: pa.array([], pa.string()) for name in wanted},
+            {name: arrow_strings([]) for name in wanted},
             numbered[:0],
             [(int(numbered[0]), MISPLACED)],
         )

@@ -644,7 +644,7 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
     if isinstance(column, np.ndarray):
         column = pa.array(column)
-    return distinct(column.cast(pa.string()).fill_null(""))
+    return distinct(column.cast(pa.string()))
 
 
 def _whole_or_number(text: str) -> float:

@@ -219,7 +219,7 @@ def without_missing(column: Any) -> Any:
     import pyarrow.compute as pc
 
     missing = pc.is_in(column, _missing())
-    return pc.if_else(missing, _arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
+    return pc.if_else(missing, arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
 
 
 def absent(column: Any) -> NDArray[np.bool_]:
@@ -234,16 +234,23 @@ def absent(column: Any) -> NDArray[np.bool_]:
 
 @cache
 def _missing() -> Any:
-    return _arrow_strings(sorted(MISSING))
+    return arrow_strings(sorted(MISSING))
 
 
-def _arrow_strings(texts: list[str]) -> Any:
+def arrow_strings(texts: list[str]) -> Any:
     """Return texts as Arrow has them, made by hand: ``pa.array`` would import pandas."""
     import pyarrow as pa
 
     ends = np.cumsum([0, *(len(text.encode()) for text in texts)]).astype(np.int32)
     parts = [None, pa.py_buffer(ends), pa.py_buffer("".join(texts).encode())]
     return pa.Array.from_buffers(pa.string(), len(texts), parts)
+
+
+def without_nulls(column: Any) -> Any:
+    """Return a column of strings with the empty string for null."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(column, arrow_strings([""])[0]) if column.null_count else column
 
 
 def truth(text: str) -> float | None:
@@ -344,7 +351,7 @@ def take(column: Any, rows: NDArray[np.int64]) -> Any:
 
 def distinct(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     """Return the different strings of a column, and which one each row holds."""
-    encoded = (column.fill_null("") if column.null_count else column).dictionary_encode()
+    encoded = without_nulls(column).dictionary_encode()
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
 
 
