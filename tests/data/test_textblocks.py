@@ -23,7 +23,7 @@ def test_every_line_comes_once_and_in_order(tmp_path_factory, lines, block_bytes
     path.write_bytes(gzip.compress(text) if packed else text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block_bytes)
-        patch.setattr("rosenblatt.data.textblocks.MORE", 7)
+        patch.setattr("rosenblatt.data.textblocks.OVERREAD", 7)
         found = list(scanned(str(path), lambda text, _, first: (bytes(text), first), head, skip))
     assert all(block.endswith(b"\n") for block, _ in found)
     assert [first for _, first in found] == [at == 0 for at in range(len(found))]

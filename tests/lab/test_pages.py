@@ -11,7 +11,7 @@ from tests.lab.conftest import SIZES
 from tests.patience import SECONDS
 
 from rosenblatt import Perceptron
-from rosenblatt.lab.playground_state import PlaygroundState
+from rosenblatt.lab.learners import PlaygroundState
 from rosenblatt.lab.points import arrays
 from rosenblatt.lab.table import from_query
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rosenblatt.data import textblocks
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import UTF8, Header, read_header
-from rosenblatt.data.memory import Room
+from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
 from rosenblatt.data.scanners.numbers import scan_numbers
@@ -543,8 +543,8 @@ class DelimitedSource:
         names = list(wanted)
         scan = self._scanner(names, side_by_side, statistics) if side_by_side else None
 
-        def read(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
-            scanned_rows = scan(text, room) if scan is not None else None
+        def read(text: memoryview, pool: BufferPool, first: bool) -> tuple[int, Rows, T]:
+            scanned_rows = scan(text, pool) if scan is not None else None
             if scanned_rows is None:
                 rows = read_rows(Block(0, bytes(text)), self.header, names)
                 return count(text, b"\n"), rows, then(rows)
@@ -556,19 +556,19 @@ class DelimitedSource:
     def head_numbers(self, wanted: Sequence[str], side_by_side: int) -> Rows | None:
         """Return the first rows as numbers side by side, with statistics; None where they are not so plain."""
         scan = self._scanner(list(wanted), side_by_side, True)
-        scanned_rows = None if scan is None else scan(self._head_text(), Room())
+        scanned_rows = None if scan is None else scan(self._head_text(), BufferPool())
         return None if scanned_rows is None else scanned_rows[1]
 
     def _scanner(
         self, names: list[str], side_by_side: int, statistics: bool
-    ) -> "Callable[[Any, Room], tuple[int, Rows] | None] | None":
+    ) -> "Callable[[Any, BufferPool], tuple[int, Rows] | None] | None":
         """Return what reads a block that is all plain numbers: how many lines, and the rows; None for others."""
         slots, separator = self._slots(names), self.header.separator
         if separator in NOT_SCANNED:
             return None
 
-        def scan(text: Any, room: Room) -> tuple[int, Rows] | None:
-            numbers = scan_numbers(text, separator, slots, side_by_side, room)
+        def scan(text: Any, pool: BufferPool) -> tuple[int, Rows] | None:
+            numbers = scan_numbers(text, separator, slots, side_by_side, pool)
             if numbers is None:
                 return None
             columns = {name: numbers.values[:, k] for k, name in enumerate(names[:side_by_side])}
@@ -590,8 +590,8 @@ class DelimitedSource:
         """
         size = min(TEXT_BLOCK_BYTES, textblocks.BLOCK_BYTES) if self.header.small_blocks else None
 
-        def with_text(text: memoryview, room: Room, first: bool) -> tuple[int, Rows, T]:
-            n_lines, rows, result = function(text, room, first)
+        def with_text(text: memoryview, pool: BufferPool, first: bool) -> tuple[int, Rows, T]:
+            n_lines, rows, result = function(text, pool, first)
             return n_lines, rows._replace(source=rows.source or (Block(0, bytes(text)), self.header)), result
 
         skip, reader = self.header.line, function
@@ -609,7 +609,7 @@ class DelimitedSource:
                 if restart:
                     break
                 for text, at in record.closed_by(rows):
-                    _, part, own_result = function(memoryview(text), Room(), False)
+                    _, part, own_result = function(memoryview(text), BufferPool(), False)
                     record.open(part.moved(at))
                     yield part.moved(at), own_result
             if not restart:

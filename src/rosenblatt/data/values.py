@@ -45,6 +45,7 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
+POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 GROUPS = " \u00a0\u2009\u202f'’"  # characters between thousands, whatever the decimal mark
 
 
@@ -144,6 +145,20 @@ def number(text: str) -> float | None:
         return None if "_" in text else float(text)
     except ValueError:
         return None
+
+
+def points_may_group(texts: Sequence[str]) -> bool:
+    """Whether the points of plain numbers may separate thousands: three digits after each, and no zero before it.
+
+    >>> points_may_group(["1.234", "999"]), points_may_group(["0.125"]), points_may_group(["7"])
+    (True, False, False)
+    """
+    pointed = [text for text in texts if "." in text]
+    return (
+        bool(pointed)
+        and all(map(POINT_GROUPS.fullmatch, pointed))
+        and not any("e" in t.lower() for t in texts)
+    )
 
 
 def are_codes(texts: Sequence[str]) -> bool:

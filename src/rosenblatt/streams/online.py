@@ -372,7 +372,7 @@ class OnlineLearner(RowsLearner):
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
         self._vocabulary, self._sketch = Vocabulary(schema), sketch
         if schema.bits:
-            self._vocabulary.heard = sketch.hear
+            self._vocabulary.on_name = sketch.hear
 
     def _clear(self) -> None:
         super()._clear()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.labels import EXACT, wrong_with_text
+from rosenblatt.data.labels import EXACT, invalid_text_reason
 from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.vocabulary import (
     NamedSchema,
@@ -55,7 +55,7 @@ def flattened(
         except BadValue as error:
             error.field = key
             raise
-    if wrong_with_text("".join(features)) is not None:
+    if invalid_text_reason("".join(features)) is not None:
         _refuse_name(record, text, words or Words())
     return features
 
@@ -66,7 +66,7 @@ def _refuse_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -
         features: dict[str, float] = {}
         _flatten(key, value, features, text, words, 0, None)
         for name in features:
-            reason = wrong_with_text(name)
+            reason = invalid_text_reason(name)
             if reason is not None:
                 raise BadValue(f"the feature {shown(name)} {reason}", key)
     raise AssertionError("a name was refused that no field makes")
@@ -158,7 +158,7 @@ class JsonExamples(NamedExamples):
             schema = replace(schema, target=target)
         super().__init__(opening, schema, grow)
         if STANDARD_INPUT in self._paths and self._weighs and not (self._in_turn or self._fitted):
-            standard_input().keep()  # read twice: for the document counts, then for the rows
+            standard_input().spool()  # read twice: for the document counts, then for the rows
         self._labelled = options.labels and (required or any(schema.target in record for record in head))
         self._set_texts(schema.text)
         self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
@@ -167,7 +167,7 @@ class JsonExamples(NamedExamples):
 
     def _set_texts(self, fields: Sequence[str]) -> None:
         """Set the fields whose words are counted many at a time."""
-        self._scanned_fields = [field for field in fields if wrong_with_text(field) is None]
+        self._scanned_fields = [field for field in fields if invalid_text_reason(field) is None]
         self._prefixes = tuple(f"{field}:" for field in self._scanned_fields)
 
     def _counted_blocks(self) -> Iterator[Batch]:
@@ -192,16 +192,16 @@ class JsonExamples(NamedExamples):
             try:
                 yield self._record(number, line)
             except BadValue as error:
-                self._pass_over([BadLine(path, number, str(error), error.column(line))])
+                self._skip_lines([BadLine(path, number, str(error), error.column(line))])
             except json.JSONDecodeError as error:
                 reason = f"not JSON: {error.msg}"
                 column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
-                self._pass_over([BadLine(path, number, reason, column)])
+                self._skip_lines([BadLine(path, number, reason, column)])
             except UnicodeDecodeError as error:
                 reason = "not UTF-8 text: convert the file to UTF-8"
-                self._pass_over([BadLine(path, number, reason, error.start + 1)])
+                self._skip_lines([BadLine(path, number, reason, error.start + 1)])
             except RecursionError:
-                self._pass_over([BadLine(path, number, "not JSON: nested too deep", 1)])
+                self._skip_lines([BadLine(path, number, "not JSON: nested too deep", 1)])
 
     def _record(self, number: int, line: bytes) -> Record:
         record = parsed(line)
@@ -306,7 +306,7 @@ def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
         raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text", target)
     if kind == "text":
         label = value if isinstance(value, str) else json.dumps(value)
-        reason = wrong_with_text(label)
+        reason = invalid_text_reason(label)
         if reason is not None:
             raise BadValue(f"the label {target!r} is {shown(label)}, which {reason}", target)
         return label

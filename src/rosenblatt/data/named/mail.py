@@ -16,7 +16,7 @@ import numpy as np
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.labels import invalid_text_reason
 from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.mime import (
     LONGEST_TEXT,
@@ -343,11 +343,11 @@ class MailExamples(NamedExamples):
         """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
         for letter in self._texts():
             label = self._label(letter)
-            reason = wrong_with_text(label)
+            reason = invalid_text_reason(label)
             if reason is None:
                 yield letter, label
             else:
-                self._pass_over([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
+                self._skip_lines([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
 
     def _texts(self) -> Iterator[Letter]:
         """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
@@ -355,7 +355,7 @@ class MailExamples(NamedExamples):
             if letter.path in self._not_mail and not letter.problem:
                 continue
             if letter.problem:
-                self._pass_over([BadLine(letter.path, letter.line, letter.problem)])
+                self._skip_lines([BadLine(letter.path, letter.line, letter.problem)])
                 continue
             nul = letter.content.find(b"\0")
             if nul < 0 or is_message(letter.content):
@@ -363,7 +363,7 @@ class MailExamples(NamedExamples):
             else:
                 before = letter.content[:nul]
                 line, column = before.count(b"\n") + 1, nul - before.rfind(b"\n")
-                self._pass_over([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
+                self._skip_lines([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
 
     def _in_time_order(self) -> Iterator[Letter]:
         """Read messages by time: straight through where they lie so, else held until their turn comes."""

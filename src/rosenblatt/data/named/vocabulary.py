@@ -144,7 +144,7 @@ class Vocabulary:
         self.index = {name: at for at, name in enumerate(schema.names)}
         self.bits = schema.bits
         self.grow = grow
-        self.heard: Callable[[int, str], None] | None = None  # told of every name that is hashed
+        self.on_name: Callable[[int, str], None] | None = None  # told of every name that is hashed
 
     def __len__(self) -> int:
         return 1 << self.bits if self.bits else len(self.index)
@@ -177,7 +177,7 @@ class Vocabulary:
         >>> Vocabulary(NamedSchema(("free", "offer"))).places(["offer", "lunch"])
         [1, 2]
         """
-        if self.bits and self.heard is not None:
+        if self.bits and self.on_name is not None:
             return [self.place(name) for name in names]
         codes = self.codes(names)
         if self.grow and not self.bits:
@@ -191,8 +191,8 @@ class Vocabulary:
         """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""
         if self.bits:
             at = hashed(name, self.bits)
-            if self.heard is not None:
-                self.heard(at, checked_name(name, "feature"))
+            if self.on_name is not None:
+                self.on_name(at, checked_name(name, "feature"))
             return at
         known = self.index.get(name, -1)
         if known < 0 and self.grow:
