@@ -612,7 +612,7 @@ class ArrivingTable(Examples):
         """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
         entries = []
         for one in sorted(features, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
-            place = self._vocabulary.place(one.name)
+            place = self._vocabulary.feature(one.name)
             entries.append((one.rows, np.full(one.rows.size, place), one.values))
         return entries
 

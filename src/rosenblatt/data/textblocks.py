@@ -122,7 +122,7 @@ def _last_line(path: str) -> int:
     """Return the number of the last line that can be read of a compressed file that is damaged after it."""
     lines = 1
     with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), opened(path) as (file, _):
-        while piece := file.read1(MORE):
+        while piece := file.read1(PIPE_BYTES):
             lines += piece.count(b"\n")
     return lines
 
