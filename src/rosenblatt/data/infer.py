@@ -23,6 +23,7 @@ from rosenblatt.data.values import (
     absent,
     are_codes,
     are_int64,
+    arrow_strings,
     date_numbers,
     date_parts_of,
     number,
@@ -402,10 +403,8 @@ def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) 
     >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
     (NumberFormat(decimal='.', percent=False, currency='$'), ('days', 'weekday'))
     """
-    import pyarrow as pa
-
     statistics = ColumnStatistics()
-    statistics.update(pa.array([text]))
+    statistics.update(arrow_strings([text]))
     if name in (*options.numeric, *options.date):
         column = _as_asked(name, "numeric" if name in options.numeric else "date", statistics, options).column
     elif options.exact:

@@ -368,7 +368,7 @@ def editing_tools(page: LabPage[Any]) -> dict[str, Any]:
     made = {}
     for name, (icon, label, hint) in TOOLS.items():
         tool = button(label, icon, partial(page.set, tool=name))
-        tool.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
+        tool.classes(f"lab-tool-{name}").props(f"aria-label='{label}'")
         with tool:
             ui.tooltip(hint)
         made[name] = tool

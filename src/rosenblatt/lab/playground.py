@@ -710,7 +710,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 self._start()
             layout.heading("Space")
             frame.choice(self, "space", "Feature map or kernel", SPACE_TITLES)
-            self.gamma = frame.slider(self, "gamma", "Kernel's γ; its width is 1/√2γ", 0.05)
+            self.gamma = frame.slider(self, "gamma", "Kernel γ: width 1/√(2γ)", 0.05)
             layout.heading("Side by side")
             several = ui.select(
                 {name: NAMES[name] for name in LEARNERS},
@@ -748,7 +748,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 clear = frame.button(
                     "Clear", "delete_sweep", partial(self.set, data="own", points=(), clock=0)
                 )
-                clear.classes("lab-icon-when-narrow").props("aria-label=Clear")
+                clear.props("aria-label=Clear")
             self.plane = Plane(
                 self.session.scene(),
                 label="The plane with the examples and the boundary. Arrow keys move a cursor, Enter uses the tool.",

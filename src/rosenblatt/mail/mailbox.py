@@ -306,6 +306,11 @@ class Mailbox:
         by_number = {row[0]: (Answer(*row[:5]), _decode(row[5])) for row in rows}
         return [by_number[number] for number in numbers]
 
+    def assign_answers(self, old: int, new: int) -> None:
+        """Give the answers for one model to another."""
+        with self._lock, self._db:
+            self._db.execute("UPDATE answers SET model = ? WHERE model = ?", (new, old))
+
     def learned_without_date(self, model: int) -> int:
         """Return how many messages without a date were learned from: their order says nothing."""
         rows = self._read(

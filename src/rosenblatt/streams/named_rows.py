@@ -147,7 +147,7 @@ def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[f
     row: dict[int, float] = {}
     all_known = True
     for name, value in flattened({str(key): value for key, value in x.items()}).items():
-        at = vocabulary.place(name)
+        at = vocabulary.feature(name)
         if at >= 0:
             row[at] = row.get(at, 0.0) + value
         else:
@@ -199,7 +199,7 @@ class TableColumns(NamedTuple):
 
 def table_columns(names: list[str], vocabulary: Vocabulary) -> TableColumns:
     """Return how columns with these names become rows."""
-    indices = np.array([vocabulary.place(name) for name in names], np.int64)
+    indices = np.array([vocabulary.feature(name) for name in names], np.int64)
     permanent = bool((indices >= 0).all())
     if permanent and bool((indices[1:] > indices[:-1]).all()):
         return TableColumns(names, None, indices, True)
