@@ -172,13 +172,12 @@ class LoopCache(_NoCache):  # type: ignore[misc]
             path = self._path(folder, key)
             try:
                 stored_key, payload = pickle.loads(path.read_bytes())
+                if stored_key == key:
+                    return CompileResult._rebuild(target_context, *payload)
             except FileNotFoundError:
                 continue
             except Exception as error:  # a damaged file is as good as none
-                LOG.info("%s cannot be read: %s", path, error)
-                continue
-            if stored_key == key:
-                return CompileResult._rebuild(target_context, *payload)
+                LOG.info("%s cannot be loaded: %s", path, error)
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -186,9 +185,10 @@ class LoopCache(_NoCache):  # type: ignore[misc]
         if result.lifted or result.library.has_dynamic_globals:
             return
         library, *rest = result._reduce()
-        rest[5] = (
-            ""  # the annotated source, for numba's inspection only: as large as the code, and it has local paths
-        )
+        if isinstance(
+            rest[5], str
+        ):  # the annotated source, for inspection only: large, with paths of this machine
+            rest[5] = ""
         folder, key = next(iter(self._places(sig, result.codegen)))
         path = self._path(folder, key)
         temporary = path.with_name(f"{uuid.uuid4().hex}.tmp")
