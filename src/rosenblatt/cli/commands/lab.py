@@ -34,7 +34,6 @@ def lab(
         refuse(f'the lab needs {error.name}: pip install "rosenblatt[service]"')
     own = listening(port)
     address = address_of(own)
-    note("getting ready (the first time ever, code is compiled for this computer)")
     warm_up()
     print(address, flush=True)
     note("Ctrl-C ends it")

@@ -178,7 +178,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     spent = report["seconds"]
     reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
     if "compile" in spent:
-        reading += f", {seconds(spent['compile'])} compiling for this machine (once)"
+        reading += f", {seconds(spent['compile'])} compiling (once)"
     skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     out_of_core = ", out of core" if "out_of_core" in report else ""
