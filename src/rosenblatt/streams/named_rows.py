@@ -47,7 +47,11 @@ class ExampleReader:
         self.room = self._most_names = 0  # of values, of names in one example
         self._flattened: Example | None = None  # the example with text that is in the first row
         self._flattened_at = -1  # how many rows compiled code had read by then
-        self._text_names: tuple[tuple[Any, ...], ...] = ((), (), ())  # of the example before: names, types, text
+        self._text_names: tuple[tuple[Any, ...], ...] = (
+            (),
+            (),
+            (),
+        )  # of the example before: names, types, text
         self._set_starts(1)
         self.make_room(1, 1)
 

@@ -89,7 +89,8 @@ class OnlineLearner(RowsLearner):
         standard deviation, others (counts of words, indicators) are divided by their root mean square and never
         centred. By default only ``"auto"`` does.
     candidates : sequence of rules, optional
-        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW and logistic regression.
+        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW, logistic
+        regression and normalised adaptive steps.
     calibrated : bool, default=True
         Keep probabilities current by the scores of examples that were not learned from yet.
 
@@ -523,4 +524,3 @@ class OnlineLearner(RowsLearner):
         """Return rows as a matrix; features beyond its width have no weights yet."""
         values, indices, starts = rows
         return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]
-
