@@ -40,6 +40,7 @@ NUMBERS = {
     "per cent": (["12%", "7.5 %", "-100%"], [0.12, 0.075, -1.0]),
     "dollars": (['"$1,299.00"', "-$5", "$ 7"], [1299, -5, 7]),
     "euros": (["1299 €", '"5,5€"', "-7 €"], [1299, 5.5, -7]),
+    "a unit": (["5 cm", "1.5cm", '"1,200 cm"'], [5, 1.5, 1200]),
     "a minus sign of typesetters": (["\u22125%", "3%", "4%"], [-0.05, 0.03, 0.04]),
 }
 
@@ -92,6 +93,15 @@ def test_points_between_thousands_are_told_from_decimal_points(tmp_path):
     german = table(tmp_path, separator=";", a=cells, b=["0,5", "1,25", "3"])
     assert read_all(german, target="a").y.tolist() == [1234, 999, 12500]
     assert report(german, "a").summary == "999 to 12500"
+
+
+def test_codes_that_end_in_letters_are_no_units(tmp_path):
+    mixed = table(tmp_path, a=["12A", "7B", "3A"] * 10, b=range(30))
+    assert report(mixed, "a").kind == "category"
+    units = table(tmp_path, a=["12 kg", "7 kg", "3 kg"] * 10, b=range(30))
+    assert report(units, "a")[1:] == ("numeric", 0, "3 to 12", 1, "in kg")
+    with pytest.raises(ValueError, match="the unit '5' is no word after a number"):
+        NumberFormat(unit="5")
 
 
 def test_semicolons_and_decimal_commas(tmp_path):

@@ -45,6 +45,7 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
+UNIT = re.compile(r"(?<=[\d.,])\s?(?P<unit>[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$")  # after a number, like 5 cm
 POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 GROUPS = " \u00a0\u2009\u202f'’"  # thousands separators with any decimal mark
 
@@ -64,12 +65,15 @@ class NumberFormat:
     decimal: str = "."
     percent: bool = False
     currency: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ",") or type(self.percent) is not bool:
             raise ValueError(f"not a number format: {self!r}")
         if self.currency not in ("", *CURRENCIES):
             raise ValueError(f"not a number format: the currency {self.currency!r} is not known")
+        if self.unit and (UNIT.fullmatch(f"0{self.unit}", 1) is None or self.percent or self.currency):
+            raise ValueError(f"not a number format: the unit {self.unit!r} is no word after a number")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -79,7 +83,7 @@ class NumberFormat:
         grouped = rf"[1-9]\d{{0,2}}(?P<group>[{group}{GROUPS}])\d{{3}}(?:(?P=group)\d{{3}})*"
         digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
         money = rf"(?:{re.escape(self.currency)}\s?)?" if self.currency else ""
-        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency)})?" if self.currency else ""
+        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency or self.unit)})?"
         return re.compile(
             rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{after}"
         )
@@ -110,7 +114,8 @@ class NumberFormat:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the format as a dict for JSON."""
-        return {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        stored = {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        return {**stored, "unit": self.unit} if self.unit else stored
 
 
 def _exponent(power: str | None) -> str:
@@ -123,15 +128,19 @@ def number_formats(text: str) -> list[NumberFormat]:
 
     >>> [(form.decimal, form.number("1,234")) for form in number_formats("1,234")]
     [('.', 1234.0), (',', 1.234)]
-    >>> number_formats("red"), number_formats("€ 12")[0].currency
-    ([], '€')
+    >>> number_formats("red"), number_formats("€ 12")[0].currency, number_formats("5.5 cm")[0].unit
+    ([], '€', 'cm')
     """
     if not any(character.isdigit() for character in text):
         return []
     percent = text.endswith("%")
     bare = text.lstrip("(+-\u2212 ").rstrip(")")
     money = [sign for sign in CURRENCIES if bare.startswith(sign) or bare.endswith(sign)]
-    forms = (NumberFormat(mark, percent, max(money, key=len, default="")) for mark in (".", ","))
+    unit = None if money or percent or text.startswith("(") else UNIT.search(bare)
+    forms = (
+        NumberFormat(mark, percent, max(money, key=len, default=""), unit["unit"] if unit else "")
+        for mark in (".", ",")
+    )
     return [form for form in forms if form.number(text) is not None]
 
 
