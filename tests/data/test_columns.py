@@ -136,6 +136,13 @@ def test_dates_become_days_weekdays_and_hours(tmp_path):
         read_all(table(tmp_path, "n.csv", day=["2024-02-30"], at=[""], clock=["00:00"]), schema=found.schema)
 
 
+def test_clocks_with_short_hours_are_read_and_what_is_no_time_of_day_is_none(tmp_path):
+    path = table(tmp_path, clock=["8:15", "23:30", "0:00:36"], b=[4, 7, 5])
+    assert values(path) == [8.25, 23.5, 0.01]
+    laps = table(tmp_path, lap=[f"{20 + k}:15" for k in range(N)], b=[k % 4 for k in range(N)])
+    assert report(laps, "lap").kind == "identifier"
+
+
 @pytest.mark.parametrize("pair", [("yes", "no"), ("True", "FALSE"), ("t", "f"), ("Y", "n"), ("on", "off")])
 def test_truth_values_are_1_and_0(tmp_path, pair):
     path = table(tmp_path, a=[pair[0], pair[1], pair[0].lower()], b=[4, 7, 5])

@@ -21,7 +21,8 @@ DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # like 29.02.2024
 YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
-CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?")
+CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?")
+SHORT_HOUR = re.compile(r"(?:^|(?<=[T ]))(?=\d:)")  # like 8:15
 TIMESTAMP = re.compile(rf"({DATE.pattern})[T ]({CLOCK.pattern}) ?(Z|UTC|[+-]\d{{2}}:?(\d{{2}})?)?")
 PAIRS = (
     *(
@@ -320,13 +321,14 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
 
 
 def _as_iso(text: str) -> str:
-    """Convert a date with an unambiguous order to ISO 8601; return anything else unchanged.
+    """Convert a date with an unambiguous order, or a short hour, to ISO 8601; return anything else unchanged.
 
-    >>> _as_iso("1.2.2024 08:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
+    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
     ('2024-02-01 08:15', '2024-02-29', '1/2/2024')
     """
     text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
-    return YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    text = YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    return SHORT_HOUR.sub("0", text, count=1) if ":" in text else text
 
 
 def _hours(clock: time) -> float:
