@@ -4,6 +4,7 @@ It runs under the old and under the new version, so it uses only names that are 
 and warmed up once; a line on standard input names a row and is answered by the seconds of one run.
 """
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -144,6 +145,12 @@ def command(*words: str, fresh: bool = False) -> Run:
             )
 
     return run
+
+
+def fit_alone(path: str) -> Run:
+    """The command ``fit`` without an estimate on new rows, which versions before 0.2 do not make."""
+    estimates = importlib.util.find_spec("rosenblatt.learner.estimate") is not None
+    return command("fit", path, *(["--no-estimate"] if estimates else []))
 
 
 def libsvm_file(rows: int = 2_000, features: int = 5_000, nonzeros: int = 30) -> str:
@@ -323,7 +330,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "CSV with categories, one pass": lambda: one_pass(table_file(60_000, categories=True)),
         "CSV of texts into memory": lambda: read_whole(text_file(4_000, "csv"), text="text"),
         "LIBSVM text, one pass": lambda: one_pass(libsvm_file(20_000, 20_000, 75)),
-        "command, fit of a LIBSVM file": lambda: command("fit", libsvm_file(20_000, 20_000, 75)),
+        "command, fit of a LIBSVM file, no estimate": lambda: fit_alone(libsvm_file(20_000, 20_000, 75)),
         "VW text, one pass": lambda: one_pass(text_file(4_000, "vw")),
         "LIBSVM text, five passes, four from the cache": lambda: cache_passes(
             libsvm_file(20_000, 20_000, 75)
