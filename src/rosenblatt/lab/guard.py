@@ -17,6 +17,7 @@ from html import escape
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from rosenblatt.web.connections import Connection
 from rosenblatt.web.guard import SECURITY_HEADERS, Guard, header_fields
 from rosenblatt.web.refusals import Refusal, TooMany
 from rosenblatt.web.settings import Settings
@@ -26,6 +27,7 @@ LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # that are not taken for each other
 TOKEN_LETTERS = 8
 GUESSES = 200  # wrong tokens in a minute, from everywhere: 31⁸ tokens outlast them by a million years
 MINUTE = 60.0
+UPLOAD_SECONDS = 60.0  # in which a body must have arrived
 
 
 class NotJoined(Refusal):
@@ -102,6 +104,11 @@ class OwnPagesOnly:
         except Refusal as refused:
             await self._refuse(scope, receive, send, refused)
         else:
+            connection: Connection | None = scope.get("state", {}).get("connection")
+            if (
+                connection is not None
+            ):  # without a permission it is closed, a websocket after a quarter of a minute
+                connection.permit(None if scope["type"] == "websocket" else UPLOAD_SECONDS)
             await self.app(scope, receive, _with_headers(send, self._headers))
 
     async def _join(self, scope: dict[str, Any], send: Any) -> None:
