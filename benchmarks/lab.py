@@ -14,28 +14,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.measure import Ratios, milliseconds
+from benchmarks.turns import LAB_STATES, LAB_STEP
 
 ASKED = 0.1  # seconds
 RUNS = 15
-STATES = {
-    "the plane": "/?n=500&data=overlapping&clock=500",
-    "four learners beside": "/?n=500&data=overlapping&clock=500&beside=perceptron.logistic.centroid.gaussian",
-    "polynomial map, degree 3": "/?n=500&data=moons&noise=0.8&space=polynomial-3&clock=500",
-    "Gaussian kernel": "/?n=500&data=moons&noise=0.8&space=kernel-rbf&clock=100",
-}
 VISITORS, EVERY, LONG = 40, 2.0, 20.0  # seconds between two steps of a visitor, and of all
 CROWD_ASKED = 0.15  # seconds, of the slowest step of twenty
-
-# Click, and wait until the page says another state and was painted.
-STEP = """name => new Promise(done => {
-  const button = [...document.querySelectorAll('.lab-steps button')].find(b => b.innerText.trim().endsWith(name));
-  const said = () => document.querySelector('.lab-status').textContent;
-  const before = said(), started = performance.now();
-  const look = () => said() === before ? setTimeout(look, 1)
-    : requestAnimationFrame(() => setTimeout(() => done((performance.now() - started) / 1000), 0));
-  button.click();
-  look();
-})"""
 
 
 @contextmanager
@@ -70,7 +54,7 @@ def steps_in_a_browser() -> None:
     with lab() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        for what, path in STATES.items():
+        for what, path in LAB_STATES.items():
             page.goto(address + path)
             page.wait_for_function("window.socket && window.socket.connected")
             for name in ("Step", "Update"):
@@ -79,7 +63,7 @@ def steps_in_a_browser() -> None:
                     if page.get_by_role("button", name=name, exact=True).is_disabled():  # a clean pass
                         page.get_by_role("button", name="Restart").click()
                         page.wait_for_function("!location.href.includes('clock')")
-                    times.append(page.evaluate(STEP, name))
+                    times.append(page.evaluate(LAB_STEP, name))
                 told = f"{milliseconds(min(times))}, median {milliseconds(statistics.median(times))}"
                 table.add(f"{name.lower()}: {what}", told, milliseconds(ASKED), ASKED / min(times), 1.0)
         browser.close()
