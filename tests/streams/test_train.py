@@ -16,7 +16,7 @@ from tests.sources import Stdin
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.batch import gathered
+from rosenblatt.data.batch import coalesce
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
@@ -94,7 +94,7 @@ def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, mult
 
 @pytest.mark.parametrize("late", ["", "1,x,0", "1,2,0.5", "1,2,spam"])
 def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, monkeypatch, late):
-    monkeypatch.setattr("rosenblatt.data.delimited.GUESSED_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.delimited.INFERENCE_BYTES", 100)
     rng = np.random.default_rng(0)
     rows = [f"{a},{b},{int(a > b)}" for a, b in rng.integers(0, 9, (400, 2))]
     path = tmp_path / "data.csv"
@@ -117,7 +117,7 @@ def test_an_index_zero_that_comes_late_makes_indices_count_from_zero(tmp_path, m
     path.write_text("1 1:2 3:1\n-1 2:1\n" * 50 + "1 0:5 2:1\n" + "-1 2:1\n" * 99)
     whole = read_all(path, zero_based=True)
     for rule, ledger in (("rosenblatt", False), ("rosenblatt", True), ("arow", False), ("alma", False)):
-        monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
+        monkeypatch.setattr("rosenblatt.streams.cache.coalesce", lambda batches: coalesce(batches, 9))
         cache.remove_cache()
         examples = open_examples(path, batch_rows=None)
         got = train_on_stream(
@@ -184,10 +184,10 @@ def test_a_shuffle_holds_no_more_than_its_buffer(tmp_path, monkeypatch):
         seen.append(examples.labels.size),
         learn(examples, *rest),
     )[1]
-    monkeypatch.setattr("rosenblatt.data.batch.GATHERED_ROWS", 9)
+    monkeypatch.setattr("rosenblatt.data.batch.COALESCED_ROWS", 9)
     examples = open_examples(path, batch_rows=9)
 
-    monkeypatch.setattr("rosenblatt.streams.cache.gathered", lambda batches: gathered(batches, 9))
+    monkeypatch.setattr("rosenblatt.streams.cache.coalesce", lambda batches: coalesce(batches, 9))
     train_on_stream(learner, examples, path, passes=2, shuffle=True)
     assert max(seen) <= 40 + 9
     assert sum(seen) == 400
@@ -203,7 +203,7 @@ def test_every_batch_is_given_back(tmp_path, shuffle):
     train_on_stream(learner, batches, path, passes=2, shuffle=shuffle, memory=1 << 30)
     assert learner.clock == 400
     assert not batches._extents
-    assert not batches._held
+    assert not batches._resident
 
 
 def test_a_ledger_that_outgrows_the_memory_is_said(tmp_path, monkeypatch):
@@ -503,7 +503,7 @@ def spoiled(path, column, value):
     [
         ("index", b"\xff\xff\xff\x7f", "an index above the 5 features"),
         ("index", b"\xff\xff\xff\xff", "an index above the 5 features"),
-        ("y", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "a label that is no number"),
+        ("y", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "a label that is not a finite number"),
         ("offsets", b"\x05\x00\x00\x00", "Offset invariant failure"),
         ("file", b"\xff\xff\xff\x7f", "index out of range"),
     ],

@@ -1,7 +1,7 @@
-"""How much memory this process may use, and arrays whose memory is used again.
+"""The memory limit of this process, and a pool of arrays that reuses their memory.
 
-The limit is that of the machine, or less where its container allows less. New memory is slow, for the system clears
-every page of it.
+The limit is that of the machine, or of its container where that is lower. Reuse pays because the system clears every
+page of new memory.
 """
 
 import os
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOT = Path("/")
-HELD = 8  # pieces of memory that are held at most
+MAX_BUFFERS = 8  # in a pool
 
 T = TypeVar("T")
 
@@ -25,15 +25,15 @@ T = TypeVar("T")
 def memory_limit(root: Path = ROOT) -> int:
     """Return how many bytes of memory this process may use.
 
-    That is the machine's memory, or the smallest limit of the control groups the process is in (cgroup v1 and v2):
-    containers are limited so. ``root`` is where ``/proc`` and ``/sys`` are.
+    That is the machine's memory or the smallest limit of the control groups of the process (cgroup v1 and v2), which
+    limit containers. ``root`` is the directory of ``/proc`` and ``/sys``.
     """
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([machine, *_cgroup_limits(root)])
 
 
 def _cgroup_limits(root: Path) -> Iterator[int]:
-    """Yield the limits of the groups that the process is in, and of those above them."""
+    """Yield the limits of the control groups of this process and of their ancestors."""
     mounts = list(_cgroup_mounts(root))
     for line in _lines(root / "proc/self/cgroup"):
         fields = line.split(":", 2)  # hierarchy, controllers, path of the group
@@ -44,41 +44,41 @@ def _cgroup_limits(root: Path) -> Iterator[int]:
         if not unified and "memory" not in controllers.split(","):
             continue
         name = "memory.max" if unified else "memory.limit_in_bytes"
-        for is_unified, top, place in mounts:
+        for is_unified, top, mount_point in mounts:
             if is_unified == unified:
-                yield from _limits_above(root / place.lstrip("/"), _below(group, top), name)
+                yield from _limits_above(root / mount_point.lstrip("/"), _below(group, top), name)
 
 
 def _cgroup_mounts(root: Path) -> Iterator[tuple[bool, str, str]]:
-    """Yield (whether it is cgroup v2, the group that is its top, where it is mounted) of every mount with limits."""
+    """Yield (whether it is cgroup v2, its top group, its mount point) of every mount with memory limits."""
     for line in _lines(root / "proc/self/mountinfo"):
         before, separator, after = line.partition(" - ")
         fields, filesystem = before.split(" "), after.split(" ")
         if not separator or len(fields) < 5 or len(filesystem) < 3:
             continue
-        top, place = (_unescaped(text) for text in fields[3:5])
+        top, mount_point = (_unescape(text) for text in fields[3:5])
         if filesystem[0] == "cgroup2":
-            yield True, top, place
+            yield True, top, mount_point
         elif filesystem[0] == "cgroup" and "memory" in filesystem[2].split(","):
-            yield False, top, place
+            yield False, top, mount_point
 
 
-def _unescaped(text: str) -> str:
-    """Return a path of mountinfo with its blanks: they are written as octal numbers."""
+def _unescape(text: str) -> str:
+    """Decode the octal escapes of a path in mountinfo."""
     for code, character in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
         text = text.replace(code, character)
     return text
 
 
 def _below(group: str, top: str) -> str:
-    """Return the path of a group below the one that is mounted; "" where it is not below it, as seen from inside."""
+    """Return the path of a group relative to the mounted one; "" where it is not below it, as inside a container."""
     if top == "/":
         return group.strip("/")
     return group[len(top) :].strip("/") if group.startswith(top + "/") else ""
 
 
 def _limits_above(mount: Path, group: str, name: str) -> Iterator[int]:
-    """Yield the limits of a group and of every group above it."""
+    """Yield the limits of a group and of its ancestors."""
     parts = [part for part in group.split("/") if part not in ("", "..")]
     for depth in range(len(parts), -1, -1):
         for line in _lines(mount.joinpath(*parts[:depth], name))[:1]:
@@ -89,51 +89,53 @@ def _limits_above(mount: Path, group: str, name: str) -> Iterator[int]:
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(errors="replace").splitlines()
-    except OSError:  # there are no control groups, or they are none of ours to read
+    except OSError:  # no control groups, or no permission to read them
         return []
 
 
-def _references(held: list[NDArray[Any]]) -> list[int]:
-    """Return how many references there are to every piece, as this Python counts them."""
-    return [sys.getrefcount(memory) for memory in held]
+def _reference_counts(buffers: list[NDArray[Any]]) -> list[int]:
+    """Return the number of references to every buffer."""
+    return [sys.getrefcount(buffer) for buffer in buffers]
 
 
-# References to a piece that no array is made of; versions of Python differ.
-NOBODY = _references([np.empty(1)])[0]
+# The count of a buffer that no array views; versions of Python differ.
+UNUSED = _reference_counts([np.empty(1)])[0]
 
 
-class Room:
-    """Arrays of memory that no other array uses any more. For one thread; the arrays may go anywhere.
+class BufferPool:
+    """A pool that allocates arrays from buffers no other array uses any more.
 
-    >>> room = Room()
-    >>> first = room.take((2, 3), np.float64)
-    >>> where = first.ctypes.data
-    >>> room.take((2, 3), np.float64).ctypes.data == where  # somebody holds the first
+    Each thread needs a pool of its own; arrays may be passed to other threads.
+
+    >>> pool = BufferPool()
+    >>> first = pool.empty((2, 3), np.float64)
+    >>> address = first.ctypes.data
+    >>> pool.empty((2, 3), np.float64).ctypes.data == address  # the first is in use
     False
     >>> del first
-    >>> room.take((2, 3), np.float64).ctypes.data == where
+    >>> pool.empty((2, 3), np.float64).ctypes.data == address
     True
     """
 
     def __init__(self) -> None:
-        self._held: list[NDArray[Any]] = []
-        self._made: dict[Callable[[], Any], Any] = {}
+        self._buffers: list[NDArray[Any]] = []
+        self._singletons: dict[Callable[[], Any], Any] = {}
 
-    def once(self, make: Callable[[], T]) -> T:
-        """Return what ``make`` makes, made once."""
-        if make not in self._made:
-            self._made[make] = make()
-        return self._made[make]  # type: ignore[no-any-return]
+    def singleton(self, factory: Callable[[], T]) -> T:
+        """Return the one result of ``factory`` in this pool; call it the first time."""
+        if factory not in self._singletons:
+            self._singletons[factory] = factory()
+        return self._singletons[factory]  # type: ignore[no-any-return]
 
-    def take(self, shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Return an array, of anything; never less than half of a piece, of which scipy would make a copy."""
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Return an uninitialized array; it fills at least half of its buffer, else scipy would copy it."""
         shape = shape if isinstance(shape, tuple) else (shape,)
         size = prod(shape)
-        for memory, references in zip(self._held, _references(self._held), strict=True):
-            if references == NOBODY and memory.dtype == kind and size <= memory.size < 2 * size:
-                return memory[:size].reshape(shape)
-        new = np.empty(size + (size >> 3), kind)
-        if len(self._held) == HELD:
-            del self._held[0]
-        self._held.append(new)
+        for buffer, references in zip(self._buffers, _reference_counts(self._buffers), strict=True):
+            if references == UNUSED and buffer.dtype == dtype and size <= buffer.size < 2 * size:
+                return buffer[:size].reshape(shape)
+        new = np.empty(size + (size >> 3), dtype)
+        if len(self._buffers) == MAX_BUFFERS:
+            del self._buffers[0]
+        self._buffers.append(new)
         return new[:size].reshape(shape)

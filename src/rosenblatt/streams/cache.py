@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 from rosenblatt import __version__
 from rosenblatt.data import Batch, Examples
 from rosenblatt.data.arrow_batches import VERSION, BatchFile, write_batches
-from rosenblatt.data.batch import GATHERED_BYTES, GATHERED_ROWS, gathered
+from rosenblatt.data.batch import COALESCED_BYTES, COALESCED_ROWS, coalesce
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.source import Source, name_of, paths_of, size_in_bytes
@@ -188,7 +188,7 @@ def kept_batches(
     _make(cached.parent)
     _remove(abandoned_files())
     with room_on_the_disk(cached), _becoming(cached) as file:
-        write_batches(file, examples, gathered(told(examples)))
+        write_batches(file, examples, coalesce(told(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
         file.flush()
@@ -225,7 +225,7 @@ def _key(paths: list[str], options: Mapping[str, Any]) -> str:
         for name, value in sorted(options.items())
     }
     content = [(str(Path(path).resolve()), fingerprint(path)) for path in paths]
-    text = json.dumps([__version__, VERSION, GATHERED_ROWS, GATHERED_BYTES, content, told], default=str)
+    text = json.dumps([__version__, VERSION, COALESCED_ROWS, COALESCED_BYTES, content, told], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.named import NOT_NUMBERS, NOTHING_READ, new_reader, reader_functions
 from rosenblatt.core.rows import Rows
-from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.labels import invalid_text_reason
 from rosenblatt.data.named.json_lines import flattened
 from rosenblatt.data.named.vocabulary import Vocabulary
 
@@ -102,9 +102,9 @@ class ExampleReader:
         self._codes[: len(x)] = codes
         self._reader["names"] = NOTHING_READ
         unknown = self._functions.arrange(self.address, row, len(x))
-        if unknown == 0 and self.vocabulary.heard is not None:
+        if unknown == 0 and self.vocabulary.on_name is not None:
             for code, name in zip(codes, x, strict=True):
-                self.vocabulary.heard(code, name)
+                self.vocabulary.on_name(code, name)
         return unknown
 
     def _read_any(self, x: Example, row: int) -> None:
@@ -147,7 +147,7 @@ def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[f
     row: dict[int, float] = {}
     all_known = True
     for name, value in flattened({str(key): value for key, value in x.items()}).items():
-        at = vocabulary.place(name)
+        at = vocabulary.feature(name)
         if at >= 0:
             row[at] = row.get(at, 0.0) + value
         else:
@@ -158,7 +158,7 @@ def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[f
 
 def valid_names(names: Sequence[Any]) -> bool:
     """Return whether all names are text that a model file can hold."""
-    return TEXT.issuperset(map(type, names)) and wrong_with_text("".join(names)) is None
+    return TEXT.issuperset(map(type, names)) and invalid_text_reason("".join(names)) is None
 
 
 class BlockMemory:
@@ -199,7 +199,7 @@ class TableColumns(NamedTuple):
 
 def table_columns(names: list[str], vocabulary: Vocabulary) -> TableColumns:
     """Return how columns with these names become rows."""
-    indices = np.array([vocabulary.place(name) for name in names], np.int64)
+    indices = np.array([vocabulary.feature(name) for name in names], np.int64)
     permanent = bool((indices >= 0).all())
     if permanent and bool((indices[1:] > indices[:-1]).all()):
         return TableColumns(names, None, indices, True)

@@ -75,9 +75,9 @@ def listen(examples: Examples, sketch: NameSketch) -> None:
     """Let a sketch hear the names that a source hashes while it is read."""
     vocabulary: Any = getattr(examples, "_vocabulary", None)
     if vocabulary is not None and vocabulary.bits:
-        vocabulary.heard = sketch.hear
-    elif hasattr(examples, "heard"):
-        examples.heard = sketch.hear
+        vocabulary.on_name = sketch.hear
+    elif hasattr(examples, "on_name"):
+        examples.on_name = sketch.hear
 
 
 def stored_names(about: Mapping[str, Any]) -> dict[int, str]:

@@ -287,7 +287,7 @@ class OnlineLearner(RowsLearner):
         if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
             called = [f"#{place}" for place in range(n)]
             for name in flattened({str(key): value for key, value in x.items()}):
-                place = self._vocabulary.place(name)
+                place = self._vocabulary.feature(name)
                 called[place] = name if called[place].startswith("#") else f"{called[place]} + {name}"
             names = called
         return explain_row(weights, row, self.learner.classes, names, label=label, against=against)
@@ -372,7 +372,7 @@ class OnlineLearner(RowsLearner):
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
         self._vocabulary, self._sketch = Vocabulary(schema), sketch
         if schema.bits:
-            self._vocabulary.heard = sketch.hear
+            self._vocabulary.on_name = sketch.hear
 
     def _clear(self) -> None:
         super()._clear()

@@ -15,7 +15,7 @@ import numpy as np
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
-from rosenblatt.data.batch import batch_bytes, concatenate, gathered
+from rosenblatt.data.batch import batch_bytes, coalesce, concatenate
 from rosenblatt.data.errors import SkippedLines
 from rosenblatt.data.source import Source, check_spooled
 from rosenblatt.data.textblocks import cores
@@ -99,7 +99,7 @@ def train_on_stream(
     with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
         batches = trainer.count_rows(examples)
         with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
-            write_batches(file, examples, gathered(batches if again else _within_spool_limit(batches)))
+            write_batches(file, examples, coalesce(batches if again else _within_spool_limit(batches)))
             file.flush()
         return trainer.train(BatchFile(examples.path, file=file))
 
@@ -353,7 +353,7 @@ def _schema_and_skipped(batches: "_FileBatches | BatchFile") -> tuple[Schema, Sk
     """Return the schema and the skipped lines of the source, from this read or from the file of batches."""
     if isinstance(batches, _FileBatches):
         return batches.examples.schema, batches.examples.skipped
-    return batches.schema, batches.skipped_before()
+    return batches.schema, batches.skipped_lines()
 
 
 def _classes(batches: "_FileBatches | BatchFile", batch: Batch) -> Any:

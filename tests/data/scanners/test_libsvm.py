@@ -26,11 +26,11 @@ def plain_scan(text, zero_based):
     return rows, bad
 
 
-def scanned_rows(found):
+def scanned_rows(result):
     return [
-        (int(line), label, found.indices[lo:hi].tolist(), found.values[lo:hi].tolist())
+        (int(line), label, result.indices[lo:hi].tolist(), result.values[lo:hi].tolist())
         for line, label, lo, hi in zip(
-            found.lines, found.labels.tolist(), found.indptr[:-1], found.indptr[1:], strict=True
+            result.lines, result.labels.tolist(), result.indptr[:-1], result.indptr[1:], strict=True
         )
     ]
 
@@ -88,9 +88,9 @@ MIXED = st.lists(st.tuples(TOKENS, SPACES), max_size=40).map(lambda parts: b"".j
 @example(text=b"1 qid:3 qid:4 1:1 qid:2", zero_based=False)
 def test_it_accepts_exactly_what_a_plain_reader_accepts(text, zero_based):
     rows, bad = plain_scan(text, zero_based)
-    for found in (scan(text, zero_based), scan(text + b"\n" + AFTER, zero_based)):
-        assert [line for line, _, _ in found.bad] == bad
-        assert scanned_rows(found) == rows
+    for result in (scan(text, zero_based), scan(text + b"\n" + AFTER, zero_based)):
+        assert [line for line, _, _ in result.bad] == bad
+        assert scanned_rows(result) == rows
 
 
 @settings(max_examples=500, deadline=None)
@@ -106,14 +106,14 @@ def test_an_index_zero_is_found_wherever_a_good_line_has_one(text, before):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_every_float_is_read_back_to_the_bit(numbers):
     text = "".join(f"{number!r} 1:{number!r} 2:{number:.3e}\n" for number in numbers).encode()
-    found = scan(text + AFTER)
+    result = scan(text + AFTER)
     exact = np.array(numbers)
     rounded = np.array([float(f"{number:.3e}") for number in numbers])
     if not np.isfinite(rounded).all():  # 1.798e308 overflows: tested above
         return
-    assert found.labels.tobytes() == exact.tobytes()
-    assert found.values[0::2].tobytes() == exact.tobytes()
-    assert found.values[1::2].tobytes() == rounded.tobytes()
+    assert result.labels.tobytes() == exact.tobytes()
+    assert result.values[0::2].tobytes() == exact.tobytes()
+    assert result.values[1::2].tobytes() == rounded.tobytes()
 
 
 @settings(max_examples=500, deadline=None)
@@ -124,9 +124,9 @@ def test_every_float_is_read_back_to_the_bit(numbers):
 )
 def test_every_decimal_is_rounded_correctly(digits, power, form):
     text = form.format(digits, power)
-    found = scan(f"1 1:{text}\n".encode() + AFTER)
+    result = scan(f"1 1:{text}\n".encode() + AFTER)
     expected = float(text)
-    assert found.values.tolist() == ([expected] if np.isfinite(expected) else [])
+    assert result.values.tolist() == ([expected] if np.isfinite(expected) else [])
 
 
 @settings(max_examples=1000, deadline=None)
@@ -140,9 +140,9 @@ def test_every_decimal_is_rounded_correctly(digits, power, form):
 def test_plain_decimals_are_rounded_correctly(whole, fraction, places, index, sign):
     """The numbers of most files: up to eight digits, a point, up to sixteen; and what is just longer."""
     number = f"{sign}{whole}.{fraction:0{places}d}" if places else f"{sign}{whole}"
-    found = scan(f"1 {index}:{number} {index + 1}:1\n".encode() + AFTER)
-    assert found.values.tolist() == [float(number), 1.0]
-    assert found.indices.tolist() == [index - 1, index]
+    result = scan(f"1 {index}:{number} {index + 1}:1\n".encode() + AFTER)
+    assert result.values.tolist() == [float(number), 1.0]
+    assert result.indices.tolist() == [index - 1, index]
 
 
 @pytest.mark.parametrize("step", [-1, 0, 1])
@@ -161,7 +161,7 @@ def test_halfway_decimals_round_to_even(bits, step):
 
 def test_long_lines_and_long_tokens_are_read():
     pairs = b" ".join(b"%d:1" % index for index in range(1, 300_001))
-    found = scan(b"1 " + pairs + b"\n-1 1:0." + b"3" * 2_000_000 + b"\n1 " + b"9" * 1_000_000 + b":1\n")
-    assert found.indptr.tolist() == [0, 300_000, 300_001]
-    assert found.values[-1] == 1 / 3
-    assert [line for line, _, _ in found.bad] == [2]
+    result = scan(b"1 " + pairs + b"\n-1 1:0." + b"3" * 2_000_000 + b"\n1 " + b"9" * 1_000_000 + b":1\n")
+    assert result.indptr.tolist() == [0, 300_000, 300_001]
+    assert result.values[-1] == 1 / 3
+    assert [line for line, _, _ in result.bad] == [2]

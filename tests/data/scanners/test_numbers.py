@@ -75,22 +75,22 @@ def test_every_cell_is_read_as_python_reads_it(rows, odd, separator, end, follow
         expected = [[plain(cell) for cell in row] for row in rows]
     except ValueError:
         expected = None
-    found = scan_numbers(text, separator.decode(), np.array([0, 1, 2]), 2)
+    result = scan_numbers(text, separator.decode(), np.array([0, 1, 2]), 2)
     if expected is None:
-        assert found is None
-    elif found is not None:  # it may leave hard decimals to others
-        values = np.column_stack([found.values, found.others[0]])[: len(rows)]
-        assert found.missing == np.isnan(values).sum()
+        assert result is None
+    elif result is not None:  # it may leave hard decimals to others
+        values = np.column_stack([result.values, result.others[0]])[: len(rows)]
+        assert result.missing == np.isnan(values).sum()
         assert values.tobytes() == np.array(expected).tobytes()
     else:
         assert any(len(cell) > 17 or 0 < abs(plain(cell)) < 1e-50 for row in rows for cell in row)
 
 
 def test_blank_lines_are_no_rows_and_columns_may_be_skipped():
-    found = scan_numbers(b"\n1,any text,2\r\n\r\n\n3,,4\n", ",", np.array([0, SKIPPED, 1]), 1)
-    assert found.lines.tolist() == [1, 4]
-    assert found.values.tolist() == [[1.0], [3.0]]
-    assert found.others.tolist() == [[2.0, 4.0]]
+    result = scan_numbers(b"\n1,any text,2\r\n\r\n\n3,,4\n", ",", np.array([0, SKIPPED, 1]), 1)
+    assert result.lines.tolist() == [1, 4]
+    assert result.values.tolist() == [[1.0], [3.0]]
+    assert result.others.tolist() == [[2.0, 4.0]]
 
 
 @pytest.mark.parametrize("text", [b"1,2\n3\n", b"1,2,3\n", b"1\n", b'1,"x"\n', b"1,2 3\n", b"1,\xe9\n"])

@@ -29,26 +29,26 @@ def plain_scan(text):
     return rows, bad
 
 
-def scanned_rows(text, found):
+def scanned_rows(text, result):
     def name(spans):
-        space, feature = found.text[spans[0] : spans[1]], found.text[spans[2] : spans[3]]
+        space, feature = result.text[spans[0] : spans[1]], result.text[spans[2] : spans[3]]
         return (space + b"^" if space else b"") + feature
 
     def label(row):
-        if found.labelled[row] == TEXT:
-            return text[slice(*found.label_spans[row].tolist())]
-        return float(found.labels[row]) if found.labelled[row] == NUMBER else None
+        if result.labelled[row] == TEXT:
+            return text[slice(*result.label_spans[row].tolist())]
+        return float(result.labels[row]) if result.labelled[row] == NUMBER else None
 
     rows = []
-    for k in range(found.labels.size):
-        pairs = range(found.indptr[k], found.indptr[k + 1])
+    for k in range(result.labels.size):
+        pairs = range(result.indptr[k], result.indptr[k + 1])
         rows.append(
             (
-                int(found.lines[k]),
+                int(result.lines[k]),
                 label(k),
-                float(found.weights[k]),
-                text[found.tags[k, 0] : found.tags[k, 1]],
-                [(name(found.names[i]), float(found.values[i])) for i in pairs],
+                float(result.weights[k]),
+                text[result.tags[k, 0] : result.tags[k, 1]],
+                [(name(result.names[i]), float(result.values[i])) for i in pairs],
             )
         )
     return rows
@@ -120,11 +120,11 @@ MIXED = st.lists(st.tuples(TOKENS, SPACES), max_size=40).map(lambda parts: b"".j
 @example(text=b"1 |n:1e308 a:1e308\n1 | a")
 def test_it_accepts_exactly_what_a_plain_reader_accepts(text):
     rows, bad = plain_scan(text)
-    for found in (scan_vw(text), scan_vw(text + b"\n" + AFTER)):
-        assert [line for line, _, _ in found.bad] == bad
-        assert scanned_rows(text, found) == rows
-        for spans, crc in zip(found.names, found.crcs, strict=True):
-            space, feature = found.text[spans[0] : spans[1]], found.text[spans[2] : spans[3]]
+    for result in (scan_vw(text), scan_vw(text + b"\n" + AFTER)):
+        assert [line for line, _, _ in result.bad] == bad
+        assert scanned_rows(text, result) == rows
+        for spans, crc in zip(result.names, result.crcs, strict=True):
+            space, feature = result.text[spans[0] : spans[1]], result.text[spans[2] : spans[3]]
             assert zlib.crc32((space + b"^" if space else b"") + feature) == crc
 
 
@@ -148,9 +148,9 @@ def test_names_and_values_of_any_length_are_read(features, space):
     prefix = f"{space}^".encode() if space else b""
     expected = [(prefix + name.encode(), 1.0 if value is None else float(value)) for name, value in features]
     for end in (b"", AFTER):
-        found = scan_vw(text + end)
-        assert scanned_rows(text, found) == [(0, 1.0, 1.0, b"", expected)]
-        assert found.crcs.tolist() == [zlib.crc32(name) for name, _ in expected]
+        result = scan_vw(text + end)
+        assert scanned_rows(text, result) == [(0, 1.0, 1.0, b"", expected)]
+        assert result.crcs.tolist() == [zlib.crc32(name) for name, _ in expected]
 
 
 @pytest.mark.parametrize("longest", [3, 20, 100, 400])
@@ -175,8 +175,8 @@ def test_entries_are_put_in_order_and_added_up(longest):
     assert kept == indptr[-1]
 
 
-def numbers_of(table, found, grow=True):
-    return table.numbers(found.text, found.names, found.crcs, grow).tolist()
+def numbers_of(table, result, grow=True):
+    return table.numbers(result.text, result.names, result.crcs, grow).tolist()
 
 
 @settings(max_examples=100, deadline=None)
@@ -198,12 +198,12 @@ def test_names_are_numbered_in_order_of_appearance(words):
 def test_a_file_of_vowpal_wabbit(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("1 | free:2 offer free\n\n-1 0.5 'mail7|from:2 bob ann:3 | offer\ntag| x\n")
-    found = read_all(path)
-    assert found.y.tolist() == [1, -1]
-    assert found.weight.tolist() == [1, 0.5]
-    assert found.feature_names == ["free", "offer", "from^bob", "from^ann", "x"]
-    assert found.X.toarray().tolist() == [[3, 1, 0, 0, 0], [0, 1, 2, 6, 0]]
-    assert found.tags.tolist() == ["", "mail7"]
+    result = read_all(path)
+    assert result.y.tolist() == [1, -1]
+    assert result.weight.tolist() == [1, 0.5]
+    assert result.feature_names == ["free", "offer", "from^bob", "from^ann", "x"]
+    assert result.X.toarray().tolist() == [[3, 1, 0, 0, 0], [0, 1, 2, 6, 0]]
+    assert result.tags.tolist() == ["", "mail7"]
 
 
 def test_features_without_a_name_and_values_that_are_text_are_read_as_vw_reads_them(tmp_path):
@@ -297,10 +297,10 @@ def test_values_that_add_up_beyond_a_float64_are_refused_by_line_and_column(tmp_
     with pytest.raises(BadInput, match=r"a.vw:2:\d+: the values of 'a' add up beyond a float64") as error:
         read_all(path, **options)
     assert error.value.column == 25
-    found = read_all(path, skip_bad=True, **options)
-    assert found.lines.tolist() == [1, 3]
-    assert found.y.tolist() == [1, 1]
-    assert np.isfinite(found.X.data).all()
+    result = read_all(path, skip_bad=True, **options)
+    assert result.lines.tolist() == [1, 3]
+    assert result.y.tolist() == [1, 1]
+    assert np.isfinite(result.X.data).all()
     path.write_text("1 | a:1\n-1 | a:-1e308 a:1e308 a:1e308\n")  # no sum on the way is too large
     assert read_all(path, **options).X.toarray().max() == 1e308
 
@@ -309,7 +309,7 @@ def test_text_that_is_not_utf8_is_told(tmp_path):
     (tmp_path / "a.vw").write_bytes(b"1 | a\n1 | \xff\n-1 | \xc3\xa9\n")
     with pytest.raises(BadInput, match=r"a.vw:2:5: not UTF-8"):
         read_all(tmp_path / "a.vw")
-    found = read_all(tmp_path / "a.vw", skip_bad=True)
-    assert found.feature_names == ["a", "é"]
-    assert found.lines.tolist() == [1, 3]
+    result = read_all(tmp_path / "a.vw", skip_bad=True)
+    assert result.feature_names == ["a", "é"]
+    assert result.lines.tolist() == [1, 3]
     assert open_examples(tmp_path / "a.vw").format == "vw"

@@ -1,4 +1,4 @@
-"""How scanners are compiled."""
+"""Compilation of the scanners, and the cache of their machine code."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,23 +15,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile a loop that makes no array: the GIL released, machine code kept on disk where there is a place for it."""
+    """Compile a loop that allocates no array: it releases the GIL, and its machine code is cached on disk."""
     # Without `_nrt` numba counts references to the text at every call.
     return CODE.compiled(function, _nrt=False)
 
 
 def compiled_with_arrays(function: F) -> F:
-    """Compile a loop that makes arrays of its own."""
+    """Compile a loop that allocates arrays."""
     return CODE.compiled(function)
 
 
 def inlined(function: F) -> F:
-    """Make a function part of every loop that calls it, where LLVM alone would leave it out."""
+    """Inline a function into every loop that calls it, where LLVM alone would not."""
     return numba.njit(inline="always")(function)
 
 
 def as_bytes(text: bytes | bytearray | memoryview) -> NDArray[np.uint8]:
-    """Return the bytes of a text as an array that nobody writes to: loops are compiled for that."""
+    """Return the bytes of a text as a read-only array, the type that the loops are compiled for."""
     data = np.frombuffer(text, np.uint8)
     data.flags.writeable = False
     return data

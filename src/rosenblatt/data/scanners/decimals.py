@@ -1,7 +1,7 @@
-"""Decimals in text, rounded correctly, as compiled loops see them.
+"""Parse decimals and round them correctly, inside compiled loops.
 
-Bytes are written as numbers: 10 line end, 32 space, 35 ``#``, 43 ``+``, 45 ``-``, 46 ``.``, 48 ``0``.
-Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
+Bytes are compared as numbers: 10 line end, 32 space, 35 ``#``, 43 ``+``, 45 ``-``, 46 ``.``, 48 ``0``.
+Every loop stops at a line end and the text ends with one, so no loop tests for the end of the text.
 """
 
 import math
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from rosenblatt.data.scanners.compiled import compiled, inlined
 from rosenblatt.data.scanners.wide import first_bit, high_product, leading_zeros, word
 
-FINE, HARD, NOT_FINITE, NOT_A_NUMBER = 0, 1, 2, 3
+ROUNDED, HARD, NOT_FINITE, NOT_A_NUMBER = 0, 1, 2, 3  # HARD: a decimal that Python's float must round
 ULL = np.uint64
 TEN = ULL(10)
-EXACT_BELOW = ULL(2**53)
+EXACT_LIMIT = ULL(2**53)
 POWERS_OF_TEN = 10.0 ** np.arange(23)
 TENS = np.array([10**power for power in range(20)], np.uint64)
 ONE, TWO, EIGHT, SIXTEEN = ULL(1), ULL(2), ULL(8), ULL(16)
-WIDEST = 80  # the largest power of ten that is rounded here; no product with it is subnormal or overflows
+MAX_POWER = 80  # largest power of ten rounded here: no product with it is subnormal or overflows
 
 
 def _powers_of_five() -> NDArray[np.uint64]:
-    """Return the leading 128 bits of 5^q for -WIDEST <= q <= WIDEST, cut off; from -27 to -1 rounded up."""
+    """Return the leading 128 bits of 5^q for -MAX_POWER <= q <= MAX_POWER, truncated; from -27 to -1 rounded up."""
     table = []
-    for q in range(-WIDEST, WIDEST + 1):
+    for q in range(-MAX_POWER, MAX_POWER + 1):
         if q < 0:
             bits = (1 << ((5**-q).bit_length() + 127)) // 5**-q + (q >= -27)
         else:
@@ -40,7 +40,7 @@ POWERS_OF_FIVE = _powers_of_five()
 
 @compiled
 def at(text: Any, p: Any) -> int:
-    """Return a byte; numba would test a signed index for being negative."""
+    """Return a byte; with a signed index numba would test for negative values."""
     return text[np.uint64(p)]
 
 
@@ -58,8 +58,10 @@ def is_end(c: int) -> bool:
 
 @inlined
 def digits(eight: Any, n: Any) -> Any:
-    """Return the number that the first ``n`` of eight bytes spell, 1 to 8 digits: pairs, then fours, then all eight."""
-    eight = (eight ^ ULL(0x3030303030303030)) << (ULL(64) - EIGHT * n)  # zeros go before what is left
+    """Return the number in the first ``n`` of eight bytes, 1 to 8 digits: combine pairs, then fours, then all eight."""
+    eight = (eight ^ ULL(0x3030303030303030)) << (
+        ULL(64) - EIGHT * n
+    )  # leading zeros replace the other bytes
     eight = (eight * ULL(2561)) >> EIGHT
     eight = ((eight & ULL(0x00FF00FF00FF00FF)) * ULL(6553601)) >> SIXTEEN
     return ((eight & ULL(0x0000FFFF0000FFFF)) * ULL(42949672960001)) >> ULL(32)
@@ -67,11 +69,11 @@ def digits(eight: Any, n: Any) -> Any:
 
 @inlined
 def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any, bool]:
-    """Read ``123`` or ``1.23`` at ``p + first``: (its value, where it ends after ``p``, whether it is so plain).
+    """Parse ``123`` or ``1.23`` at ``p + first``: (value, end relative to ``p``, whether it is a plain decimal).
 
-    ``stops`` is the mask of what is no digit, from ``p`` on and nothing before ``first``. Plain are 1 to 8 digits
-    before the point and none or 1 to 18 after it, without an exponent; what stands at the end is not looked at.
-    Where it ends is told by the mask alone: no later number waits for the value of this one.
+    ``stops`` is the mask of the bytes from ``p`` on that are not digits, with no bit before ``first``. A plain decimal
+    has 1 to 8 digits before the point, none or 1 to 18 after it and no exponent; the byte at its end is not checked.
+    The end depends on the mask alone, so the next number need not wait for the value of this one.
     """
     point = first_bit(stops)
     before = point - first
@@ -84,7 +86,7 @@ def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any
     after = end - point - ONE
     if after - ONE < EIGHT:
         mantissa = whole * TENS[after] + digits(word(text, p + point + ONE), after)
-        return float(np.int64(mantissa)) / POWERS_OF_TEN[after], end, mantissa < EXACT_BELOW
+        return float(np.int64(mantissa)) / POWERS_OF_TEN[after], end, mantissa < EXACT_LIMIT
     if after - ONE < ULL(18) and before + after <= ULL(19):
         number = _long_fraction(text, p + point + ONE, whole, after)
         return number, end, number >= 0.0
@@ -93,7 +95,7 @@ def plain_decimal(text: Any, p: Any, first: Any, stops: Any) -> tuple[float, Any
 
 @compiled
 def _long_fraction(text: Any, p: Any, whole: Any, after: Any) -> float:
-    """Return ``whole`` and a fraction of 9 to 18 digits, or -1 where 128 bits do not tell how to round."""
+    """Return ``whole`` plus a fraction of 9 to 18 digits, or -1 where 128 bits do not decide the rounding."""
     upper = digits(word(text, p), EIGHT) * TENS[after - EIGHT]
     if after > SIXTEEN:
         upper += digits(word(text, p + EIGHT), EIGHT) * TENS[after - SIXTEEN]
@@ -101,14 +103,14 @@ def _long_fraction(text: Any, p: Any, whole: Any, after: Any) -> float:
     else:
         lower = digits(word(text, p + EIGHT), after - EIGHT)
     mantissa = whole * TENS[after] + upper + lower
-    if mantissa < EXACT_BELOW:
+    if mantissa < EXACT_LIMIT:
         return float(np.int64(mantissa)) / POWERS_OF_TEN[after]
     return _rounded(mantissa, -np.int64(after))
 
 
 @compiled
 def decimal(text: Any, p: Any) -> tuple[float, Any, int]:
-    """Read a decimal at ``p``: (its value, where it ends, FINE, HARD, NOT_FINITE or NOT_A_NUMBER)."""
+    """Parse a decimal at ``p``: (value, end, one of ROUNDED, HARD, NOT_FINITE and NOT_A_NUMBER)."""
     negative = at(text, p) == 45
     if negative or at(text, p) == 43:
         p += 1
@@ -121,7 +123,7 @@ def decimal(text: Any, p: Any) -> tuple[float, Any, int]:
     while is_digit(at(text, p)):
         mantissa = mantissa * TEN + np.uint64(at(text, p) - 48)
         p += 1
-    digits = p - start  # from the first that is not zero
+    digits = p - start  # without leading zeros
     power = 0
     if at(text, p) == 46:
         p += 1
@@ -152,26 +154,26 @@ def decimal(text: Any, p: Any) -> tuple[float, Any, int]:
         power += -exponent if down else exponent
     number = -1.0
     if digits <= 19:
-        if mantissa < EXACT_BELOW and -22 <= power <= 22:
+        if mantissa < EXACT_LIMIT and -22 <= power <= 22:
             number = float(mantissa)
             number = number / POWERS_OF_TEN[-power] if power < 0 else number * POWERS_OF_TEN[power]
-        elif -WIDEST <= power <= WIDEST and mantissa != 0:
+        elif -MAX_POWER <= power <= MAX_POWER and mantissa != 0:
             number = _rounded(mantissa, power)
-    return -number if negative else number, p, FINE if number >= 0.0 else HARD
+    return -number if negative else number, p, ROUNDED if number >= 0.0 else HARD
 
 
 @compiled
 def _rounded(mantissa: Any, power: Any) -> float:
-    """Round ``mantissa × 10^power`` to the nearest float64, or return -1 where 128 bits do not tell.
+    """Round ``mantissa × 10^power`` to the nearest float64, or return -1 where 128 bits do not decide.
 
     Lemire 2021, Algorithm 1, without its cases for tiny and huge powers.
     """
     shift = leading_zeros(mantissa)
     mantissa <<= shift
-    five = POWERS_OF_FIVE[power + WIDEST, 0]
+    five = POWERS_OF_FIVE[power + MAX_POWER, 0]
     high, low = high_product(mantissa, five), mantissa * five
     if high & ULL(0x1FF) == ULL(0x1FF):
-        more = high_product(mantissa, POWERS_OF_FIVE[power + WIDEST, 1])
+        more = high_product(mantissa, POWERS_OF_FIVE[power + MAX_POWER, 1])
         low += more
         if low < more:
             high += ULL(1)

@@ -1,7 +1,7 @@
-"""LIBSVM text, token by token: whatever a line may be, and what is wrong with it.
+"""Parse LIBSVM text token by token: any valid line, and the error of an invalid one.
 
-Bytes are written as numbers: 10 line end, 32 space, 35 ``#``, 58 ``:``.
-Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
+Bytes are compared as numbers: 10 line end, 32 space, 35 ``#``, 58 ``:``.
+Every loop stops at a line end and the text ends with one, so no loop tests for the end of the text.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from rosenblatt.data.scanners.decimals import (
 )
 from rosenblatt.data.scanners.wide import MASK, WINDOW, equal_to, first_bit, not_digits, word
 
-# What can be wrong with a line; libsvm.py says it in words.
+# Errors of a line; data/libsvm.py has their messages.
 NO_LABEL, BAD_LABEL, LABEL_NOT_FINITE = 1, 2, 3
 BAD_PAIR, INDEX_ZERO, INDEX_REPEATED, INDEX_DESCENDS, INDEX_TOO_LARGE = 4, 5, 6, 7, 8
 BAD_VALUE, VALUE_NOT_FINITE = 9, 10
@@ -36,7 +36,7 @@ LARGEST_INDEX = 2**31  # 1-based, so that 0-based indices fit in int32
 
 @compiled
 def find_index_zero(text: Any, start: int) -> int:
-    """Return the first colon after ``start`` that has white space and zeros before it: maybe an index 0; else -1."""
+    """Return the first colon after ``start`` that follows white space and zeros, a candidate for index 0; else -1."""
     p: Any = start + 1
     while p < text.size:
         if p + WINDOW < text.size:
@@ -57,28 +57,28 @@ def find_index_zero(text: Any, start: int) -> int:
 
 @compiled
 def skip_spaces(text: Any, p: Any) -> Any:
-    """Return where the next token, comment or line end starts."""
+    """Return the start of the next token, comment or line end."""
     while at(text, p) == 32 or at(text, p) == 9 or 11 <= at(text, p) <= 13:
         p += 1
     return p
 
 
 @inlined
-def _finite(
-    text: Any, p: Any, wrong_if_not_finite: int, wrong_if_no_number: int
+def _parse_finite(
+    text: Any, p: Any, not_finite_error: int, not_a_number_error: int
 ) -> tuple[float, Any, bool, int]:
-    """Read a decimal that must fill its token: (value, where it ends, whether it is hard, what is wrong)."""
+    """Parse a decimal that must fill its token: (value, end, whether it is hard, error or 0)."""
     number, end, state = decimal(text, p)
     if state == NOT_FINITE:
-        return number, end, False, wrong_if_not_finite
+        return number, end, False, not_finite_error
     if state == NOT_A_NUMBER or not is_end(at(text, end)):
-        return number, end, False, wrong_if_no_number
+        return number, end, False, not_a_number_error
     return number, end, state == HARD, 0
 
 
 @compiled
 def _skip_query(text: Any, p: int) -> tuple[int, int]:
-    """Step over ``qid:N``, if it stands here: (where it ends, what is wrong)."""
+    """Skip ``qid:N`` if it is at ``p``: (its end, error or 0)."""
     if at(text, p) != 113 or at(text, p + 1) != 105 or at(text, p + 2) != 100 or at(text, p + 3) != 58:
         return p, 0
     end = p + 4
@@ -88,8 +88,8 @@ def _skip_query(text: Any, p: int) -> tuple[int, int]:
 
 
 @inlined
-def _index(text: Any, p: int, base: int, lowest: int, previous: int) -> tuple[int, int, int]:
-    """Read ``index:`` and return (the index less ``base``, where the value starts, what is wrong)."""
+def _parse_index(text: Any, p: int, base: int, lowest: int, previous: int) -> tuple[int, int, int]:
+    """Parse ``index:`` and return (the index less ``base``, start of the value, error or 0)."""
     start = p
     while at(text, p) == 48:
         p += 1
@@ -99,26 +99,26 @@ def _index(text: Any, p: int, base: int, lowest: int, previous: int) -> tuple[in
         index = index * 10 + (at(text, p) - 48)
         p += 1
     index = LARGEST_INDEX if p - first > 18 else index - base
-    wrong = 0
+    error = 0
     if p == start or at(text, p) != 58:
-        wrong = BAD_PAIR
+        error = BAD_PAIR
     elif index < lowest:
-        wrong = INDEX_ZERO
+        error = INDEX_ZERO
     elif index >= LARGEST_INDEX:
-        wrong = INDEX_TOO_LARGE
+        error = INDEX_TOO_LARGE
     elif index <= previous:
-        wrong = INDEX_REPEATED if index == previous else INDEX_DESCENDS
-    return index, p + 1, wrong
+        error = INDEX_REPEATED if index == previous else INDEX_DESCENDS
+    return index, p + 1, error
 
 
 @inlined
-def _plain_pair(text: Any, p: Any, base: int) -> tuple[Any, float, Any, bool]:
-    """Read ``index:value`` if it is short and plain: (index from 0, value, where it ends after ``p``, whether it is).
+def _parse_plain_pair(text: Any, p: Any, base: int) -> tuple[Any, float, Any, bool]:
+    """Parse a short, plain ``index:value``: (index less ``base``, value, end relative to ``p``, whether it is plain).
 
-    What is not read here is read, or refused, one byte at a time.
+    The caller parses what is not plain one byte at a time.
     """
     stops, colons = not_digits(text, p), equal_to(text, p, 58)
-    minus = equal_to(text, p, 45) & (colons << ONE)  # a sign belongs to the number only right after a colon
+    minus = equal_to(text, p, 45) & (colons << ONE)  # a sign is part of the number only right after a colon
     stops &= ~minus
     colon = first_bit(stops)
     negative = (minus >> ((colon + ONE) & ULL(63))) & ONE
@@ -128,33 +128,32 @@ def _plain_pair(text: Any, p: Any, base: int) -> tuple[Any, float, Any, bool]:
     return index, -number if negative else number, end, plain
 
 
-class Read(NamedTuple):
-    """Where what is read goes. A bad line leaves nothing but its line in ``bad``."""
+class Output(NamedTuple):
+    """Output arrays of the scanner. A bad line adds nothing but its entry in ``bad``."""
 
     labels: NDArray[np.float64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     lines: NDArray[np.int64]
-    hard: NDArray[
-        np.int64
-    ]  # (slot, start, end) of each decimal left to Python: ``values[i]`` is i, ``labels[i]`` -1-i
-    bad: NDArray[np.int64]  # (line, what is wrong, start of the token)
+    # (slot, start, end) of each decimal left to Python; the slot of ``values[i]`` is i, that of ``labels[i]`` -1-i
+    hard: NDArray[np.int64]
+    bad: NDArray[np.int64]  # (line, error, start of the token)
 
 
 class Counts(NamedTuple):
-    """How much has been read so far."""
+    """Sizes of the output so far."""
 
     rows: int
     pairs: int
     hard: int
     bad: int
-    largest: int  # index, from 0
+    largest: int  # index less ``base``
 
 
 @compiled
-def value_at(text: Any, p: Any) -> tuple[float, Any, bool, int]:
-    """Read a value that is not short: (value, where it ends, whether it is hard, what is wrong)."""
+def parse_value(text: Any, p: Any) -> tuple[float, Any, bool, int]:
+    """Parse a value of any length: (value, end, whether it is hard, error or 0)."""
     if p < text.size - WINDOW:
         negative = at(text, p) == 45
         number, length, plain = plain_decimal(
@@ -163,38 +162,38 @@ def value_at(text: Any, p: Any) -> tuple[float, Any, bool, int]:
         end = p + np.int64(length)
         if plain and is_end(at(text, end)):
             return -number if negative else number, end, False, 0
-    return _finite(text, p, VALUE_NOT_FINITE, BAD_VALUE)
+    return _parse_finite(text, p, VALUE_NOT_FINITE, BAD_VALUE)
 
 
 @compiled
-def careful_line(
-    text: Any, p: Any, base: int, lowest: int, read: Read, so_far: Counts, line: int
+def parse_line(
+    text: Any, p: Any, base: int, lowest: int, out: Output, counts: Counts, line: int
 ) -> tuple[Any, Counts]:
-    """Read a line token by token: (where the next one starts, how much there is then)."""
-    row, pair, n_hard, n_bad, largest = so_far
+    """Parse a line token by token: (start of the next line, counts with this one)."""
+    row, pair, n_hard, n_bad, largest = counts
     last_window = text.size - WINDOW
     p = token = skip_spaces(text, np.int64(p))
     blank = at(text, p) == 10 or at(text, p) == 35
-    wrong = 0
+    error = 0
     previous: Any = np.int64(lowest - 1)
     if not blank:
-        read.labels[row], p, is_hard, wrong = _finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
-        if wrong == BAD_LABEL and at(text, p) == 58:
-            wrong = NO_LABEL
-        if is_hard:
-            read.hard[n_hard, 0], read.hard[n_hard, 1], read.hard[n_hard, 2] = -1 - row, token, p
+        out.labels[row], p, hard, error = _parse_finite(text, p, LABEL_NOT_FINITE, BAD_LABEL)
+        if error == BAD_LABEL and at(text, p) == 58:
+            error = NO_LABEL
+        if hard:
+            out.hard[n_hard, 0], out.hard[n_hard, 1], out.hard[n_hard, 2] = -1 - row, token, p
             n_hard += 1
-    if not blank and wrong == 0:
+    if not blank and error == 0:
         p = token = skip_spaces(text, p)
-        p, wrong = _skip_query(text, p)
-    while not blank and wrong == 0:
+        p, error = _skip_query(text, p)
+    while not blank and error == 0:
         while p < last_window:
-            index, number, length, plain = _plain_pair(text, ULL(p), base)
+            index, number, length, plain = _parse_plain_pair(text, ULL(p), base)
             after = at(text, ULL(p) + length)
             if not plain or after not in (32, 10) or index <= previous:
                 break
-            previous = read.indices[ULL(pair)] = index
-            read.values[ULL(pair)] = number
+            previous = out.indices[ULL(pair)] = index
+            out.values[ULL(pair)] = number
             pair += 1
             p += np.int64(length) + 1
             if after == 10:
@@ -203,23 +202,23 @@ def careful_line(
         p = token = skip_spaces(text, p)
         if at(text, p) == 10 or at(text, p) == 35:
             break
-        previous, start, wrong = _index(text, p, base, lowest, previous)
-        if wrong != 0:
+        previous, start, error = _parse_index(text, p, base, lowest, previous)
+        if error != 0:
             break
-        read.indices[pair] = previous
-        read.values[pair], p, is_hard, wrong = _finite(text, start, VALUE_NOT_FINITE, BAD_VALUE)
-        if is_hard:
-            read.hard[n_hard, 0], read.hard[n_hard, 1], read.hard[n_hard, 2] = pair, start, p
+        out.indices[pair] = previous
+        out.values[pair], p, hard, error = _parse_finite(text, start, VALUE_NOT_FINITE, BAD_VALUE)
+        if hard:
+            out.hard[n_hard, 0], out.hard[n_hard, 1], out.hard[n_hard, 2] = pair, start, p
             n_hard += 1
         pair += 1
-    if wrong != 0:
-        read.bad[n_bad, 0], read.bad[n_bad, 1], read.bad[n_bad, 2] = line, wrong, token
+    if error != 0:
+        out.bad[n_bad, 0], out.bad[n_bad, 1], out.bad[n_bad, 2] = line, error, token
         n_bad += 1
-        pair, n_hard = so_far.pairs, so_far.hard
+        pair, n_hard = counts.pairs, counts.hard
     elif not blank:
-        read.lines[row] = line
+        out.lines[row] = line
         row += 1
-        read.indptr[row] = pair
+        out.indptr[row] = pair
         largest = max(largest, previous)  # indices ascend
     while at(text, p) != 10:
         p += 1

@@ -1,7 +1,7 @@
-"""LIBSVM text, many lines at a time: those that are a label and pairs, one space between them.
+"""Parse LIBSVM text many lines at a time, where a line is a label and pairs separated by single spaces.
 
-All cells of a segment are found first, then all indices read, then all values. Where anything is out of the way the
-line is read again, token by token.
+The scanner finds all cells of a segment, then parses all indices, then all values. It parses any other line token by
+token.
 """
 
 from typing import Any, NamedTuple
@@ -11,25 +11,27 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.cells import (
     LENGTH,
-    ROOM,
-    earlier_words,
+    MAX_CELLS,
+    count_longer,
     find_cells,
-    lift,
+    load_earlier_words,
+    load_number,
     longer_decimals,
-    longer_than,
     short_decimals,
     short_integers,
 )
 from rosenblatt.data.scanners.compiled import compiled, inlined
-from rosenblatt.data.scanners.decimals import FINE, ONE, TWO, ULL, at, decimal, is_digit
-from rosenblatt.data.scanners.libsvm_loop import Counts, Read, careful_line, skip_spaces, value_at
+from rosenblatt.data.scanners.decimals import ONE, ROUNDED, TWO, ULL, at, decimal, is_digit
+from rosenblatt.data.scanners.libsvm_loop import Counts, Output, parse_line, parse_value, skip_spaces
 from rosenblatt.data.scanners.wide import word
 
-MOST_ODD = 4  # values, or lines, that are read together for one that is not, or it does not pay
+MIN_PLAIN_RATIO = (
+    4  # plain values per odd value, or lines per other line, that make parsing together worthwhile
+)
 
 
-class Desk(NamedTuple):
-    """What is known of the cells of a segment, and of the pairs among them."""
+class Buffers(NamedTuple):
+    """Buffers for the cells of a segment, and for the pairs among them."""
 
     starts: NDArray[Any]  # uint32
     line_ends: NDArray[Any]  # uint32
@@ -42,158 +44,183 @@ class Desk(NamedTuple):
     odd: NDArray[Any]  # bool
 
 
-def new_desk() -> Desk:
-    """Return room for what is known of a segment."""
+def new_buffers() -> Buffers:
+    """Allocate the buffers of a segment."""
     u32, u64 = np.uint32, np.uint64
-    return Desk(*(np.empty(ROOM, kind) for kind in (u32, u32, u64, u32, u64, u64, u32, u32, np.bool_)))
+    return Buffers(
+        *(np.empty(MAX_CELLS, kind) for kind in (u32, u32, u64, u32, u64, u64, u32, u32, np.bool_))
+    )
 
 
 @compiled
-def scan_lines(text: Any, base: int, lowest: int, read: Read, desk: Desk) -> Counts:
-    """Fill the arrays, and return how much of them; ``lowest`` is the lowest index that is allowed, less ``base``."""
+def scan_lines(text: Any, base: int, lowest: int, out: Output, buffers: Buffers) -> Counts:
+    """Fill the output and return its sizes; ``lowest`` is the lowest valid index, less ``base``."""
     p: Any = ULL(0)
-    line: Any = np.int64(0)  # typed: for a literal zero the functions called would be compiled a second time
-    so_far = Counts(0, 0, 0, 0, -1)
-    many_at_once = True
+    line: Any = np.int64(0)  # typed: with a literal 0, numba would compile the called functions twice
+    counts = Counts(0, 0, 0, 0, -1)
+    vectorized = True
     while p < ULL(text.size):
-        n_lines = find_cells(text, p, 32, 58, desk.starts, desk.line_ends) if many_at_once else 0
-        if n_lines == 0:  # too near to an end of the text, or a long line
-            p, so_far = careful_line(text, p, base, lowest, read, so_far, line)
+        n_lines = find_cells(text, p, 32, 58, buffers.starts, buffers.line_ends) if vectorized else 0
+        if n_lines == 0:  # too close to an end of the text, or a long line
+            p, counts = parse_line(text, p, base, lowest, out, counts, line)
             line += 1
         j: Any = np.int64(0)
-        n_careful = 0
+        n_other = 0
         while j < n_lines:
-            before = so_far
-            done, n_odd, so_far = _plain_lines(text, base, lowest, read, desk, j, n_lines, so_far, line)
-            many_at_once &= MOST_ODD * n_odd <= so_far.pairs - before.pairs
+            before = counts
+            done, n_odd, counts = _parse_plain_lines(
+                text, base, lowest, out, buffers, j, n_lines, counts, line
+            )
+            vectorized &= MIN_PLAIN_RATIO * n_odd <= counts.pairs - before.pairs
             j, line = j + done, line + done
-            p = _line_start(desk, j)
+            p = _line_start(buffers, j)
             if j < n_lines:
-                p, so_far = careful_line(text, p, base, lowest, read, so_far, line)
-                j, line, n_careful = j + 1, line + 1, n_careful + 1
-        many_at_once &= MOST_ODD * n_careful <= n_lines
-    return so_far
+                p, counts = parse_line(text, p, base, lowest, out, counts, line)
+                j, line, n_other = j + 1, line + 1, n_other + 1
+        vectorized &= MIN_PLAIN_RATIO * n_other <= n_lines
+    return counts
 
 
 @inlined
-def _line_start(desk: Desk, j: int) -> Any:
-    """Return where line ``j`` of a segment starts."""
-    return ULL(desk.starts[ULL(desk.line_ends[ULL(j - 1)]) if j > 0 else ULL(0)])
+def _line_start(buffers: Buffers, j: int) -> Any:
+    """Return the start of line ``j`` of a segment."""
+    return ULL(buffers.starts[ULL(buffers.line_ends[ULL(j - 1)]) if j > 0 else ULL(0)])
 
 
 @compiled
-def _plain_lines(
-    text: Any, base: int, lowest: int, read: Read, desk: Desk, j: int, n_lines: int, so_far: Counts, line: int
+def _parse_plain_lines(
+    text: Any,
+    base: int,
+    lowest: int,
+    out: Output,
+    buffers: Buffers,
+    j: int,
+    n_lines: int,
+    counts: Counts,
+    line: int,
 ) -> tuple[int, int, Counts]:
-    """Read lines of a segment from ``j`` on: (how many were read, odd values among them, how much there is then).
+    """Parse plain lines of a segment from line ``j`` on: (lines parsed, odd values among them, counts with them).
 
-    It stops at a line that is not a label and pairs, one space between them.
+    Stop at a line that is not a label and pairs separated by single spaces, or that is invalid.
     """
-    rows, pairs, n = so_far.rows, so_far.pairs, ULL(0)
-    first = ULL(desk.line_ends[ULL(j - 1)]) if j > 0 else ULL(0)
+    rows, pairs, n = counts.rows, counts.pairs, ULL(0)
+    first = ULL(buffers.line_ends[ULL(j - 1)]) if j > 0 else ULL(0)
     while j < n_lines:
-        end = ULL(desk.line_ends[ULL(j)])
-        label, fine = _label(text, ULL(desk.starts[first]), ULL(desk.starts[first + ONE]) - ONE)
-        lifted = _lifted(text, desk, first, end, n) if fine else -1
-        if lifted < 0:
+        end = ULL(buffers.line_ends[ULL(j)])
+        label, fine = _parse_label(text, ULL(buffers.starts[first]), ULL(buffers.starts[first + ONE]) - ONE)
+        n_loaded = _load_pairs(text, buffers, first, end, n) if fine else -1
+        if n_loaded < 0:
             break
-        n += ULL(lifted)
-        read.labels[ULL(rows)], read.lines[ULL(rows)] = label, line
+        n += ULL(n_loaded)
+        out.labels[ULL(rows)], out.lines[ULL(rows)] = label, line
         rows, line, j, first = rows + 1, line + 1, j + 1, end
-        read.indptr[ULL(rows)] = pairs + np.int64(n)
+        out.indptr[ULL(rows)] = pairs + np.int64(n)
     n_pairs: Any = np.int64(n)
-    short_integers(desk.index_words, desk.index_shapes, n_pairs, base, read.indices, pairs)
-    if longer_than(desk.value_shapes, n_pairs, np.uint32(8)) == 0:
-        n_odd = short_decimals(desk.value_words, desk.value_shapes, n_pairs, read.values, pairs, desk.odd)
-    else:
-        earlier_words(text, desk.value_ends, n_pairs, desk.value_earlier)
-        n_odd = longer_decimals(
-            desk.value_earlier, desk.value_words, desk.value_shapes, n_pairs, read.values, pairs, desk.odd
+    short_integers(buffers.index_words, buffers.index_shapes, n_pairs, base, out.indices, pairs)
+    if count_longer(buffers.value_shapes, n_pairs, np.uint32(8)) == 0:
+        n_odd = short_decimals(
+            buffers.value_words, buffers.value_shapes, n_pairs, out.values, pairs, buffers.odd
         )
-    found = Counts(rows, pairs + n_pairs, so_far.hard, so_far.bad, so_far.largest)
-    if n_odd > 0 or not _all_ascend(read, lowest, so_far, found):
-        found = _good_rows(text, lowest, read, desk, so_far, found)
-    return found.rows - so_far.rows, n_odd, _with_largest(read, so_far, found)
+    else:
+        load_earlier_words(text, buffers.value_ends, n_pairs, buffers.value_earlier)
+        n_odd = longer_decimals(
+            buffers.value_earlier,
+            buffers.value_words,
+            buffers.value_shapes,
+            n_pairs,
+            out.values,
+            pairs,
+            buffers.odd,
+        )
+    after = Counts(rows, pairs + n_pairs, counts.hard, counts.bad, counts.largest)
+    if n_odd > 0 or not _all_ascend(out, lowest, counts, after):
+        after = _parse_odd_values(text, lowest, out, buffers, counts, after)
+    return after.rows - counts.rows, n_odd, _with_largest(out, counts, after)
 
 
 @compiled
-def _label(text: Any, p: Any, end: Any) -> tuple[float, bool]:
-    """Read a label that fills its cell: (its value, whether it is one and not hard)."""
+def _parse_label(text: Any, p: Any, end: Any) -> tuple[float, bool]:
+    """Parse a label that must fill its cell: (value, whether it is a label and not hard)."""
     number, stop, state = decimal(text, np.int64(p))
-    return number, state == FINE and ULL(stop) == end and at(text, end) != 58
+    return number, state == ROUNDED and ULL(stop) == end and at(text, end) != 58
 
 
 @compiled
-def _lifted(text: Any, desk: Desk, first: Any, end: Any, n: Any) -> int:
-    """Lift the pairs of a line, the ``n``-th and following; return how many there are, -1 where these are no pairs."""
-    if end - first > ONE and desk.starts[end] - np.uint32(1) == desk.starts[end - ONE]:
+def _load_pairs(text: Any, buffers: Buffers, first: Any, end: Any, n: Any) -> int:
+    """Load the pairs of a line into the buffers from ``n`` on; return how many, -1 where the cells are not pairs."""
+    if end - first > ONE and buffers.starts[end] - np.uint32(1) == buffers.starts[end - ONE]:
         end -= ONE  # a space before the line end
-    if (end - first) & ONE == 0 or not (end - first == ONE or is_digit(at(text, desk.starts[first + ONE]))):
+    if (end - first) & ONE == 0 or not (
+        end - first == ONE or is_digit(at(text, buffers.starts[first + ONE]))
+    ):
         return -1
-    wrong = False
+    error = False
     k, pairs = n, (end - first) >> ONE
     for c in range(first + ONE, end, TWO):
         start, value, after = (
-            ULL(desk.starts[ULL(c)]),
-            ULL(desk.starts[ULL(c) + ONE]),
-            ULL(desk.starts[ULL(c) + TWO]),
+            ULL(buffers.starts[ULL(c)]),
+            ULL(buffers.starts[ULL(c) + ONE]),
+            ULL(buffers.starts[ULL(c) + TWO]),
         )
-        wrong |= (at(text, value - ONE) != 58) | (at(text, after - ONE) == 58)
-        desk.index_words[k] = word(text, value - ULL(9))
-        desk.index_shapes[k] = value - ONE - start
-        lift(text, value, after - ONE, desk.value_words, desk.value_shapes, k)
-        desk.value_ends[k] = after - ONE
+        error |= (at(text, value - ONE) != 58) | (at(text, after - ONE) == 58)
+        buffers.index_words[k] = word(text, value - ULL(9))
+        buffers.index_shapes[k] = value - ONE - start
+        load_number(text, value, after - ONE, buffers.value_words, buffers.value_shapes, k)
+        buffers.value_ends[k] = after - ONE
         k += ONE
-    return -1 if wrong else np.int64(pairs)  # type: ignore[return-value]
+    return -1 if error else np.int64(pairs)  # type: ignore[return-value]
 
 
 @compiled
-def _all_ascend(read: Read, lowest: int, before: Counts, found: Counts) -> bool:
-    """Whether the indices of every row ascend, from the lowest on; one that is none counts as below all."""
+def _all_ascend(out: Output, lowest: int, before: Counts, after: Counts) -> bool:
+    """Whether the indices of every row ascend from ``lowest``; an invalid index (-2) counts as below all."""
     descents = 0
-    for i in range(before.pairs + 1, found.pairs):
-        descents += read.indices[ULL(i)] <= read.indices[ULL(i - 1)]
-    for row in range(before.rows, found.rows):
-        lo, hi = read.indptr[ULL(row)], read.indptr[ULL(row + 1)]
+    for i in range(before.pairs + 1, after.pairs):
+        descents += out.indices[ULL(i)] <= out.indices[ULL(i - 1)]
+    for row in range(before.rows, after.rows):
+        lo, hi = out.indptr[ULL(row)], out.indptr[ULL(row + 1)]
         if lo == hi:
             continue
-        if read.indices[ULL(lo)] < lowest:
+        if out.indices[ULL(lo)] < lowest:
             return False
-        descents -= lo > before.pairs and read.indices[ULL(lo)] <= read.indices[ULL(lo - 1)]
+        descents -= lo > before.pairs and out.indices[ULL(lo)] <= out.indices[ULL(lo - 1)]
     return descents == 0
 
 
 @compiled
-def _good_rows(text: Any, lowest: int, read: Read, desk: Desk, before: Counts, found: Counts) -> Counts:
-    """Read the values that are neither short nor plain, and return how much there is before a line that is wrong."""
+def _parse_odd_values(
+    text: Any, lowest: int, out: Output, buffers: Buffers, before: Counts, after: Counts
+) -> Counts:
+    """Parse the odd values; return the counts before the first invalid line."""
     hard = before.hard
-    for row in range(before.rows, found.rows):
-        lo, hi = read.indptr[ULL(row)], read.indptr[ULL(row + 1)]
-        previous, first_hard, good = np.int64(lowest - 1), hard, True
+    for row in range(before.rows, after.rows):
+        lo, hi = out.indptr[ULL(row)], out.indptr[ULL(row + 1)]
+        previous, first_hard, valid = np.int64(lowest - 1), hard, True
         for i in range(lo, hi):
-            good &= read.indices[ULL(i)] > previous
-            previous = np.int64(read.indices[ULL(i)])
+            valid &= out.indices[ULL(i)] > previous
+            previous = np.int64(out.indices[ULL(i)])
             k = ULL(i - before.pairs)
-            if not (good and desk.odd[k]):
+            if not (valid and buffers.odd[k]):
                 continue
-            shape, end = desk.value_shapes[k], np.int64(desk.value_ends[k])
+            shape, end = buffers.value_shapes[k], np.int64(buffers.value_ends[k])
             start = end - np.int64(shape & LENGTH) - np.int64(shape > LENGTH)
-            number, stop, is_hard, wrong = value_at(text, start)
-            good = wrong == 0 and (stop == end or (at(text, end) == 10 and skip_spaces(text, stop) == end))
-            read.values[ULL(i)] = number
+            number, stop, is_hard, error = parse_value(text, start)
+            valid = error == 0 and (stop == end or (at(text, end) == 10 and skip_spaces(text, stop) == end))
+            out.values[ULL(i)] = number
             if is_hard:
-                read.hard[hard, 0], read.hard[hard, 1], read.hard[hard, 2] = i, start, stop
+                out.hard[hard, 0], out.hard[hard, 1], out.hard[hard, 2] = i, start, stop
                 hard += 1
-        if not good:
+        if not valid:
             return Counts(row, lo, first_hard, before.bad, before.largest)
-    return Counts(found.rows, found.pairs, hard, before.bad, before.largest)
+    return Counts(after.rows, after.pairs, hard, before.bad, before.largest)
 
 
 @compiled
-def _with_largest(read: Read, before: Counts, found: Counts) -> Counts:
-    largest: Any = found.largest
-    for row in range(before.rows, found.rows):
-        hi = read.indptr[ULL(row + 1)]
-        if hi > read.indptr[ULL(row)]:
-            largest = max(largest, np.int64(read.indices[ULL(hi - 1)]))  # indices ascend
-    return Counts(found.rows, found.pairs, found.hard, found.bad, largest)
+def _with_largest(out: Output, before: Counts, after: Counts) -> Counts:
+    """Return the counts with the largest index of the new rows."""
+    largest: Any = after.largest
+    for row in range(before.rows, after.rows):
+        hi = out.indptr[ULL(row + 1)]
+        if hi > out.indptr[ULL(row)]:
+            largest = max(largest, np.int64(out.indices[ULL(hi - 1)]))  # indices ascend
+    return Counts(after.rows, after.pairs, after.hard, after.bad, largest)

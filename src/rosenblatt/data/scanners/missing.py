@@ -1,6 +1,6 @@
-"""How tables write a value that is not there; among the scanners, whose machine code it is part of."""
+"""Spellings of a missing value in tables; a scanner is compiled with them, so they live in its package."""
 
-SCANNED_MISSING = frozenset(  # known to the scanner of numbers; of a target, no label
+SCANNED_MISSING = frozenset(  # known to the scanner of numbers; in a target column, rows without a label
     [
         *("", "?", "NA", "Na", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN"),
         *("null", "Null", "NULL", "None", "none", "NONE"),

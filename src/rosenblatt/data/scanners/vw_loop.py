@@ -1,7 +1,7 @@
 """The compiled loops of the Vowpal Wabbit scanner.
 
-Bytes are written as numbers: 10 line end, 32 space, 39 ``'``, 58 ``:``, 94 ``^``, 124 ``|``.
-Every loop stops at a line end, and the text ends in one, so no loop tests for the end of the text.
+Bytes are compared as numbers: 10 line end, 32 space, 39 ``'``, 58 ``:``, 94 ``^``, 124 ``|``.
+Every loop stops at a line end and the text ends with one, so no loop tests for the end of the text.
 """
 
 from typing import Any
@@ -21,15 +21,13 @@ from rosenblatt.data.scanners.decimals import (
     is_digit,
     plain_decimal,
 )
-from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name, crc_of_space, crc_over
+from rosenblatt.data.scanners.names import ALL_ONES, namespace_crc, update_crc, update_crc_wide
 from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
 
-# What can be wrong with a line; vw.py says it in words.
+# Errors of a line; data/vw.py has their messages.
 NO_BAR, SEVERAL_LABELS, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
 BAD_SCALE, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 8, 9, 10
-UNLABELLED, NUMBER, TEXT = 0, 1, 2  # what the label of a row is
-
-
+UNLABELLED, NUMBER, TEXT = 0, 1, 2  # the kind of a row's label
 INFINITY, NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 
 
@@ -45,8 +43,8 @@ def _is_space(c: int) -> bool:
 
 
 @compiled
-def _number(text: Any, p: int) -> tuple[float, int, int]:
-    """Read a decimal that must fill its token: (value, where it ends, HARD, NOT_FINITE, NOT_A_NUMBER or 0)."""
+def _parse_number(text: Any, p: int) -> tuple[float, int, int]:
+    """Parse a decimal that must fill its token: (value, end, one of ROUNDED, HARD, NOT_FINITE and NOT_A_NUMBER)."""
     number, end, state = decimal(text, p)
     c = at(text, end)
     if state != NOT_FINITE and not (c in (10, 124) or _is_space(c)):
@@ -55,12 +53,12 @@ def _number(text: Any, p: int) -> tuple[float, int, int]:
 
 
 @compiled
-def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, int]:
-    """Read what stands before the first bar: (how many tokens but the tag, where the bar is, what is wrong, where).
+def _parse_head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, int]:
+    """Parse the tokens before the first bar: (tokens except the tag, position of the bar, error or 0, its token).
 
-    ``numbers`` gets label, importance and base, ``spans`` where each starts and ends and whether it is hard (2 where a
-    label is no number); its last row, where the tag does.
-    A token that touches the bar, or begins with a quote, is a tag.
+    ``numbers`` gets label, importance and base; ``spans`` gets start, end and whether each is hard (2: a label that is
+    not a number), and in its last row start and end of the tag.
+    A token right before the bar, or one that begins with a quote, is a tag.
     """
     n = 0
     tagged = False
@@ -85,7 +83,7 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
             continue
         if n == 3:
             return n, p, NOTHING_EXPECTED, p
-        number, stop, state = _number(text, p)
+        number, stop, state = _parse_number(text, p)
         if n == 0 and state == NOT_A_NUMBER:
             if _spells_not_finite(text, p, end):
                 return n, p, LABEL_NOT_FINITE, p
@@ -103,7 +101,7 @@ def _head(text: Any, p: int, numbers: Any, spans: Any) -> tuple[int, int, int, i
 
 @compiled
 def _begins_number(text: Any, p: int) -> bool:
-    """Whether a value is a number by its beginning: digits after a sign or a point."""
+    """Whether a value begins like a number: a digit after an optional sign and point."""
     if at(text, p) == 43 or at(text, p) == 45:
         p += 1
     if at(text, p) == 46:
@@ -128,10 +126,10 @@ def _spells_not_finite(text: Any, p: int, end: int) -> bool:
 
 
 @inlined
-def _plain_feature(text: Any, p: Any) -> tuple[float, Any, Any, bool]:
-    """Read ``name`` or ``name:value`` if short and plain: (value, where the name ends, where all ends, whether it is).
+def _parse_plain_feature(text: Any, p: Any) -> tuple[float, Any, Any, bool]:
+    """Parse a short, plain ``name`` or ``name:value``: (value, end of the name, end of the token, whether it is plain).
 
-    Places are counted from ``p``. What is not read here is read, or refused, one byte at a time.
+    Ends are relative to ``p``. The caller parses what is not plain one byte at a time.
     """
     colon = first_bit(ends_of_names(text, p))
     if colon - ONE >= ULL(MASK - 8):
@@ -164,16 +162,16 @@ def scan_vw_lines(
     numbers: Any,
     spans: Any,
 ) -> tuple[int, int, int]:
-    """Read the lines of the first ``size`` bytes; return how many rows, hard decimals and bad lines there are.
+    """Parse the lines of the first ``size`` bytes; return the numbers of rows, hard decimals and bad lines.
 
-    The arrays after ``numerals`` are filled. A feature without a name is called by its number among those of its
-    namespace, from 0: the numeral of ``k`` stands in the text at ``numerals[k]``, up to ``numerals[k + 1]``.
+    Fill the arrays after ``numerals``. A feature without a name is named by its number among those of its namespace,
+    from 0: the name of feature ``k`` is ``text[numerals[k]:numerals[k + 1]]``.
 
-    ``names`` gets (namespace start, its end, feature start, its end) of every feature, ``crcs`` CRC-32 of
-    ``namespace^feature``. ``hard`` gets (kind, slot, start, end, scale's start, scale's end) of decimals left to
-    Python: kind 0 a label, 1 an importance, 2 a base, 3 a value, 4 a scale. ``tags`` gets where the tag of every row
-    starts and ends, ``label_spans`` where the label does. A bad line leaves nothing else. ``numbers`` (3) and ``spans``
-    (4, 3) are memory to work in.
+    ``names`` gets start and end of the namespace, start and end of the feature; ``crcs`` the CRC-32 of
+    ``namespace^feature``. ``hard`` gets (role, slot, start, end, scale start, scale end) of each decimal left to
+    Python, with role 0 for a label, 1 an importance, 2 a base, 3 a value, 4 a scale. ``tags`` and ``label_spans`` get
+    start and end of the tag and the label of every row. A bad line adds nothing but its entry in ``bad``. ``numbers``
+    (3) and ``spans`` (4, 3) are scratch memory.
     """
     p: Any = 0
     line = row = pair = n_hard = n_bad = 0
@@ -183,27 +181,27 @@ def scan_vw_lines(
         while _is_space(at(text, q)):
             q += 1
         blank = at(text, q) == 10
-        first_pair, first_hard, wrong, token = pair, n_hard, 0, q
+        first_pair, first_hard, error, token = pair, n_hard, 0, q
         if not blank:
-            n, p, wrong, token = _head(text, q, numbers, spans)
+            n, p, error, token = _parse_head(text, q, numbers, spans)
             labels[row], weights[row], labelled[row] = numbers[0], 1.0, UNLABELLED
             if n > 0:
                 labelled[row] = TEXT if spans[0, 2] == 2 else NUMBER
                 label_spans[row, 0], label_spans[row, 1] = spans[0, 0], spans[0, 1]
             tags[row, 0], tags[row, 1] = spans[3, 0], spans[3, 1]
-            if wrong == 0 and n > 1:
+            if error == 0 and n > 1:
                 weights[row] = numbers[1]
                 if numbers[1] < 0.0 and not spans[1, 2]:
-                    wrong, token = BAD_IMPORTANCE, spans[1, 0]
-            if wrong == 0 and n > 2 and numbers[2] != 0.0 and not spans[2, 2]:
-                wrong, token = HAS_BASE, spans[2, 0]
+                    error, token = BAD_IMPORTANCE, spans[1, 0]
+            if error == 0 and n > 2 and numbers[2] != 0.0 and not spans[2, 2]:
+                error, token = HAS_BASE, spans[2, 0]
             for k in range(n):
-                if wrong == 0 and spans[k, 2] == 1:
+                if error == 0 and spans[k, 2] == 1:
                     hard[n_hard, 0], hard[n_hard, 1] = k, row
                     hard[n_hard, 2], hard[n_hard, 3] = spans[k, 0], spans[k, 1]
                     hard[n_hard, 4] = hard[n_hard, 5] = 0
                     n_hard += 1
-        while not blank and wrong == 0 and at(text, p) == 124:
+        while not blank and error == 0 and at(text, p) == 124:
             p += 1
             space = p
             while not (at(text, p) == 10 or _ends_name(at(text, p))):
@@ -213,9 +211,9 @@ def scan_vw_lines(
             scale_lo = scale_hi = 0
             if at(text, p) == 58:
                 token = p + 1
-                scale, p, state = _number(text, p + 1)
+                scale, p, state = _parse_number(text, p + 1)
                 if state in (NOT_A_NUMBER, NOT_FINITE) or space_end == space:
-                    wrong = BAD_SCALE
+                    error = BAD_SCALE
                     break
                 if state == HARD:
                     scale_lo, scale_hi = token, p
@@ -225,19 +223,19 @@ def scan_vw_lines(
             n_anonymous = 0
             crc_space = ALL_ONES
             if space_end > space:
-                crc_space = crc_of_space(text, space, space_end)
-            while wrong == 0:
+                crc_space = namespace_crc(text, space, space_end)
+            while error == 0:
                 while _is_space(at(text, p)):
                     p += 1
                 while p < last_window and scale_hi == 0 and not _ends_name(at(text, p)):
-                    value, name_end, length, plain = _plain_feature(text, ULL(p))
+                    value, name_end, length, plain = _parse_plain_feature(text, ULL(p))
                     after = at(text, ULL(p) + length)
                     value *= scale
                     if not plain or after not in (10, 32, 124) or not np.isfinite(value):
                         break
                     names[ULL(pair), 0], names[ULL(pair), 1] = space, space_end
                     names[ULL(pair), 2], names[ULL(pair), 3] = p, ULL(p) + name_end
-                    crcs[ULL(pair)] = crc_of_name(crc_space, text, ULL(p), name_end) ^ ALL_ONES
+                    crcs[ULL(pair)] = update_crc_wide(crc_space, text, ULL(p), name_end) ^ ALL_ONES
                     values[ULL(pair)] = value
                     pair += 1
                     p += np.int64(length)
@@ -254,16 +252,16 @@ def scan_vw_lines(
                 name, name_end = token, p
                 value, state = 1.0, 0
                 start = p
-                of_text = at(text, p) == 58 and not _begins_number(text, p + 1)
-                if of_text:
+                has_text_value = at(text, p) == 58 and not _begins_number(text, p + 1)
+                if has_text_value:
                     p += 1
                     while not (at(text, p) == 10 or _ends_name(at(text, p))):
                         p += 1
                     name_end = p
                     if p == start + 1 or at(text, p) == 58:
-                        wrong = BAD_VALUE
+                        error = BAD_VALUE
                     elif _spells_not_finite(text, start + 1, p):
-                        wrong = VALUE_NOT_FINITE
+                        error = VALUE_NOT_FINITE
                 elif p == token:
                     name, name_end = numerals[n_anonymous], numerals[n_anonymous + 1]
                     n_anonymous += 1
@@ -273,18 +271,18 @@ def scan_vw_lines(
                     name,
                     name_end,
                 )
-                crcs[pair] = crc_over(crc_space, text, name, name_end) ^ ALL_ONES
-                if of_text:
+                crcs[pair] = update_crc(crc_space, text, name, name_end) ^ ALL_ONES
+                if has_text_value:
                     values[pair] = 1.0  # also where the namespace has a scale
                     pair += 1
                     continue
                 if at(text, p) == 58:
                     start = p + 1
-                    value, p, state = _number(text, start)
+                    value, p, state = _parse_number(text, start)
                     if state == NOT_A_NUMBER:
-                        wrong = BAD_VALUE
+                        error = BAD_VALUE
                     elif state == NOT_FINITE:
-                        wrong = VALUE_NOT_FINITE
+                        error = VALUE_NOT_FINITE
                 if state == HARD or scale_hi > 0:
                     hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2], hard[n_hard, 3] = 3, pair, start, p
                     hard[n_hard, 4], hard[n_hard, 5] = scale_lo, scale_hi
@@ -293,10 +291,10 @@ def scan_vw_lines(
                 else:
                     values[pair] = value * scale
                     if not np.isfinite(values[pair]):
-                        wrong = VALUE_NOT_FINITE
+                        error = VALUE_NOT_FINITE
                 pair += 1
-        if wrong != 0:
-            bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = line, wrong, token
+        if error != 0:
+            bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = line, error, token
             n_bad += 1
             pair, n_hard = first_pair, first_hard
         elif not blank:
@@ -313,9 +311,9 @@ def scan_vw_lines(
 
 @compiled
 def count_rows_and_names(text: Any) -> tuple[int, int, int, int]:
-    """Return how many line ends and bars there are, at most how many features, and how many of those without a name.
+    """Count line ends and bars; return with them upper bounds of the features and of those without a name.
 
-    A feature is after a space or a bar; one without a name begins with a colon.
+    A feature follows a space or a bar; one without a name begins with a colon.
     """
     rows = bars = spaces = anonymous = 0
     for byte in text:
@@ -329,8 +327,8 @@ def count_rows_and_names(text: Any) -> tuple[int, int, int, int]:
 
 
 @compiled
-def most_anonymous(text: Any) -> int:
-    """Return at most how many features of one line have no name: a colon after white space begins one."""
+def max_anonymous(text: Any) -> int:
+    """Return an upper bound of the features without a name in any line: a colon after white space begins one."""
     most = count = 0
     for p in range(1, text.size):
         if at(text, p) == 58:

@@ -1,7 +1,7 @@
-"""Many bytes at once, as compiled loops see them: eight in a word, thirty-two or sixty-four in a mask.
+"""SIMD operations for compiled loops: eight bytes as a word, 32 or 64 bytes compared into a mask.
 
-Numba has no vectors, but LLVM has, on every processor; here are the few operations that scanners need of them.
-Bit ``k`` of a mask speaks of byte ``p + k``. A loop may ask only where :data:`WINDOW` bytes can be read.
+Numba exposes no vectors, but LLVM has them on every processor; these intrinsics emit the few operations that scanners
+need. Bit ``k`` of a mask is about byte ``p + k``. A loop may use them only where :data:`WINDOW` bytes can be read.
 """
 
 import sys
@@ -12,15 +12,13 @@ from numba import types
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic
 
-MASK = 32  # bytes that a mask speaks of
-WIDE = 64  # bytes that a wide mask speaks of
-WINDOW = 80 if sys.byteorder == "little" else 1 << 62  # elsewhere bytes are read one by one
+MASK = 32  # bytes covered by a mask
+WIDE = 64  # bytes covered by a wide mask
+WINDOW = 80 if sys.byteorder == "little" else 1 << 62  # big-endian loops read bytes one by one
 
 BYTE, BIT = ir.IntType(8), ir.IntType(1)
 WORD = ir.IntType(64)
 BYTES = ir.VectorType(BYTE, MASK)
-
-
 WIDE_BYTES = ir.VectorType(BYTE, WIDE)
 
 
@@ -33,62 +31,62 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
 
 
-def _loaded(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any) -> Any:
-    address = builder.bitcast(_address(context, builder, signature, arguments), kind.as_pointer())
+def _load(context: Any, builder: Any, signature: Any, arguments: Any, llvm_type: Any) -> Any:
+    address = builder.bitcast(_address(context, builder, signature, arguments), llvm_type.as_pointer())
     return builder.load(address, align=1)
 
 
-def _as_mask(builder: Any, found: Any) -> Any:
-    return builder.zext(builder.bitcast(found, ir.IntType(MASK)), WORD)
+def _as_mask(builder: Any, bits: Any) -> Any:
+    return builder.zext(builder.bitcast(bits, ir.IntType(MASK)), WORD)
 
 
 @intrinsic
 def word(typing: Any, text: Any, p: Any) -> Any:
-    """Return the eight bytes from ``p`` on, the first lowest."""
+    """Return the eight bytes from ``p`` on as an integer, the first byte lowest."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _loaded(context, builder, signature, arguments, WORD)
+        return _load(context, builder, signature, arguments, WORD)
 
     return types.uint64(text, p), emit
 
 
 @intrinsic
 def not_digits(typing: Any, text: Any, p: Any) -> Any:
-    """Return the mask of the bytes that are no digits."""
+    """Return the mask of the bytes that are not digits."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = _loaded(context, builder, signature, arguments, BYTES)
-        return _as_mask(builder, builder.icmp_unsigned(">", builder.sub(found, _splat(48)), _splat(9)))
+        loaded = _load(context, builder, signature, arguments, BYTES)
+        return _as_mask(builder, builder.icmp_unsigned(">", builder.sub(loaded, _splat(48)), _splat(9)))
 
     return types.uint64(text, p), emit
 
 
 @intrinsic
 def equal_to(typing: Any, text: Any, p: Any, byte: Any) -> Any:
-    """Return the mask of the bytes that are this one, which is written as a number."""
+    """Return the mask of the bytes equal to ``byte``, an integer literal."""
     if not isinstance(byte, types.Literal):
         raise RequireLiteralValue("byte")
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = _loaded(context, builder, signature, arguments, BYTES)
-        return _as_mask(builder, builder.icmp_unsigned("==", found, _splat(byte.literal_value)))
+        loaded = _load(context, builder, signature, arguments, BYTES)
+        return _as_mask(builder, builder.icmp_unsigned("==", loaded, _splat(byte.literal_value)))
 
     return types.uint64(text, p, byte), emit
 
 
 @intrinsic
 def any_of(typing: Any, text: Any, p: Any, one: Any, other: Any) -> Any:
-    """Return the wide mask of the bytes that are the one or the other."""
+    """Return the wide mask of the bytes equal to ``one`` or ``other``."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = _loaded(context, builder, signature, arguments, WIDE_BYTES)
+        loaded = _load(context, builder, signature, arguments, WIDE_BYTES)
         unset, zero = ir.Constant(WIDE_BYTES, ir.Undefined), ir.Constant(ir.IntType(32), 0)
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
         masks = []
         for argument, kind in zip(arguments[2:], signature.args[2:], strict=True):
             byte = builder.trunc(context.cast(builder, argument, kind, types.uint64), BYTE)
-            wanted = builder.shuffle_vector(builder.insert_element(unset, byte, zero), unset, everywhere)
-            masks.append(builder.icmp_unsigned("==", found, wanted))
+            target = builder.shuffle_vector(builder.insert_element(unset, byte, zero), unset, everywhere)
+            masks.append(builder.icmp_unsigned("==", loaded, target))
         return builder.bitcast(builder.or_(*masks), WORD)
 
     return types.uint64(text, p, one, other), emit
@@ -96,7 +94,7 @@ def any_of(typing: Any, text: Any, p: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def first_bit(typing: Any, mask: Any) -> Any:
-    """Return the place of the lowest bit, 64 where there is none."""
+    """Return the position of the lowest set bit, 64 if there is none."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(BIT, 0))
@@ -106,7 +104,7 @@ def first_bit(typing: Any, mask: Any) -> Any:
 
 @intrinsic
 def bits_in(typing: Any, mask: Any) -> Any:
-    """Return how many bits are set."""
+    """Count the bits that are set."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -116,7 +114,7 @@ def bits_in(typing: Any, mask: Any) -> Any:
 
 @intrinsic
 def leading_zeros(typing: Any, number: Any) -> Any:
-    """Return how many zero bits stand above the highest bit, 64 where there is none."""
+    """Count the zero bits above the highest set bit, 64 if there is none."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(BIT, 0))
@@ -138,13 +136,13 @@ def high_product(typing: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def ends_of_names(typing: Any, text: Any, p: Any) -> Any:
-    """Return the mask of white space, colons and bars: what a name of Vowpal Wabbit ends before."""
+    """Return the mask of white space, colons and bars: the bytes that end a Vowpal Wabbit name."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = _loaded(context, builder, signature, arguments, BYTES)
-        ends = builder.icmp_unsigned("<", builder.sub(found, _splat(9)), _splat(5))
+        loaded = _load(context, builder, signature, arguments, BYTES)
+        ends = builder.icmp_unsigned("<", builder.sub(loaded, _splat(9)), _splat(5))
         for byte in (32, 58, 124):
-            ends = builder.or_(ends, builder.icmp_unsigned("==", found, _splat(byte)))
+            ends = builder.or_(ends, builder.icmp_unsigned("==", loaded, _splat(byte)))
         return _as_mask(builder, ends)
 
     return types.uint64(text, p), emit

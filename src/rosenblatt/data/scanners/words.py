@@ -1,7 +1,7 @@
-"""A compiled scanner of words in text, as :data:`rosenblatt.data.words.WORD` has them.
+"""A compiled scanner of the words in texts, as :data:`rosenblatt.data.words.WORD` defines them.
 
-A word is a run of word characters; an apostrophe between two of them joins. Texts are UTF-8, one after the other, each
-with a line end after it.
+A word is a run of word characters, and an apostrophe between two of them is part of it. Texts are UTF-8, joined by
+line ends.
 """
 
 import re
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import as_bytes, compiled
 from rosenblatt.data.scanners.decimals import ULL, at
-from rosenblatt.data.scanners.names import ALL_ONES, crc_of_name
+from rosenblatt.data.scanners.names import ALL_ONES, update_crc_wide
 
 OTHER, LETTER, APOSTROPHE = 0, 1, 2
-PADDING = bytes(80)  # that can be read after the last text
+PADDING = bytes(80)  # readable bytes after the last text
 ASCII = 128
 CODE_POINTS = 0x110000
 
@@ -26,22 +26,22 @@ class WordScan(NamedTuple):
     """The words of some texts, in order."""
 
     text: bytes  # all texts
-    starts: NDArray[np.int64]  # (texts + 1,) the first word of every text, and how many there are
-    spans: NDArray[np.uint32]  # (words, 4): 0, 0, where the word starts and where it ends
+    starts: NDArray[np.int64]  # (texts + 1,) first word of every text, then the number of words
+    spans: NDArray[np.uint32]  # (words, 4): 0, 0, start and end of the word; the layout of NameTable
     crcs: NDArray[np.uint32]  # CRC-32 of every word
 
 
 def scan_words(texts: Sequence[str], word_characters: str) -> WordScan:
-    """Find the words of texts; ``word_characters`` is the class of a regular expression, as in ``[a-z]``.
+    """Find the words of texts; ``word_characters`` is a character class of a regular expression, like ``[a-z]``.
 
-    >>> found = scan_words(["don't panic", "", "été"], r"[\\w]")
-    >>> [found.text[start:end].decode() for _, _, start, end in found.spans.tolist()], found.starts.tolist()
+    >>> words = scan_words(["don't panic", "", "été"], r"[\\w]")
+    >>> [words.text[start:end].decode() for _, _, start, end in words.spans.tolist()], words.starts.tolist()
     (["don't", 'panic', 'été'], [0, 2, 2, 3])
     """
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     joined = b"\n".join([*encoded, PADDING])
     ends = np.cumsum([len(each) + 1 for each in encoded], dtype=np.int64)
-    kinds = _kinds(word_characters, ASCII if joined.isascii() else CODE_POINTS)
+    kinds = _character_kinds(word_characters, ASCII if joined.isascii() else CODE_POINTS)
     size = int(ends[-1]) if encoded else 0
     spans, crcs = np.zeros((size // 2 + 1, 4), np.uint32), np.empty(size // 2 + 1, np.uint32)
     starts = np.zeros(len(encoded) + 1, np.int64)
@@ -50,8 +50,8 @@ def scan_words(texts: Sequence[str], word_characters: str) -> WordScan:
 
 
 @cache
-def _kinds(word_characters: str, size: int) -> NDArray[np.uint8]:
-    """Return what every character is, by its code point."""
+def _character_kinds(word_characters: str, size: int) -> NDArray[np.uint8]:
+    """Return the kind of every code point below ``size``: OTHER, LETTER or APOSTROPHE."""
     kinds = np.zeros(size, np.uint8)
     for run in re.finditer(f"{word_characters}+", "".join(map(chr, range(size)))):
         kinds[run.start() : run.end()] = LETTER
@@ -63,8 +63,8 @@ def _kinds(word_characters: str, size: int) -> NDArray[np.uint8]:
 
 
 @compiled
-def _character(text: Any, p: Any) -> tuple[Any, Any]:
-    """Return the code point of the character at ``p``, and how many bytes it has; the text is UTF-8."""
+def _decode(text: Any, p: Any) -> tuple[Any, Any]:
+    """Decode the UTF-8 character at ``p``: (code point, number of bytes)."""
     first = ULL(at(text, p))
     if first < ULL(0x80):
         return first, ULL(1)
@@ -80,12 +80,12 @@ def _character(text: Any, p: Any) -> tuple[Any, Any]:
 
 @compiled
 def find_words(text: Any, ends: Any, kinds: Any, starts: Any, spans: Any, crcs: Any) -> int:
-    """Fill the arrays, and return how many words there are; :data:`PADDING` is after the last text."""
+    """Fill the arrays and return the number of words; :data:`PADDING` follows the last text."""
     p, n = ULL(0), ULL(0)
     for row in range(ends.size):
         end = ULL(ends[row])
         while p < end:
-            character, length = _character(text, p)
+            character, length = _decode(text, p)
             if kinds[character] != LETTER:
                 p += length
                 continue
@@ -93,16 +93,16 @@ def find_words(text: Any, ends: Any, kinds: Any, starts: Any, spans: Any, crcs: 
             while True:
                 while kinds[character] == LETTER:
                     p += length
-                    character, length = _character(text, p)
+                    character, length = _decode(text, p)
                 if kinds[character] != APOSTROPHE:
                     break
-                after, its_length = _character(text, p + length)
+                after, after_length = _decode(text, p + length)
                 if kinds[after] != LETTER:
                     break
                 p += length
-                character, length = after, its_length
+                character, length = after, after_length
             spans[n, 2], spans[n, 3] = start, p
-            crcs[n] = crc_of_name(ALL_ONES, text, start, p - start) ^ ALL_ONES
+            crcs[n] = update_crc_wide(ALL_ONES, text, start, p - start) ^ ALL_ONES
             n += ULL(1)
         starts[row + 1] = n
     return int(n)
@@ -110,10 +110,10 @@ def find_words(text: Any, ends: Any, kinds: Any, starts: Any, spans: Any, crcs: 
 
 @compiled
 def number_in_order(numbers: Any, starts: Any, n_prefixes: int, numbered: Any, keys: Any, size: int) -> int:
-    """Number words with their prefixes anew, in order of appearance, in place; return how many there are then.
+    """Renumber pairs of word and prefix in order of appearance, in place; return the number of distinct pairs.
 
     The prefix of text ``t`` is number ``t % n_prefixes``. ``numbered[word * n_prefixes + prefix]`` is the new number
-    plus 1 (0: none yet), ``keys[number]`` where it stands; the first ``size`` are known from texts before.
+    plus 1 (0: none yet), and ``keys[number]`` the index of that entry; earlier texts have assigned the first ``size``.
     """
     for text in range(starts.size - 1):
         prefix = text % n_prefixes
@@ -128,12 +128,12 @@ def number_in_order(numbers: Any, starts: Any, n_prefixes: int, numbered: Any, k
 
 
 @compiled
-def weigh_in_turn(
+def weight_rows(
     indptr: Any, indices: Any, values: Any, documents: int, frequency: Any, groups: Any, squares: Any
 ) -> None:
-    """Weigh each row of word counts by the documents up to it, in place: see :class:`rosenblatt.data.tfidf.Tfidf`.
+    """Weight each row of word counts by the documents up to it, in place: see :class:`rosenblatt.data.tfidf.Tfidf`.
 
-    ``frequency`` (features) goes on counting; ``squares`` (groups) is to work in.
+    ``frequency`` (features) is updated; ``squares`` (groups) is scratch memory.
     """
     for row in range(indptr.size - 1):
         documents += 1
