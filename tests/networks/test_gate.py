@@ -82,7 +82,7 @@ def test_xor_is_and_of_nand_and_or():
 @pytest.mark.parametrize(
     ("units", "told"),
     [
-        ([Unit(Gate.AND(), (0, 2))], "only signals 0 to 1 come before it"),
+        ([Unit(Gate.AND(), (0, 2))], "only sources 0 to 1 precede it"),
         ([Unit(Gate.AND(), (0,))], "2 weights but reads 1"),
         ([], "needs a unit"),
     ],
