@@ -13,7 +13,7 @@ from rosenblatt.cli.errors import ExitCode, Refused, RefusedData
 from rosenblatt.cli.output import note_skipped
 from rosenblatt.cli.running import announce_compiling, guarded
 from rosenblatt.data import BadInput
-from rosenblatt.data.errors import BadLine, NoSuchColumn, SkippedLines
+from rosenblatt.data.errors import BadLine, BadOption, SkippedLines
 from rosenblatt.storage import BadModel
 
 
@@ -32,7 +32,7 @@ def stopped_by(error):
         (BadInput("a.csv", 3, "no value"), 2, "a.csv:3: no value\n"),  # there is no a.csv
         (BadInput(__file__, 3, "no value"), 65, f"{__file__}:3: no value\n"),
         (BadInput("-", 3, "no value"), 65, "<stdin>:3: no value\n"),
-        (NoSuchColumn(__file__, 1, "no column is called 'z'"), 2, f"{__file__}:1: no column is called 'z'\n"),
+        (BadOption(__file__, 1, "no column is called 'z'"), 2, f"{__file__}:1: no column is called 'z'\n"),
         (BadModel("m: not a model"), 65, "m: not a model\n"),
         (RefusedData("a.csv: only one class"), 65, "a.csv: only one class\n"),
         (Refused("--model is missing"), 2, "rosenblatt fit: --model is missing\n"),

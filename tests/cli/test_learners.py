@@ -17,6 +17,7 @@ class Commonest:
     """Always says the commonest class: the least that a learner can do."""
 
     name = hypothesis = "commonest"
+    learner = None
 
     def __init__(self, classes, counts, n_features, about):
         self.classes, self.counts, self.n_features, self.about = (

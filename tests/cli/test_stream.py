@@ -234,7 +234,9 @@ def test_scaling_is_for_tables_and_on_request_for_vectors(tmp_path):
         words = [option] if isinstance(option, str) else option
         assert message in run("stream", tmp_path / "a.csv", "--model", model, *words, code=2).stderr
     run("stream", tmp_path / "a.csv", "--model", model, "--auto", "--scale")
-    assert "drop" in run("stream", tmp_path / "a.csv", "--auto", "--rule", "arow", code=2).stderr
+    refused = run("stream", tmp_path / "a.csv", "--text", "a", "--words", "tfidf", code=2).stderr
+    assert "--words tfidf: the rows of a table that arrives are not counted; choose counts" in refused
+    assert "leave out --auto" in run("stream", tmp_path / "a.csv", "--auto", "--rule", "arow", code=2).stderr
 
 
 def test_names_are_hashed_where_there_are_names(tmp_path):
@@ -246,8 +248,8 @@ def test_names_are_hashed_where_there_are_names(tmp_path):
     assert told["features"] == 64
     assert "word=a" in run("info", tmp_path / "m").stdout
     assert run("predict", tmp_path / "m", tmp_path / "a.csv").stdout.split()[:3] == ["yes", "no", "no"]
-    assert "leave out --hash-bits" in run("fit", tmp_path / "a.svm", *options, code=65).stderr
-    assert "leave out --scale" in run("fit", tmp_path / "a.csv", *options, "--scale", code=65).stderr
+    assert "leave out --hash-bits" in run("fit", tmp_path / "a.svm", *options, code=2).stderr
+    assert "leave out --scale" in run("fit", tmp_path / "a.csv", *options, "--scale", code=2).stderr
 
 
 @pytest.mark.parametrize("through", ["text", "arrow", "stdin"])

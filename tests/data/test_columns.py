@@ -72,6 +72,28 @@ def test_numbers_that_can_be_read_two_ways_are_refused_naming_the_way_out(tmp_pa
     ]  # b decides
 
 
+def test_points_between_thousands_are_told_from_decimal_points(tmp_path):
+    cells = ["1.234", "999", "12.500"]
+    german = table(tmp_path, separator=";", a=cells, b=["0,5", "1,25", "3"])
+    assert values(german) == [1234, 999, 12500]
+    assert report(german, "a").note == "thousands separated by points"
+    assert values(german, schema=read_all(german).schema) == [1234, 999, 12500]
+    english = table(tmp_path, separator=";", a=cells, b=["0.5", "1.25", "3"])
+    assert values(english) == [1.234, 999, 12.5]
+    unclear = table(tmp_path, separator=";", a=cells, b=[1, 5, 3])
+    with pytest.raises(
+        BadInput, match=r"column 'a' .* two ways, as in '1.234' \(1234 or 1.234\): .*--decimal"
+    ):
+        read_all(unclear)
+    assert values(unclear, decimal=",") == [1234, 999, 12500]
+    assert values(unclear, decimal=",", numeric=["a"]) == [1234, 999, 12500]
+    assert values(unclear, decimal=".") == values(unclear, numeric=["a"]) == [1.234, 999, 12.5]
+    assert values(table(tmp_path, a=cells, b=[1, 5, 3])) == [1.234, 999, 12.5]  # commas separate the cells
+    german = table(tmp_path, separator=";", a=cells, b=["0,5", "1,25", "3"])
+    assert read_all(german, target="a").y.tolist() == [1234, 999, 12500]
+    assert report(german, "a").summary == "999 to 12500"
+
+
 def test_semicolons_and_decimal_commas(tmp_path):
     path = table(tmp_path, separator=";", a=["1,5", "2,25", "3"], b=["0,1", "0,2", "1.000,5"])
     found = read_all(path)

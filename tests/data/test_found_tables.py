@@ -150,6 +150,10 @@ def test_a_row_of_totals_and_names_in_the_middle_are_bad_lines(tmp_path):
 def test_a_title_above_the_names_is_an_error_that_says_so(tmp_path):
     with pytest.raises(BadInput, match=r"a.csv:1: 1 value where most lines below have 3: delete what stands"):
         read_all(written(tmp_path, "Sales of 2024\n\n" + text()))
+    with pytest.raises(BadInput, match=r"a.csv:1: 'Sales of 2024' stands alone above 3 columns: delete what"):
+        read_all(written(tmp_path, "Sales of 2024,,\n" + text()))
+    with pytest.raises(BadInput, match=r"a.csv:1: 1 value where .*: a comment\? --comment '#' passes over"):
+        read_all(written(tmp_path, "# of 2024\n" + text()))
 
 
 def test_lines_of_an_old_mac_are_an_error_that_says_so(tmp_path):

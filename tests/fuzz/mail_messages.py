@@ -216,7 +216,7 @@ def check_message(content):
 
 
 def check_mailbox(content, path):
-    """Assert that every message of a mailbox is read, or that the file is refused as one that is no mailbox."""
+    """Assert that every message of a mailbox is read, that a text without headers is reported, or the file refused."""
     path.write_bytes(content)
     try:
         letters = list(mail.letters(str(path)))
@@ -226,7 +226,9 @@ def check_mailbox(content, path):
             raise
         return
     assert len(mails) == len(letters)
-    assert not any(isinstance(each, BadLine) for each in mails)
+    for letter, each in zip(letters, mails, strict=True):
+        assert isinstance(each, BadLine) != mail.is_message(letter.content)
+        assert not isinstance(each, BadLine) or each.reason.endswith("does not begin with header lines")
     assert sum(len(letter.content) for letter in letters) <= len(content)
     assert [letter.line for letter in letters] == sorted({letter.line for letter in letters})
 

@@ -1,10 +1,11 @@
 """Answers about messages: each is learned once, whatever stops the process; what is taken back was never said."""
 
 import asyncio
+import random
 import time
 
 import pytest
-from tests.mail.messages import letter
+from tests.mail.messages import letter, message
 
 from rosenblatt.mail.features import features
 from rosenblatt.mail.filter import LearnedAnswers, MailFilter, import_sorted, learn_waiting, settle
@@ -329,3 +330,25 @@ def test_a_model_that_was_deleted_takes_its_answers_with_it(models, box):
     number = models.model(MODEL).number
     told = box.told_among([each.number for each in box.find("", number, 9)], number)
     assert sorted(told.values()) == [IMPORTANT] * 3 + [NOT] * 3
+
+
+def test_an_import_chooses_what_was_wrong_least_often_and_later_ones_go_on_with_it(tmp_path):
+    """Where labels are often wrong AROW leads, whose steps become smaller; few messages choose nothing."""
+    rng = random.Random(0)
+    items = []
+    for at in range(400):
+        important = rng.random() < 0.5
+        words = rng.choices(("budget", "contract") if important else ("sale", "prize"), k=2)
+        mail = read_mail(message(f"{words[0]} {at}", f"{words[1]} {rng.choice('abcdefgh') * 3}", hours=at))
+        items.append((mail, IMPORTANT if important != (rng.random() < 0.3) else NOT))
+    for count, rule in ((150, "passive-aggressive"), (400, "arow")):
+        models = LocalModels(tmp_path / str(count))
+        box = Mailbox(models.store.folder)
+        imported = import_sorted(models, box, items[:count])
+        assert (imported.learned, models.info(MODEL).clock) == (count, count)
+        assert models.model(MODEL).settings.rule == rule
+        again = import_sorted(models, box, [(read_mail(message("budget again", "contract")), IMPORTANT)])
+        assert (again.new, again.learned) == (1, 1)
+        assert models.model(MODEL).settings.rule == rule
+        box.close()
+        models.close()

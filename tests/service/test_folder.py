@@ -16,8 +16,10 @@ from tests.service.test_store import examples, fingerprint, left_behind, opened,
 
 from rosenblatt.mail.mailbox import Mailbox, StoredMail
 from rosenblatt.service.maintenance import compact, verify
+from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import Example
-from rosenblatt.service.store import Locked, OpenToOthers
+from rosenblatt.service.snapshots import digest_of
+from rosenblatt.service.store import Locked, OpenToOthers, Store, settings_from
 from rosenblatt.web.refusals import Conflict
 
 OLD = Path(__file__).parents[1] / "fixtures" / "v0.1"
@@ -255,3 +257,23 @@ def test_the_lock_is_between_processes_too(tmp_path):
     )
     assert "another process (" in answer.stderr
     models.close()
+
+
+@pytest.mark.parametrize(("factor", "noticed"), [(1.0 + 1e-12, False), (1.001, True)])
+def test_verify_compares_snapshots_with_a_replay_up_to_rounding(tmp_path, factor, noticed):
+    """Another version or CPU may round products differently; anything more is another model."""
+    taught(tmp_path).close()
+    store = Store(tmp_path)
+    [(number, name, settings)] = store.models()
+    seq, file, _ = store.snapshots(number)[0]
+    path = tmp_path / "snapshots" / file
+    model = Model(number, name, settings_from(settings))
+    model.load(path)
+    model.learner.learner.W *= factor
+    model.save(path)
+    path.chmod(0o600)
+    with store.transaction() as db:
+        db.execute("UPDATE snapshots SET digest = ? WHERE seq = ?", (digest_of(path), seq))
+    store.close()
+    [verdict] = verify(tmp_path)[1]
+    assert (f"snapshot {file} is not what a replay of the journal gives" in verdict.problems) == noticed

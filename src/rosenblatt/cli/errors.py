@@ -5,7 +5,7 @@
 ======  ==================================================================================
   0      done; of ``prove``, ``verify``, ``solve`` and ``store``: the answer is yes
   1      the answer is no: not separable, infeasible, a proof that fails, a damaged store
-  2      usage: an option, an argument or a file name that cannot be used
+  2      usage: an option, an argument or a file name that cannot be used with this data
   3      undecided within the time limit
   65     bad data: the file can be opened, but not read as data, a model or a proof
   70     a bug of rosenblatt, with a line on how to report it
@@ -66,7 +66,7 @@ def exit_code(error: BaseException) -> ExitCode:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if "BadInput" in kinds and not _exists(str(getattr(error, "path", ""))):
         return ExitCode.USAGE
-    if "NoSuchColumn" in kinds:  # an option names it
+    if "BadOption" in kinds:
         return ExitCode.USAGE
     if kinds & {"BadInput", "BadModel", "RefusedData"}:
         return ExitCode.BAD_DATA

@@ -211,6 +211,16 @@ def _bare(label: str) -> str:
     return label.strip(" .").casefold()
 
 
+def output_file(out: str | None, output: str | None, example: str) -> str:
+    """Return the file to write, named by the second argument or by ``--output``."""
+    if out is not None and output is not None and out != output:
+        refuse(f"two files to write: {out} and --output {output}; name one")
+    path = out if output is None else output
+    if path is None:
+        refuse(f"name the file to write, as in --output {example}")
+    return path
+
+
 def refuse_overwriting(path: str, *sources: str | None) -> None:
     """Refuse to write where a source lies, or into a folder that is not there, before any work is done."""
     if not Path(path).parent.is_dir():

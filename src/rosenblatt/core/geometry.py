@@ -47,7 +47,7 @@ from rosenblatt.core.rows import (
     weight_index,
 )
 from rosenblatt.core.simd import fused_multiply_add
-from rosenblatt.jit import compiled_part, exactly_compiled_part
+from rosenblatt.jit import compiled_in_order, compiled_part, exactly_compiled_part
 from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
 
@@ -301,14 +301,20 @@ def _x_sqnorm_exact(
     return chosen
 
 
-@compiled_part
+@compiled_in_order
 def variance_along(rows: Any, i: Any, layout: Any, c: Any, variances: Any) -> float:
-    """Return ``x·Σx`` for the variances of class ``c``."""
+    """Return ``x·Σx`` for the variances of class ``c``, in two sums on every CPU."""
     start, stop = extent(rows, i, layout)
     total = layout.bias_input * layout.bias_input * variances[bias_index(rows, layout, c)]
-    for k in range(start, stop):
+    other, k = 0.0, start
+    while k + ONE < stop:
         total += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
-    return total
+        k += ONE
+        other += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
+        k += ONE
+    if k < stop:
+        total += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
+    return total + other
 
 
 # Updates

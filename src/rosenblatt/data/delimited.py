@@ -23,6 +23,7 @@ from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
 from rosenblatt.data.scanners.numbers import SKIPPED, scan_numbers
 from rosenblatt.data.source import UTF8_MARK
 from rosenblatt.data.textblocks import Block, Scanner, count, scanned
+from rosenblatt.data.values import arrow_strings
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
@@ -361,7 +362,7 @@ def _parse(
 
     text, lines = records.text, records.lines
     if lines.size == 0:
-        return {name: pa.array([], pa.string()) for name in wanted}, lines, []
+        return {name: arrow_strings([]) for name in wanted}, lines, []
     # pyarrow drops a byte order mark from the start of its input, which here is data inside the file
     content = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
     table = arrow_csv.read_csv(
@@ -396,7 +397,7 @@ def _parse_one_by_one(
     lines = records.lines
     if lines.size == 1:
         return (
-            {name: pa.array([], pa.string()) for name in wanted},
+            {name: arrow_strings([]) for name in wanted},
             lines[:0],
             [(int(lines[0]), MISPLACED)],
         )

@@ -63,8 +63,8 @@ class BadInput(ValueError):
         return f"{location}: {self.reason}"
 
 
-class NoSuchColumn(BadInput):
-    """An option names a column that the table does not have."""
+class BadOption(BadInput):
+    """An option that this input cannot be read with, such as a target column that it does not have."""
 
 
 def shown(text: str, at_most: int = 40) -> str:

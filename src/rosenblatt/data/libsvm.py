@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.errors import BadInput, BadLine, shown
+from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import BufferPool
@@ -54,10 +54,10 @@ class LibsvmExamples(Examples):
         options, schema = opening.options, opening.schema
         super().__init__(opening.path, opening.batch_rows, options.skip_bad)
         if options.target is not None:
-            raise BadInput(
+            raise BadOption(
                 self.path,
                 None,
-                f"LIBSVM text has no columns, so none is called {options.target!r}: drop the target",
+                f"LIBSVM text has no columns, so none is called {options.target!r}: leave out --target",
             )
         if schema is not None and not isinstance(schema, LibsvmSchema):
             raise BadInput(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.errors import BadInput, SkippedLines
+from rosenblatt.data.errors import BadInput, BadOption, SkippedLines
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.named.examples import NamedExamples
@@ -126,7 +126,7 @@ def open_examples(
         from rosenblatt.data.samples import SampleExamples
 
         if options.target not in (None, "class"):
-            raise BadInput(path, None, f"its target is 'class', not {options.target!r}: drop the target")
+            raise BadOption(path, None, f"its target is 'class', not {options.target!r}: leave out --target")
         return SampleExamples(path, known, batch_rows, options.skip_bad, options.scale)
     paths = paths_of(source)
     form = find_format(paths[0]) if options.format is None or Path(paths[0]).is_dir() else options.format
@@ -320,7 +320,7 @@ def _table(opening: Opening) -> Examples:
 
 def _refuse_hashing(opening: Opening, what: str) -> None:
     if opening.options.hash_bits:
-        raise BadInput(
+        raise BadOption(
             opening.path,
             None,
             f"{what} numbers its features: there are no names to hash; leave out --hash-bits",

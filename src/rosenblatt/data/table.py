@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
 from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
 from rosenblatt.data.encode import Encoded, cell_of, encode, not_a_value, numbers_of
-from rosenblatt.data.errors import BadInput, BadLine, NoSuchColumn
+from rosenblatt.data.errors import BadInput, BadLine, BadOption
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.header import Header
 from rosenblatt.data.infer import FEW_ROWS, AmbiguousNumbers, ColumnReport, TargetKind, column_of_value
@@ -194,6 +194,11 @@ class TableExamples(Examples):
         return replace(schema, headerless=Headerless(tuple(header.names), header.separator))
 
     @property
+    def _separator(self) -> str | None:
+        header = self._sources[0].header
+        return None if header is None else header.separator
+
+    @property
     def _index(self) -> str | None:
         header = self._sources[0].header
         return None if header is None else header.index_column
@@ -203,7 +208,7 @@ class TableExamples(Examples):
         for as_numbers in (True, False):
             if as_numbers and not all(header.numbers for header in self._headers):
                 continue
-            statistics, agreed = TableStatistics(names, self._target), True
+            statistics, agreed = TableStatistics(names, self._target, self._separator), True
             self._held = []
             for source in self._sources:
                 side_by_side = len(names) if as_numbers else 0
@@ -360,7 +365,7 @@ def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
     return sorted(rows.bad + rows.bad_rows(wrong))
 
 
-def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] = NoSuchColumn) -> None:
+def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] = BadOption) -> None:
     known = set(source.names)
     for name in names:
         if name not in known:
@@ -447,7 +452,7 @@ class ArrivingTable(Examples):
             reason = "has features by name, but the model was trained on another kind of file"
             raise BadInput(opening.path, None, reason)
         if options.scale:
-            raise BadInput(
+            raise BadOption(
                 opening.path,
                 None,
                 "features by name cannot be scaled before all rows are read: leave out --scale, or --hash-bits",
@@ -639,7 +644,7 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
     if isinstance(column, np.ndarray):
         column = pa.array(column)
-    return distinct(column.cast(pa.string()).fill_null(""))
+    return distinct(column.cast(pa.string()))
 
 
 def _whole_or_number(text: str) -> float:

@@ -45,6 +45,7 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
+POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 GROUPS = " \u00a0\u2009\u202f'’"  # thousands separators with any decimal mark
 
 
@@ -146,6 +147,20 @@ def number(text: str) -> float | None:
         return None
 
 
+def points_may_group(texts: Sequence[str]) -> bool:
+    """Whether the points of plain numbers may separate thousands: three digits after each, and no zero before it.
+
+    >>> points_may_group(["1.234", "999"]), points_may_group(["0.125"]), points_may_group(["7"])
+    (True, False, False)
+    """
+    pointed = [text for text in texts if "." in text]
+    return (
+        bool(pointed)
+        and all(map(POINT_GROUPS.fullmatch, pointed))
+        and not any("e" in t.lower() for t in texts)
+    )
+
+
 def are_codes(texts: Sequence[str]) -> bool:
     """Whether texts are codes of digits rather than numbers, like zip codes: all of one length, some beginning with 0.
 
@@ -204,7 +219,7 @@ def without_missing(column: Any) -> Any:
     import pyarrow.compute as pc
 
     missing = pc.is_in(column, _missing())
-    return pc.if_else(missing, _arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
+    return pc.if_else(missing, arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
 
 
 def absent(column: Any) -> NDArray[np.bool_]:
@@ -219,16 +234,23 @@ def absent(column: Any) -> NDArray[np.bool_]:
 
 @cache
 def _missing() -> Any:
-    return _arrow_strings(sorted(MISSING))
+    return arrow_strings(sorted(MISSING))
 
 
-def _arrow_strings(texts: list[str]) -> Any:
+def arrow_strings(texts: list[str]) -> Any:
     """Return an Arrow array of texts; ``pa.array`` would import pandas."""
     import pyarrow as pa
 
     ends = np.cumsum([0, *(len(text.encode()) for text in texts)]).astype(np.int32)
     parts = [None, pa.py_buffer(ends), pa.py_buffer("".join(texts).encode())]
     return pa.Array.from_buffers(pa.string(), len(texts), parts)
+
+
+def without_nulls(column: Any) -> Any:
+    """Return a column of strings with the empty string for null."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(column, arrow_strings([""])[0]) if column.null_count else column
 
 
 def truth(text: str) -> float | None:
@@ -329,7 +351,7 @@ def take(column: Any, rows: NDArray[np.int64]) -> Any:
 
 def distinct(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     """Return the distinct strings of a column, and the index of the string of each row."""
-    encoded = (column.fill_null("") if column.null_count else column).dictionary_encode()
+    encoded = without_nulls(column).dictionary_encode()
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
 
 

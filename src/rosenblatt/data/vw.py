@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.delimited import first_not_utf8
-from rosenblatt.data.errors import BadInput, BadLine, shown
+from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.named.vocabulary import NamedSchema
@@ -54,10 +54,10 @@ class VwExamples(Examples):
         options, schema = opening.options, opening.schema
         super().__init__(opening.path, opening.batch_rows, options.skip_bad)
         if options.target is not None:
-            raise BadInput(
+            raise BadOption(
                 self.path,
                 None,
-                f"the label of Vowpal Wabbit text has no name, so not {options.target!r}: drop the target",
+                f"the label of Vowpal Wabbit text has no name, so not {options.target!r}: leave out --target",
             )
         if schema is not None and not isinstance(schema, NamedSchema):
             raise BadInput(

@@ -31,6 +31,7 @@ class TrainingSetup(NamedTuple):
     n_features: int
     dtype: str  # of the weights
     class_weight: NDArray[np.float64] | None  # one for each class; None: one each
+    standardised: bool = False  # the rows were standardised before: shuffle by rounded values
 
 
 class ShardSummary(NamedTuple):
@@ -92,7 +93,11 @@ class Shard:
             if setup.class_weight is not None:
                 own = setup.class_weight[labels]
                 weight = checked_weight(own if weight is None else own * weight, labels.size)
-            shuffle = Shuffle(rows_of(self.X), labels, setup.seed, weight) if setup.shuffle else None
+            shuffle = (
+                Shuffle(rows_of(self.X), labels, setup.seed, weight, setup.standardised)
+                if setup.shuffle
+                else None
+            )
             self._prepared = (_key(setup), labels, in_given_order(labels.size, weight), shuffle)
         _, labels, visits, shuffle = self._prepared
         return labels, visits if shuffle is None else shuffle.epoch(epoch)

@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     checkpoint: str | os.PathLike[str] | None = None
     on_epoch: OnEpoch | None = None
     evaluate: bool = True  # whether to measure margins and accuracy at the end, by one more request
+    standardised: bool = False  # the rows were standardised before: shuffle by rounded values
 
     def check(self) -> None:
         """Raise ValueError for options that no engine supports."""
@@ -127,6 +128,7 @@ def training_setup(learner: Learner, summary: ShardSummary, plan: Plan) -> Train
         summary.n_features,
         summary.dtype,
         _class_weight(plan.class_weight, summary),
+        plan.standardised,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 LOOPBACK = "127.0.0.1"
 PORT = 8137
 TITLE = "rosenblatt lab"
+BUILDING_SECONDS = 60.0  # in which the first network of a page must be built
 RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
 
 
@@ -23,7 +24,7 @@ def make_app() -> Any:
     from rosenblatt.lab.lessons import LessonsPage
     from rosenblatt.lab.networks import NetworksPage
     from rosenblatt.lab.playground import PlaygroundPage
-    from rosenblatt.lab.playground_state import THEMES
+    from rosenblatt.web.theme import THEMES
 
     @pages.exception_handler(404)  # type: ignore[untyped-decorator]
     async def not_found(request: Request, error: Exception) -> Any:
@@ -47,9 +48,9 @@ def make_app() -> Any:
     def gates(request: Request) -> None:
         GatesPage(request.query_params)
 
-    @ui.page("/networks", title=f"Networks · {TITLE}")  # type: ignore[untyped-decorator]
-    def networks(request: Request) -> None:
-        NetworksPage(request.query_params)
+    @ui.page("/networks", title=f"Networks · {TITLE}", response_timeout=BUILDING_SECONDS)  # type: ignore[untyped-decorator]
+    async def networks(request: Request) -> None:
+        await NetworksPage.open(request.query_params)
 
     @ui.page("/lessons", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
     @ui.page("/lessons/{name}", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
@@ -97,8 +98,8 @@ def serve(own: socket.socket) -> None:
 
 def warm_up() -> None:
     """Take a step and prove a few things, so that what must be compiled is compiled before a page is open."""
-    from rosenblatt.lab.playground_session import PlaygroundSession
-    from rosenblatt.lab.playground_state import PlaygroundState
+    from rosenblatt.lab.learners import PlaygroundState
+    from rosenblatt.lab.playground import PlaygroundSession
 
     for data in ("separable", "xor", "circles"):
         session = PlaygroundSession(PlaygroundState(data=data, n=12, proof=True))

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS answers_by_message ON answers (message);
 CREATE INDEX IF NOT EXISTS answers_of_pages ON answers (model, undone, number) WHERE way = 'page';
 CREATE INDEX IF NOT EXISTS answers_waiting ON answers (model) WHERE seq IS NULL;
+CREATE TABLE IF NOT EXISTS sources (name TEXT PRIMARY KEY, position TEXT NOT NULL);
 """
 MIGRATION = """
 ALTER TABLE messages ADD COLUMN dated INTEGER NOT NULL DEFAULT 1;
@@ -129,6 +130,7 @@ class Mailbox:
                 self._db.execute("BEGIN IMMEDIATE")
                 if not has_model:
                     self._db.execute("DELETE FROM messages")
+                    self._db.execute("DELETE FROM sources")
                     self._db.execute("DELETE FROM answers")
                 for (number,) in self._db.execute("SELECT DISTINCT model FROM answers").fetchall():
                     if number not in live:
@@ -184,6 +186,16 @@ class Mailbox:
             Kept(number, sent, sender, name, subject, _decode(named), told)
             for number, sent, sender, name, subject, named, told in rows
         ]
+
+    def position(self, source: str) -> str | None:
+        """Return how far a watched source was read; None before the first message of it."""
+        rows = self._read("SELECT position FROM sources WHERE name = ?", (source,))
+        return str(rows[0][0]) if rows else None
+
+    def set_position(self, source: str, position: str) -> None:
+        """Note how far a watched source was read."""
+        with self._lock, self._db:
+            self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (source, position))
 
     def text(self, number: int) -> str:
         """Return the text of a message."""
@@ -293,6 +305,11 @@ class Mailbox:
         )
         by_number = {row[0]: (Answer(*row[:5]), _decode(row[5])) for row in rows}
         return [by_number[number] for number in numbers]
+
+    def assign_answers(self, old: int, new: int) -> None:
+        """Give the answers for one model to another."""
+        with self._lock, self._db:
+            self._db.execute("UPDATE answers SET model = ? WHERE model = ?", (new, old))
 
     def learned_without_date(self, model: int) -> int:
         """Return how many messages without a date were learned from: their order says nothing."""

@@ -21,6 +21,7 @@ BIAS = "(bias)"
 SMALL = 4096  # products that are made one by one sooner than an array is
 NAME_BYTES = 200  # about what a name of a feature takes beside its weights
 NAMES_AT_ONCE = 10_000  # of a digest
+ROUNDING = 1e-9  # by which weights may differ, as a share of the largest
 OWN_BYTES = 64 << 10  # about what a model takes that has learned nothing
 
 
@@ -309,6 +310,29 @@ class ServedLearner(OnlineLearner):
         twin._vocabulary = copy.copy(self._vocabulary)
         twin._vocabulary.index = self._vocabulary.index.copy()
         return twin
+
+    def matches(self, other: "ServedLearner") -> bool:
+        """Whether another learner has learned the same: equal in every bit, or up to rounding.
+
+        The same examples give the same bits on one machine with one version. Another version or CPU may round
+        products differently.
+        """
+        if self.fingerprint() == other.fingerprint():
+            return True
+        if self._counts() != other._counts():
+            return False
+        width = 1 + len(self._vocabulary)
+        for hypothesis in ("last", "averaged"):
+            own, twin = (each.learner.weights(hypothesis)[:, :width] for each in (self, other))
+            if not np.allclose(own, twin, rtol=0.0, atol=ROUNDING * np.abs(own).max(initial=0.0)):
+                return False
+        return True
+
+    def _counts(self) -> tuple[Any, ...]:
+        """Return what two learners of the same examples share, however they round."""
+        names = () if self.hash_bits else self.names
+        totals = [self.learner.totals[field].tolist() for field in ("clock", "mistakes", "updates")]
+        return self.learner.classes.tolist(), self.rows, self._since, names, totals
 
     def fingerprint(self) -> str:
         """Return a digest of every bit that later predictions and updates depend on.

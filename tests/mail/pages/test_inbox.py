@@ -116,7 +116,7 @@ def test_hostile_mail_is_text(serve, visit, box_file):
     upload(page, box_file)
     hostile = row(page, "<script>")
     assert hostile.locator(".mail-subject").inner_text() == "<script>window.boom = 1</script><b>bold</b>"
-    hostile.locator(".mail-what").click()
+    hostile.locator(".mail-subject").click()
     text = hostile.locator(".mail-text")
     text.wait_for()
     assert "onerror='window.boom = 2'" in text.inner_text()

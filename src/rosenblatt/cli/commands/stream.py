@@ -12,7 +12,7 @@ from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 from rosenblatt.cli.progress import Meter, describe
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import TABLES, note_oddities, refuse_overwriting
 
 if TYPE_CHECKING:
     from rosenblatt.data import Examples
@@ -170,6 +170,8 @@ def stream(
         schema=schema,
         batch_rows=None,
     )
+    if data.words == "tfidf" and examples.format in TABLES:
+        refuse("--words tfidf: the rows of a table that arrives are not counted; choose counts or binary")
     if not stored and scale is None and examples.format in ("libsvm", "vw"):
         learner.statistics = None  # prepared vectors are scaled only on request
     sketch = stored.get("names") or NameSketch()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.fit.estimate import progressive_estimate
-from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, is_scaled, report_of, save_model
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note
 from rosenblatt.cli.progress import Progress
@@ -63,8 +63,9 @@ def _train(
 
     passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:
-        files, schema = with_schema(split(request.source, shards, request.reading), engine)
-        request = replace(request, training=with_default_rule(request.training, schema))
+        files, schema, columns = with_schema(split(request.source, shards, request.reading), engine)
+        training = with_default_rule(request.training, schema)._replace(standardised=is_scaled(schema))
+        request = replace(request, training=training)
         engine.load(files)
         data, shard_rows = summarize_shards(engine)
         watch.lap("read")
@@ -87,6 +88,7 @@ def _train(
         {"source": request.source, "rows": data.rows},
         scores,
         class_counts=dict(zip(map(str, data.classes.tolist()), data.counts.tolist(), strict=True)),
+        columns=columns,
         seconds=watch.seconds,
         more=record,
     )
@@ -119,6 +121,7 @@ def _learn(
         hypothesis=training.hypothesis or "averaged",
         checkpoint=request.engine.checkpoint,
         on_epoch=on_epoch,
+        standardised=training.standardised,
     )
     learner, record = train_by_mixing(engine, learner, data, shard_rows, plan)
     scores = {

@@ -22,7 +22,7 @@ AT_ONCE = 30  # rows that are added
 MOVED = 6
 SHOWS = {
     "all": "All",
-    "open": "Unanswered",
+    "open": "To review",
     IMPORTANT: "Important",
     NOT: "Not important",
     UNDECIDED: "Unsure",
@@ -175,8 +175,8 @@ class InboxPage:
             for label, word in ((IMPORTANT, "Important"), (NOT, "Not important")):
                 button = ui.button(word, on_click=lambda label=label: self.answer_selected(label), color=None)
                 button.props("flat dense no-wrap").classes("lab-quiet").mark(f"bulk-{label}")
-            clear = ui.button("clear", on_click=self.clear_selection, color=None)
-            clear.props("flat dense no-wrap").classes("lab-quiet")
+            clear = ui.button(icon="close", on_click=self.clear_selection, color=None)
+            clear.props("flat dense aria-label='Clear the selection'").classes("lab-quiet")
 
     @property
     def selected(self) -> list[Row]:

@@ -145,11 +145,10 @@ def _accuracy(past: History) -> str:
     percent, end = 100.0, past.right.size - 1
     if end < 0:
         return chart("progressive accuracy", "messages seen", [], "no message yet")
+    overall, recent = (f"{percent * share[end]:.1f}%" for share in (past.right, past.recent))
     lines = [
-        Curve(past.clock, percent * past.right, BLUE, f"{percent * past.right[end]:.1f}% right so far"),
-        Curve(
-            past.clock, percent * past.recent, GREEN, f"{percent * past.recent[end]:.1f}% of the last {LAST}"
-        ),
+        Curve(past.clock, percent * past.right, BLUE, f"all: {overall}"),
+        Curve(past.clock, percent * past.recent, GREEN, f"last {LAST}: {recent}"),
     ]
     return chart("progressive accuracy", "messages seen", lines, "no message yet")
 

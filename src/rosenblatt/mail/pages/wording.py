@@ -37,13 +37,17 @@ def number(value: float, digits: int = 2) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
-def sureness(found: Mark) -> str:
-    """Write how sure a mark is: its probability where the model has one, else its score.
+def sureness(mark: Mark) -> str:
+    """Write how sure a mark is: its probability where the model has one, else its score. No mark is ever certain.
 
     >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
     ('0.83', '97%')
+    >>> sureness(Mark(IMPORTANT, 3.0, probability=0.998))
+    '>99%'
     """
-    return f"{abs(found.score):.2f}" if found.probability is None else f"{100 * found.probability:.0f}%"
+    if mark.probability is None:
+        return f"{abs(mark.score):.2f}"
+    return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"
 
 
 def mark(found: Mark) -> Markup:
