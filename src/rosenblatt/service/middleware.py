@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -145,6 +146,7 @@ class CountRequests:
             )
 
 
+@lru_cache(maxsize=1024)
 def route_of(path: str) -> str:
     """Return the name that a path is counted by."""
     if path.startswith(API):

@@ -226,7 +226,7 @@ class ParsedRoute(APIRoute):
     """A route whose parameters FastAPI parses; the exit stack that it needs is made here, not for every request."""
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request that the router has found to be for this route."""
+        """Answer a request that the router has matched to this route."""
         await AsyncExitStackMiddleware(super().handle)(scope, receive, send)
 
 
@@ -236,13 +236,16 @@ class DirectRoute(APIRoute):
     Its scope is the one that its dependency declares.
     """
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._needs = [each.dependency for each in self.dependencies if isinstance(each.dependency, Needs)]
+
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request that the router has found to be for this route."""
+        """Answer a request that the router has matched to this route."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"allow": "POST"})
-        for each in self.dependencies:
-            if isinstance(each.dependency, Needs):
-                each.dependency.check(scope)
+        for need in self._needs:
+            need.check(scope)
         response = await self.endpoint(scope["path_params"]["name"], Request(scope, receive, send))
         await response(scope, receive, send)
 

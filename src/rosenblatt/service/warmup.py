@@ -28,7 +28,7 @@ HYPOTHESES: tuple[Literal["averaged", "last"], ...] = ("averaged", "last")
 MULTI_CLASS: tuple[Literal["joint", "ovr"], ...] = ("joint", "ovr")
 _ready: set[str] = set()  # rules whose machine code this process has loaded
 _preparing = threading.Lock()  # one at a time: compiling takes all of a core
-_code = CodeCache("rehearsed", "passes", "rules", "learner", "streams", "service")
+_code = CodeCache("rehearsed", "core", "rules", "learner", "streams", "service")
 
 
 def is_ready(settings: ModelSettings) -> bool:
@@ -78,11 +78,9 @@ def prepare(settings: ModelSettings) -> None:
                     stderr=subprocess.PIPE,
                     timeout=COMPILE_SECONDS,
                 )
+                mark.parent.mkdir(parents=True, exist_ok=True)
                 mark.touch()
-            except (
-                OSError,
-                subprocess.SubprocessError,
-            ) as error:  # then it is compiled here, beside the loop
+            except (OSError, subprocess.SubprocessError) as error:  # it is compiled here, beside the loop
                 log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})
         rehearse([settings])
 

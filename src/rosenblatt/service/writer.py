@@ -222,9 +222,15 @@ class Service:
     """
 
     def __init__(
-        self, models: Models, *, snapshot_every: int = 20_000, most_waiting: int = MOST_WAITING
+        self,
+        models: Models,
+        *,
+        snapshot_every: int = 20_000,
+        most_waiting: int = MOST_WAITING,
+        warm_up: bool = True,
     ) -> None:
         self.models = models
+        self._warm_up = warm_up  # compile for a new model before it is served
         self.snapshot_every, self.most_waiting = snapshot_every, most_waiting
         self.failing: str | None = None  # why the store could not be written to, the last time
         self.closing = False
@@ -426,7 +432,7 @@ class Service:
         settings = settings or ModelSettings()
         self.models.check_settings(name, settings)
         if name not in self.models:
-            if not is_ready(settings):
+            if self._warm_up and not is_ready(settings):
                 await asyncio.to_thread(prepare, settings)
             try:
                 await self.run(
@@ -746,7 +752,7 @@ class LocalModels(Models):
         self._loop = asyncio.new_event_loop()  # in a thread of its own: a notebook has one running already
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-models", daemon=True)
         self._thread.start()
-        self.service = Service(self)
+        self.service = Service(self, warm_up=False)  # nobody else waits while a rule is compiled
         self._closed = False
         self.wait_for(self._start())
 

@@ -13,6 +13,7 @@ from rosenblatt.web.settings import Settings
 SCOPES = ("read", "feedback", "admin")  # each includes those before it
 ANYBODY = "anybody"  # may do what needs no token
 LEVELS = (ANYBODY, *SCOPES)
+RANKS = {scope: rank for rank, scope in enumerate(LEVELS)}
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 COOKIE = "rosenblatt"
 OPEN_PATHS = ("/healthz", "/readyz", "/sign-in", "/sign-out")
@@ -164,7 +165,7 @@ class Guard:
 
 def need(scope: str, wanted: str) -> None:
     """Raise a refusal where a scope does not include the wanted one."""
-    if LEVELS.index(scope) < LEVELS.index(wanted):
+    if RANKS[scope] < RANKS[wanted]:
         raise Forbidden(f"this token has the scope {scope!r}; {wanted!r} is needed here")
 
 
