@@ -293,9 +293,9 @@ class Authenticate:
             return ANYBODY
         token = bearer_token(state.fields)
         if token:
-            found = self.guard.scope_of(token)
+            scope = self.guard.scope_of(token)
             state.identity = self.sessions.digest(token)
-            return found
+            return scope
         session = self.sessions.find(cookie_value(state.fields.get(b"cookie", b"")))
         if session is None:
             raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")

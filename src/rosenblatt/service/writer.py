@@ -34,7 +34,7 @@ from rosenblatt.service.schemas import (
     Portraits,
 )
 from rosenblatt.service.snapshots import content_of, freeze, restore
-from rosenblatt.service.store import Fresh, JournalRow, Kept, Store
+from rosenblatt.service.store import Fresh, JournalPlace, JournalRow, Store
 from rosenblatt.service.warmup import is_ready, prepare
 from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, Unknown
 
@@ -79,7 +79,7 @@ class GroupCommit:
     def __init__(
         self,
         store: Store,
-        written: Callable[[list[Queued], list[Kept] | Failure], None],
+        written: Callable[[list[Queued], list[JournalPlace] | Failure], None],
         done: Callable[[Queued, Any, Exception | None], None],
     ) -> None:
         self._store, self._written, self._done = store, written, done
@@ -179,7 +179,7 @@ class GroupCommit:
         return batch
 
     def _append(self, batch: list[Queued]) -> None:
-        places: list[Kept] | Failure
+        places: list[JournalPlace] | Failure
         ledger = self.ledger_due()
         fresh = [each for queued in batch for each in queued.fresh]
         before = self._store.last_seq
@@ -508,7 +508,7 @@ class Service:
     def _done(self, queued: Queued, result: Any, error: Exception | None) -> None:
         self._deliver(lambda: self._answer_task(queued, result, error))
 
-    def _written(self, batch: list[Queued], places: list[Kept] | Failure) -> None:
+    def _written(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
         if self._readers or self._deliveries:
             self._deliveries.append(lambda: self._learn(batch, places))
         else:
@@ -528,7 +528,7 @@ class Service:
         else:
             queued.answer.set_result(result)
 
-    def _learn(self, batch: list[Queued], places: list[Kept] | Failure) -> None:
+    def _learn(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
         """Learn from what is in the journal now, and answer."""
         if isinstance(places, Failure):
             self._refuse(batch, places)
@@ -545,7 +545,7 @@ class Service:
         self._journal.hand_over(self.models.take_ledger(LEDGER_AT_ONCE))
         self._snapshot_when_due()
 
-    def _changes(self, queued: Queued, places: list[Kept]) -> list[Change | Refusal]:
+    def _changes(self, queued: Queued, places: list[JournalPlace]) -> list[Change | Refusal]:
         changes: list[Change | Refusal] = []
         for fresh, place in zip(queued.fresh, places, strict=True):
             try:

@@ -148,13 +148,13 @@ class Guard:
 
     def scope_of(self, token: bytes) -> str:
         """Return the scope of a token; every token is compared, each in constant time."""
-        found = None
+        matched = None
         for scope, known in self._tokens:
             if hmac.compare_digest(known, token):
-                found = scope
-        if found is None:
+                matched = scope
+        if matched is None:
             raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")
-        return found
+        return matched
 
     def _host_allowed(self, host: bytes) -> bool:
         if not HOST(host):
@@ -190,8 +190,8 @@ def _is_address(name: str) -> bool:
 
 def _same_site(origin: bytes, host: bytes) -> bool:
     """Whether a page of this origin was served under this host."""
-    scheme, found, rest = origin.lower().partition(b"://")
-    return bool(found) and scheme in (b"http", b"https") and rest == host.lower()
+    scheme, separator, rest = origin.lower().partition(b"://")
+    return bool(separator) and scheme in (b"http", b"https") and rest == host.lower()
 
 
 def bearer_token(headers: dict[bytes, bytes]) -> bytes:
