@@ -1,4 +1,4 @@
-"""What of a message the model looks at, and how its reasons are said to a person.
+"""Features of a message, and reasons in plain words.
 
 A message is a bag of features, all of one value, which makes its norm :data:`NORM`: every word of the subject (once as
 a word, once more as a word *of the subject*) and of the text, lower-cased, :data:`MOST_WORDS` at most; the sender and
@@ -63,7 +63,7 @@ EVERYDAY = frozenset(
 
 
 class WordReason(NamedTuple):
-    """A reason in a person's words: what it is, and how much it speaks for *important* (below zero: against)."""
+    """A reason in plain words: the word, and how much it speaks for *important* (below zero: against)."""
 
     word: str
     push: float

@@ -1,4 +1,4 @@
-"""What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
+"""Answers about messages, into the journal and out of it again: by a command, or in a running server."""
 
 import asyncio
 import sqlite3

@@ -209,7 +209,7 @@ class Reserved:
 
 
 class Model:
-    """A named model: an online learner with an open vocabulary, and what it has been told so far.
+    """A named model: an online learner with an open vocabulary, its settings and its counts.
 
     Not safe to use from two threads; the service uses it from its event loop alone.
     """

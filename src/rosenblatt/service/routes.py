@@ -354,7 +354,7 @@ async def get_model(
 
 @router.delete("/v1/models/{name}", status_code=204, **described("Delete a model", None, needs="admin"))
 async def delete_model(name: Name, request: Request) -> Response:
-    """Forget a model and all that it was told."""
+    """Delete a model and all feedback that it learned from."""
     await _service(request).delete(name)
     return Response(status_code=204)
 
@@ -383,7 +383,7 @@ async def ledger(
     after: Annotated[int, Query(ge=0, le=2**62, description="Lines after this place in the journal.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = 100,
 ) -> Response:
-    """Every example that was told wrong or that moved the weights, in order."""
+    """Every example that was predicted wrongly or that moved the weights, in order."""
     lines = await _service(request).ledger(name, after, limit)
     return _json(Ledger(lines, lines[-1].seq if len(lines) == limit else None))
 

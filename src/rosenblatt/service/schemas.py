@@ -151,7 +151,7 @@ class Learned(Struct):
 
 
 class LedgerLine(Struct, gc=False):
-    """One line of the ledger: an example that was told wrong, or that moved the weights."""
+    """One line of the ledger: an example that was predicted wrongly, or that moved the weights."""
 
     seq: int
     clock: int
@@ -361,7 +361,7 @@ def described(
     lines: bool = False,
     also: dict[int, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a FastAPI route is told about the scope it needs and about its messages."""
+    """Return the options of a FastAPI route: the scope it needs, and the schemas of its messages."""
     responses: dict[int | str, Any] = {
         status: {"description": options, "content": _content(Problem)} for status, options in FAILURES.items()
     }

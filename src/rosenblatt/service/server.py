@@ -178,7 +178,7 @@ SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for micros
 
 
 def check(settings: Settings) -> list[str]:
-    """Return what a careful person would think twice about; raise ValueError for what is not allowed."""
+    """Validate the settings: return warnings; raise ValueError for what is not allowed."""
     open_to_others = not is_loopback(settings.host)
     if open_to_others and not settings.tokens:
         raise ValueError(
@@ -288,7 +288,7 @@ def server(settings: Settings, models: Any = None, mount_pages: Mount | None = N
 
 
 def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
-    """Serve until told to stop; then answer what was asked, write snapshots, and return."""
+    """Serve until SIGTERM or Ctrl-C; then answer open requests, write snapshots, and return."""
     from rosenblatt.service.models import open_models
     from rosenblatt.service.warmup import rehearse
 
@@ -319,7 +319,7 @@ def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
 
 
 def checked(settings: Settings) -> dict[str, Any]:
-    """Open what serving would open, close it again, and say how it stands; raise where it could not be served."""
+    """Validate the settings by opening the socket and the store; return a summary, or raise where serving would fail."""
     remarks = check(settings)
     if settings.tls_certificate:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key)

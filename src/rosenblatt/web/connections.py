@@ -34,7 +34,7 @@ REASONS = {
 
 
 class Connection(Protocol):
-    """What the application may tell the connection of a request, found under ``scope["state"]["connection"]``."""
+    """What the application may change about the connection of a request, under ``scope["state"]["connection"]``."""
 
     @property
     def is_waiting(self) -> bool:
@@ -307,7 +307,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             return False
 
         def gone(self) -> bool:
-            """Whether a websocket, whose end is told to another protocol, has been closed."""
+            """Whether a websocket, whose end another protocol sees, has been closed."""
             return (
                 self._upgraded and self.transport.is_closing() and not self.transport.get_write_buffer_size()
             )
