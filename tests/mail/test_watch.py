@@ -266,7 +266,7 @@ def test_a_connection_that_broke_is_made_anew(dovecot):
 
 
 def test_a_certificate_that_is_not_trusted_is_refused(dovecot):
-    with pytest.raises(SourceRefused, match="certificate.*--ca-file"):
+    with pytest.raises(SourceRefused, match=r"certificate.*--ca-file"):
         dovecot.source(ca_file=None).poll()
     with pytest.raises(SourceRefused, match="certificate"):  # it is for another name
         dovecot.source(host="127.0.0.1").poll()
