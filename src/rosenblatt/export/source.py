@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.data.schema import Column, TableSchema
+from rosenblatt.data.values import FALSE, TRUE
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.calibration import SMALLEST, Link
 
@@ -437,8 +438,19 @@ def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:
             terms += f" + CASE COALESCE({_sql_name(column.name)}, ''){cases} ELSE 0.0 END"
             continue
         for j, name in enumerate(column.features, first):
-            terms += _sql_term(form, row, j, _sql_name(name))
+            value = _sql_name(name)
+            terms += _sql_term(form, row, j, _sql_truth(value) if column.boolean else value)
     return terms
+
+
+def _sql_truth(name: str) -> str:
+    """Return 1 or 0 for a boolean column in any of its spellings, else NULL."""
+    text = f"LOWER(CAST({name} AS VARCHAR(8)))"
+    true, false = (
+        ", ".join(_sql_literal(word) for word in sorted({*words, number, f"{number}.0"}))
+        for words, number in ((TRUE, "1"), (FALSE, "0"))
+    )
+    return f"CASE WHEN {text} IN ({true}) THEN 1 WHEN {text} IN ({false}) THEN 0 END"
 
 
 def _sql_term(form: Form, row: int, j: int, name: str) -> str:

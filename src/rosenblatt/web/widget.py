@@ -110,7 +110,9 @@ def _checked(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.int64], ND
         raise ValueError("X holds values that are not finite: leave those rows out")
     labels = np.asarray(y)
     if labels.shape != (len(points),):
-        raise ValueError(f"y must have one label for each of the {len(points)} rows, got shape {labels.shape}")
+        raise ValueError(
+            f"y must have one label for each of the {len(points)} rows, got shape {labels.shape}"
+        )
     if len(points) > MOST:
         raise ValueError(f"X has {len(points)} rows, and the figure draws {MOST}: draw a sample of them")
     classes = np.unique(labels)
