@@ -86,10 +86,10 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.mlp_.fit(X, y)
-        self.converged_ = not any(issubclass(each.category, ConvergenceWarning) for each in told)
+        self.converged_ = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
         self.n_iter_ = max(1, int(self.mlp_.n_iter_))
         return self
 

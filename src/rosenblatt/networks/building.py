@@ -20,8 +20,8 @@ from rosenblatt.networks.network import Network
 NOTHING = 1e-9  # a score this small beside the largest is zero
 
 
-class Schooling(NamedTuple):
-    """How a single unit is taught."""
+class UnitTraining(NamedTuple):
+    """How a single unit is trained."""
 
     max_iter: int
     seed: int
@@ -56,14 +56,14 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_one_class(self.classes_)
         self.inputs_ = Inputs.of(X)
         Z = self.inputs_.read(X)
-        wanted = _agreed(Z, labels)
+        targets = _agreed(Z, labels)
         features = [str(n) for n in getattr(self, "feature_names_in_", [])] or [
             f"x{j + 1}" for j in range(X.shape[1])
         ]
         names = self.inputs_.names(features)
         sides = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        taught = Schooling(int(self.max_iter), seed_of(self.random_state))
-        built = [self._build(Z, np.where(wanted == side, 1, 0), names, taught) for side in sides]
+        options = UnitTraining(int(self.max_iter), seed_of(self.random_state))
+        built = [self._build(Z, np.where(targets == side, 1, 0), names, options) for side in sides]
         self.networks_ = [network for network, _ in built]
         self.errors_ = [np.array(errors) for _, errors in built]
         self.n_units_ = sum(len(network.units) for network in self.networks_)
@@ -98,20 +98,22 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
     def _build(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], names: list[str], taught: Schooling
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], options: UnitTraining
     ) -> tuple[Network, list[int]]:
         """Return a network for outputs 0 and 1, and its errors after each unit or at the end."""
         raise NotImplementedError
 
 
-def taught_unit(Z: NDArray[np.float64], wanted: NDArray[np.int64], taught: Schooling) -> NDArray[np.float64]:
+def trained_unit(
+    Z: NDArray[np.float64], targets: NDArray[np.int64], options: UnitTraining
+) -> NDArray[np.float64]:
     """Return the weights, bias first, of the best hypothesis of a perceptron run."""
-    if (wanted == wanted[0]).all():
-        return np.concatenate([[1.0 if wanted[0] else -1.0], np.zeros(Z.shape[1])])
-    learner = Learner(seed=taught.seed)
-    learner.train(Z, wanted, max_iter=taught.max_iter)
-    found = [settled(learner.weights(name)[0], Z) for name in ("last", "pocket", "averaged")]
-    return min(found, key=lambda w: errors_of(w, Z, wanted))
+    if (targets == targets[0]).all():
+        return np.concatenate([[1.0 if targets[0] else -1.0], np.zeros(Z.shape[1])])
+    learner = Learner(seed=options.seed)
+    learner.train(Z, targets, max_iter=options.max_iter)
+    candidates = [settled(learner.weights(name)[0], Z) for name in ("last", "pocket", "averaged")]
+    return min(candidates, key=lambda w: errors_of(w, Z, targets))
 
 
 def settled(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,13 +129,13 @@ def settled(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.
     return firm
 
 
-def errors_of(weights: NDArray[np.float64], Z: NDArray[np.float64], wanted: NDArray[np.int64]) -> int:
-    """Count the rows on which a unit does not say what is wanted."""
-    return int((fires(weights, Z) != wanted).sum())
+def errors_of(weights: NDArray[np.float64], Z: NDArray[np.float64], targets: NDArray[np.int64]) -> int:
+    """Count the rows on which a unit has another output than its target."""
+    return int((fires(weights, Z) != targets).sum())
 
 
 def fires(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return what a unit says for every row."""
+    """Return the output of a unit for every row."""
     return (linear_scores(Z, weights[None])[:, 0] > 0.0).astype(np.int64)
 
 

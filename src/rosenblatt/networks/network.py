@@ -129,13 +129,13 @@ class Network:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.inputs:
             raise ValueError(f"this network has {self.inputs} inputs, X has shape {rows.shape}")
-        heard = np.empty((rows.shape[0], self.inputs + len(self.units)))
-        heard[:, : self.inputs] = rows
+        signals = np.empty((rows.shape[0], self.inputs + len(self.units)))
+        signals[:, : self.inputs] = rows
         scores = np.empty((rows.shape[0], len(self.units)))
         for k, unit in enumerate(self.units):
-            scores[:, k] = unit.gate.scores(heard[:, unit.sources])
-            heard[:, self.inputs + k] = scores[:, k] > 0.0
-        return heard, scores
+            scores[:, k] = unit.gate.scores(signals[:, unit.sources])
+            signals[:, self.inputs + k] = scores[:, k] > 0.0
+        return signals, scores
 
 
 def _quoted(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.networks.building import BuiltNetwork, Schooling, as_gate, errors_of, fires, taught_unit
+from rosenblatt.networks.building import BuiltNetwork, UnitTraining, as_gate, errors_of, fires, trained_unit
 from rosenblatt.networks.inputs import highest_peak
 from rosenblatt.networks.network import Network, Unit
 
@@ -14,7 +14,7 @@ class Tower(BuiltNetwork):
     """A tower of perceptrons, built until it makes no error on the training data.
 
     **Update.** The first unit is a perceptron on the inputs. Each further unit reads the inputs and the output ``h`` of
-    the unit below; it is taught by the perceptron rule, and where that does not err less than the unit below, it
+    the unit below; it is trained by the perceptron rule, and where that does not err less than the unit below, it
     becomes ``(2h − 1)·B`` plus a function that overrules B at a single misclassified example.
 
     Parameters
@@ -22,7 +22,7 @@ class Tower(BuiltNetwork):
     max_units : int or None, default=None
         The most units of a network; None goes on until there are no errors.
     max_iter : int, default=100
-        The most passes with which one unit is taught.
+        The most passes with which one unit is trained.
     random_state : int, RandomState or None, default=0
         Seed of the shuffle.
 
@@ -31,7 +31,7 @@ class Tower(BuiltNetwork):
     classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     networks_ : list of Network
-        One for two classes (:attr:`network_`), else one for each class, told from the rest.
+        One for two classes (:attr:`network_`), else one for each class, against the rest.
     errors_ : list of ndarray
         Errors on the training data after each unit of each network.
     n_units_ : int
@@ -62,34 +62,36 @@ class Tower(BuiltNetwork):
         self.random_state = random_state
 
     def _build(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], names: list[str], taught: Schooling
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], options: UnitTraining
     ) -> tuple[Network, list[int]]:
         width = Z.shape[1]
-        weights = taught_unit(Z, wanted, taught)
-        said = fires(weights, Z)
-        units, errors = [Unit(as_gate(weights), tuple(range(width)))], [int((said != wanted).sum())]
+        weights = trained_unit(Z, targets, options)
+        outputs = fires(weights, Z)
+        units, errors = [Unit(as_gate(weights), tuple(range(width)))], [int((outputs != targets).sum())]
         while errors[-1] and (self.max_units is None or len(units) < self.max_units):
-            heard = np.column_stack([Z, said])
-            weights = taught_unit(heard, wanted, taught)
-            if errors_of(weights, heard, wanted) >= errors[-1]:
-                weights = self._overruling(Z, wanted, said)
-            now = fires(weights, heard)
-            left = int((now != wanted).sum())
-            if left >= errors[-1]:  # the examples are nearer to each other than floats can tell
+            inputs = np.column_stack([Z, outputs])
+            weights = trained_unit(inputs, targets, options)
+            if errors_of(weights, inputs, targets) >= errors[-1]:
+                weights = self._overruling(Z, targets, outputs)
+            now = fires(weights, inputs)
+            n_errors = int((now != targets).sum())
+            if n_errors >= errors[-1]:  # the examples are nearer to each other than floats can tell
                 break
             units.append(Unit(as_gate(weights), (*range(width), width + len(units) - 1)))
-            errors.append(left)
-            said = now
+            errors.append(n_errors)
+            outputs = now
         return Network(names, units), errors
 
     def _overruling(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], said: NDArray[np.int64]
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], outputs: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return a unit that repeats what the one below says, except at one example that it got wrong."""
-        peak = highest_peak(Z, np.flatnonzero(said != wanted), self.inputs_.lifted)
-        centre, reach = (peak.second + peak.low) / 2.0, (peak.second - peak.low) / 2.0
-        loud = (reach + peak.top - centre) / 2.0  # B: above what others reach, below what the peak does
-        sign = 1.0 if wanted[peak.row] else -1.0
+        """Return a unit that repeats the output of the one below, except for one example that it misclassifies."""
+        peak = highest_peak(Z, np.flatnonzero(outputs != targets), self.inputs_.lifted)
+        centre, half_range = (peak.second + peak.low) / 2.0, (peak.second - peak.low) / 2.0
+        weight = (
+            half_range + peak.top - centre
+        ) / 2.0  # B: above the scores of the others, below that of the peak
+        sign = 1.0 if targets[peak.row] else -1.0
         own = sign * peak.weights
-        own[0] -= sign * centre + loud
-        return np.append(own, 2.0 * loud)
+        own[0] -= sign * centre + weight
+        return np.append(own, 2.0 * weight)
