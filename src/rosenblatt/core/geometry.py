@@ -47,7 +47,7 @@ from rosenblatt.core.rows import (
     weight_index,
 )
 from rosenblatt.core.simd import fused_multiply_add
-from rosenblatt.jit import compiled_part, exactly_compiled_part
+from rosenblatt.jit import compiled_in_order, compiled_part, exactly_compiled_part
 from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
 
@@ -288,15 +288,21 @@ def x_sqnorm_in_p_norm(geometry: Any, example: Any, pair: Any) -> float:
     return (p - 1.0) * sides ** (2.0 / p) * norm * norm
 
 
-@compiled_part
+@compiled_in_order
 def variance_along(example: Any, c: Any, variances: Any) -> float:
-    """Return ``x·Σx`` for the variances of class ``c``."""
+    """Return ``x·Σx`` for the variances of class ``c``, in two sums on every CPU."""
     rows, i, layout = example
     start, stop = extent(rows, i, layout)
     total = layout.bias_input * layout.bias_input * variances[bias_index(rows, layout, c)]
-    for k in range(start, stop):
+    other, k = 0.0, start
+    while k + ONE < stop:
         total += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
-    return total
+        k += ONE
+        other += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
+        k += ONE
+    if k < stop:
+        total += rows.values[k] * rows.values[k] * variances[weight_index(rows, start, k, layout, c)]
+    return total + other
 
 
 # Shrinking
