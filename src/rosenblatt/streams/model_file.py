@@ -48,7 +48,7 @@ def save_stream(
         more["auto"] = {
             "candidates": [rules.to_dict(each.rule) for each in learners],
             "leader": stream.leader,
-            "losses": stream.losses,
+            "losses": stream.losses.tolist(),
         }
     save_learner(
         learner,
@@ -137,7 +137,7 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
         stream.learner = learner
     else:
         _restore_candidates(stream, learner, content)
-        stream.leader, stream.losses = auto["leader"], [float(loss) for loss in auto["losses"]]
+        stream.leader, stream.losses = auto["leader"], np.array(auto["losses"], np.float64)
     return stream, schema, {**metadata, "names": NameSketch(stored_names(about))}
 
 

@@ -6,6 +6,7 @@ while the names stay the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class ExampleReader:
         self.room = self._most_names = 0  # of values, of names in one example
         self._flattened: Example | None = None  # the example with text that is in the first row
         self._flattened_at = -1  # how many rows compiled code had read by then
+        self._text_names: tuple[tuple[Any, ...], ...] = (
+            (),
+            (),
+            (),
+        )  # of the example before: names, types, text
         self._set_starts(1)
         self.make_room(1, 1)
 
@@ -83,8 +89,17 @@ class ExampleReader:
     def read(self, x: Example, row: int = 0) -> None:
         """Read an example into a row; the rows before it are filled."""
         self.make_room(len(x), int(self.starts[row]) + len(x))
+        if not TEXT.issuperset(map(type, x)):
+            x = self._with_text_names(x)
         if (self._read_hashed if self.vocabulary.bits else self._read_named)(x, row) < 0:
             self._read_any(x, row)
+
+    def _with_text_names(self, x: Example) -> Example:
+        """Return an example whose names are text: names such as 0, 1, 2 are converted once."""
+        names, text = tuple(x), self._text_names
+        if names != text[0] or any(map(is_not, map(type, names), text[1])):  # True == 1 == 1.0
+            self._text_names = text = (names, tuple(map(type, names)), tuple(map(str, names)))
+        return dict(zip(text[2], x.values(), strict=True))
 
     def _read_named(self, x: Example, row: int) -> int:
         example = x if type(x) is dict else dict(x)

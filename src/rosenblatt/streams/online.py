@@ -7,10 +7,11 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.leader import leader_of_one
 from rosenblatt.core.named import reader_functions
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.scaling import TOO_LARGE_TO_SCALE, buffer_scaler, folded, scaled_rows
-from rosenblatt.core.single import GUESS_BITS, NOT_FINITE, OVERFLOW, link_power, row_predictor
+from rosenblatt.core.single import NOT_FINITE, OVERFLOW, link_power, row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import checked_label, exact_labels
 from rosenblatt.data.named.json_lines import flattened
@@ -40,9 +41,12 @@ ROW_STATE = frozenset(
         "_candidate_calls",
         "_column_names",
         "_columns",
+        "_follow",
         "_geometry",
+        "_guess_view",
         "_label_codes",
         "_label_view",
+        "_lead_addresses",
         "_memory",
         "_p",
         "_predict",
@@ -85,7 +89,8 @@ class OnlineLearner(RowsLearner):
         standard deviation, others (counts of words, indicators) are divided by their root mean square and never
         centred. By default only ``"auto"`` does.
     candidates : sequence of rules, optional
-        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW and logistic regression.
+        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW, logistic
+        regression and normalised adaptive steps.
     calibrated : bool, default=True
         Keep probabilities current by the scores of examples that were not learned from yet.
 
@@ -416,24 +421,19 @@ class OnlineLearner(RowsLearner):
 
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
+        guesses = self._guess_view
+        for at, (learn, rule, geometry, address) in enumerate(self._candidate_calls):
+            guesses[at] = learn(rule, geometry, address)
         truth = label if len(self.labels) > 2 else (label + 1) // 2
-        losses: list[float] = []
-        before = iter(self.losses)
-        for learn, rule, geometry, address in self._candidate_calls:
-            guesses = learn(rule, geometry, address)
-            if guesses < 0:
-                raise ValueError(TOO_LARGE)
-            # As core.leader does: 0.0 or 1.0 is added after the decay.
-            losses.append(LEAD_DECAY * next(before) + (guesses >> GUESS_BITS != truth))
-            losses.append(LEAD_DECAY * next(before) + (guesses & _ONE_GUESS != truth))
-        self.losses = losses
+        leader = self._follow(*self._lead_addresses, truth, self.leader, LEAD_DECAY)
+        if leader < 0:
+            raise ValueError(TOO_LARGE)
         if self.forget is None:
             self.rows += 1
         else:
             self._passed(1)
-        least = min(losses)
-        if least < losses[self.leader]:
-            self._lead(losses.index(least), self.rows)
+        if leader != self.leader:
+            self._lead(leader, self.rows)
 
     def _look_up_addresses(self, reader: ExampleReader) -> None:
         """Set the addresses of the row as the weights take it, for this learner and for every candidate."""
@@ -463,6 +463,10 @@ class OnlineLearner(RowsLearner):
             self._tables.append(table)
         self._weighed_address = table.ctypes.data
         self._candidate_calls = []
+        guesses = np.zeros(len(self.candidates), np.int64)
+        self._tables.append(guesses)
+        self._guess_view, self._follow = memoryview(cast(Any, guesses)), leader_of_one()
+        self._lead_addresses = (guesses.ctypes.data, self.losses.ctypes.data, guesses.size)
         for candidate in self.candidates:
             candidate._clear()  # its weights may have moved
             table = candidate.row_buffer().of_row(values, indices, starts, labels)
@@ -520,6 +524,3 @@ class OnlineLearner(RowsLearner):
         """Return rows as a matrix; features beyond its width have no weights yet."""
         values, indices, starts = rows
         return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]
-
-
-_ONE_GUESS = (1 << GUESS_BITS) - 1
