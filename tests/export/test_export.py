@@ -345,7 +345,7 @@ def test_what_cannot_be_exported_says_why(tmp_path):
     for ending in (".py", ".c", ".sql"):
         with pytest.raises(ValueError, match=r"export it to \.onnx"):
             export_model(model, tmp_path / f"model{ending}")
-    with pytest.raises(ValueError, match="ends in"):
+    with pytest.raises(ValueError, match="expected one of the suffixes"):
         export_model(model, tmp_path / "model.exe")
     with pytest.raises(ValueError, match="voted"):
         export_model(rosenblatt.Perceptron(hypothesis="voted").fit(X, TWO), tmp_path / "model.onnx")

@@ -87,7 +87,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
     from rosenblatt.data.named.mail import MailExamples
     from rosenblatt.learner.models.options import with_default_rule
     from rosenblatt.learner.models.perceptron import PerceptronModel, about_training, new_learner
-    from rosenblatt.streams.names import NameSketch, listen
+    from rosenblatt.streams.names import NameSketch, collect_names
     from rosenblatt.streams.train import train_on_stream
 
     flags, training, test = request.out_of_core, request.training, request.estimate.test
@@ -107,7 +107,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
         refuse_many_numbers(request, way_out=IN_MEMORY_ONLY)
     training = with_default_rule(training, schema)
     sketch = NameSketch()
-    listen(examples, sketch)
+    collect_names(examples, sketch)
     watch = Stopwatch()
     with Progress() as progress:
         trained = train_on_stream(
