@@ -37,7 +37,7 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch, 
         part.loc[part.index[:20], "b"] = np.nan
         part.to_parquet(folder / "part2.parquet")
     source = f"'{folder}/*.parquet'"
-    flags = "--target y --engine local " + ("--no-shuffle" if scale else "--no-scale")
+    flags = "--target y --engine local --rule rosenblatt " + ("--no-shuffle" if scale else "--no-scale")
     answer = run_well(f"fit {source} {flags} -m {folder / 'm'} --json")
     whole = read_all(f"{folder}/*.parquet", target="y", scale=scale)
     there = fit_local(Perceptron(shuffle=not scale), whole.X, whole.y, shards=4)

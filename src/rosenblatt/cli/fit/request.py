@@ -6,7 +6,7 @@ A new group of flags is one dataclass here, one field of :class:`FitRequest` and
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import OUTPUT, RULES, HypothesisName
 from rosenblatt.cli.output import note
@@ -361,6 +361,19 @@ class FitRequest:
     output: OutputFlags
     task_given: bool = False  # --task was written out: no other task is suggested
     reading_arguments: tuple[str, ...] = ()  # the options of reading, as they would be typed
+
+
+def refuse_many_numbers(request: FitRequest, different: int | None = None, way_out: str = "") -> None:
+    """Refuse to take each of many different numbers for a class, unless ``--task classification`` says so."""
+    if request.task_given:
+        return
+    many = "many" if different is None else f"{different:,}"
+    name = request.reading.target
+    target = f"target {name!r}" if name else "target"
+    refuse_data(
+        f"{request.source}: the {target} holds {many} different numbers: learn to predict them with --task regression"
+        f"{way_out}, or take each as a class with --task classification"
+    )
 
 
 def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOptions:
