@@ -254,6 +254,7 @@ class TableExamples(Examples):
                 labelled,
                 prepared=prepared,
                 missing=policy,
+                exact=self._options.exact,
                 word_counts=rows.word_counts,
             )
 

@@ -632,6 +632,9 @@ def ledger_names_its_support(content: Content) -> None:
 def learner_support(content: Content) -> None:
     """The examples that the ledger names are in the file, and none has a norm above the largest of training."""
     present = "ledger.row" in content.arrays and content.symbols["support"] > 0
+    if "ledger.start" in content.arrays:  # it is cast to the type of the weights
+        start, kind = content.arrays["ledger.start"], content.arrays["W"].dtype
+        refuse_first("ledger.start", start, np.abs(start) > np.finfo(kind).max, f"a number that {kind} holds")
     _check_support("ledger.support", content, present)
     if present:
         values, start = _support_values("ledger.support", content), content.arrays["ledger.start"]
