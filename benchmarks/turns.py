@@ -6,6 +6,7 @@ and warmed up once; a line on standard input names a row and is answered by the 
 
 import asyncio
 import atexit
+import importlib.util
 import json
 import os
 import re
@@ -148,6 +149,12 @@ def command(*words: str, fresh: bool = False) -> Run:
             )
 
     return run
+
+
+def fit_alone(path: str) -> Run:
+    """The command ``fit`` without an estimate on new rows, which versions before 0.2 do not make."""
+    estimates = importlib.util.find_spec("rosenblatt.learner.estimate") is not None
+    return command("fit", path, *(["--no-estimate"] if estimates else []))
 
 
 def libsvm_file(rows: int = 2_000, features: int = 5_000, nonzeros: int = 30) -> str:
@@ -375,6 +382,48 @@ def sort_mail() -> Run:
     return command("mail", "sort", f"{folder}/INBOX.mbox", "--data", store)
 
 
+# Click, and wait until the page says another state and was painted.
+LAB_STEP = """name => new Promise(done => {
+  const button = [...document.querySelectorAll('.lab-steps button')].find(b => b.innerText.trim().endsWith(name));
+  const said = () => document.querySelector('.lab-status').textContent;
+  const before = said(), started = performance.now();
+  const look = () => said() === before ? setTimeout(look, 1)
+    : requestAnimationFrame(() => setTimeout(() => done((performance.now() - started) / 1000), 0));
+  button.click();
+  look();
+})"""
+LAB_STATES = {
+    "the plane": "/?n=500&data=overlapping&clock=500",
+    "four learners beside": "/?n=500&data=overlapping&clock=500&beside=perceptron.logistic.centroid.gaussian",
+    "polynomial map, degree 3": "/?n=500&data=moons&noise=0.8&space=polynomial-3&clock=500",
+    "Gaussian kernel": "/?n=500&data=moons&noise=0.8&space=kernel-rbf&clock=100",
+}
+LAB_STEPS = 5  # clicks that are timed together
+
+
+def in_the_lab(path: str) -> Run:
+    """Step through a state of the lab in Chromium, from click to redrawn page."""
+    import atexit
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    program = "from rosenblatt.cli import main; main()"
+    command = [sys.executable, "-c", program, "lab", "--port", "0", "--no-open"]
+    lab = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    atexit.register(lab.terminate)
+    assert lab.stdout is not None
+    address = lab.stdout.readline().strip()
+    playwright = sync_playwright().start()
+    atexit.register(playwright.stop)
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address + path)
+    page.wait_for_function("window.socket && window.socket.connected")
+    return lambda: [page.evaluate(LAB_STEP, "Step") for _ in range(LAB_STEPS)]
+
+
 # By question and name: what prepares a row and returns what is timed.
 ROWS: dict[str, dict[str, Callable[[], Run]]] = {
     "heart": {
@@ -419,7 +468,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "CSV with categories, one pass": lambda: one_pass(table_file(60_000, categories=True)),
         "CSV of texts into memory": lambda: read_whole(text_file(4_000, "csv"), text="text"),
         "LIBSVM text, one pass": lambda: one_pass(libsvm_file(20_000, 20_000, 75)),
-        "command, fit of a LIBSVM file": lambda: command("fit", libsvm_file(20_000, 20_000, 75)),
+        "command, fit of a LIBSVM file, no estimate": lambda: fit_alone(libsvm_file(20_000, 20_000, 75)),
         "VW text, one pass": lambda: one_pass(text_file(4_000, "vw")),
         "LIBSVM text, five passes, four from the cache": lambda: cache_passes(
             libsvm_file(20_000, 20_000, 75)
@@ -455,6 +504,10 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
     "mail": {
         "command, mail import of 1,000 messages": import_mail,
         "command, mail sort of 500 messages": sort_mail,
+    },
+    "lab": {
+        f"five steps, {what}, 500 points": lambda path=path: in_the_lab(path)
+        for what, path in LAB_STATES.items()
     },
 }
 

@@ -213,7 +213,7 @@ def test_a_target_in_a_number_format_is_numeric(tmp_path, write):
 def test_few_targets_in_a_number_format_are_classes(tmp_path):
     rows = read_all(written(tmp_path, text(y=[f"{5 * (k % 3)}%" for k in range(N)])))
     assert (rows.target_kind, sorted(set(rows.y))) == ("classes", ["0%", "10%", "5%"])
-    with pytest.raises(ValueError, match="only a target that is a number has a number format"):
+    with pytest.raises(ValueError, match="only a numeric target has a number format"):
         schema_from_dict(
             rows.schema.to_dict()
             | {"target_format": {"decimal": ".", "percent": True, "currency": ""}, "labels": "text"}

@@ -18,7 +18,7 @@ from rosenblatt.data.delimited import BadRow, Rows
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import SAMPLED_LINES
 from rosenblatt.data.source import compression_of, opened_binary
-from rosenblatt.data.values import as_numpy, is_text, take
+from rosenblatt.data.values import as_numpy, is_text, take, without_nulls
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a block; more take more memory but no less time
@@ -256,7 +256,7 @@ def as_plain(path: str, name: str, column: Any) -> Any:
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             return column.cast(pa.float64())
         if not pa.types.is_nested(kind) and "binary" not in str(kind):
-            return column.cast(pa.string()).fill_null("")
+            return without_nulls(column.cast(pa.string()))
     except pa.ArrowNotImplementedError:
         pass
     raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")

@@ -612,7 +612,7 @@ class ArrivingTable(Examples):
         """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
         entries = []
         for one in sorted(features, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
-            place = self._vocabulary.place(one.name)
+            place = self._vocabulary.feature(one.name)
             entries.append((one.rows, np.full(one.rows.size, place), one.values))
         return entries
 
@@ -644,7 +644,7 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
     if isinstance(column, np.ndarray):
         column = pa.array(column)
-    return distinct(column.cast(pa.string()).fill_null(""))
+    return distinct(column.cast(pa.string()))
 
 
 def _whole_or_number(text: str) -> float:

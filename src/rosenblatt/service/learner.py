@@ -306,8 +306,7 @@ class ServedLearner(OnlineLearner):
         twin._lookup = None
         if self.running_calibration is not None:
             twin.running_calibration = self.running_calibration.copy()
-        twin._sketch = copy.copy(self._sketch)
-        twin._sketch._heard = dict(self._sketch._heard)
+        twin._sketch = self._sketch.copy()
         twin._vocabulary = copy.copy(self._vocabulary)
         twin._vocabulary.index = self._vocabulary.index.copy()
         return twin

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numba
 from llvmlite import binding
 
 from rosenblatt.jit import CodeCache
@@ -87,10 +86,12 @@ def prepare(settings: ModelSettings) -> None:
 
 def _mark(settings: ModelSettings) -> Path | None:
     """Return the file that says that a rule was compiled for this version on this processor; None without a cache."""
-    folder = _code.folder(numba.config.CACHE_DIR)
-    if not folder:
+    folder = _code.folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
         return None
-    return Path(folder) / f"{settings.rule}-{binding.get_host_cpu_name()}"
+    return folder / f"{settings.rule}-{binding.get_host_cpu_name()}"
 
 
 if __name__ == "__main__":

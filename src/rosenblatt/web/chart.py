@@ -61,8 +61,9 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
         )
     for tick in _ticks(0.0, right, 4, least=1.0):
         x = LEFT + (WIDTH - LEFT - RIGHT) * tick / right
+        anchor = "end" if x > WIDTH - RIGHT - 14 else "middle"  # a number at the edge is not cut off
         parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle" fill="var(--faint)">'
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}" fill="var(--faint)">'
             f"{_short(tick)}</text>"
         )
     parts.append(
