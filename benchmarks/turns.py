@@ -290,6 +290,47 @@ def on_spark() -> Run:
     return lambda: fit_spark(Perceptron(max_iter=3, random_state=0), frame, features="features")
 
 
+# Click, and wait until the page says another state and was painted.
+LAB_STEP = """name => new Promise(done => {
+  const button = [...document.querySelectorAll('.lab-steps button')].find(b => b.innerText.trim().endsWith(name));
+  const said = () => document.querySelector('.lab-status').textContent;
+  const before = said(), started = performance.now();
+  const look = () => said() === before ? setTimeout(look, 1)
+    : requestAnimationFrame(() => setTimeout(() => done((performance.now() - started) / 1000), 0));
+  button.click();
+  look();
+})"""
+LAB_STATES = {
+    "the plane": "/?n=500&data=overlapping&clock=500",
+    "four learners beside": "/?n=500&data=overlapping&clock=500&beside=perceptron.logistic.centroid.gaussian",
+    "polynomial map, degree 3": "/?n=500&data=moons&noise=0.8&space=polynomial-3&clock=500",
+    "Gaussian kernel": "/?n=500&data=moons&noise=0.8&space=kernel-rbf&clock=100",
+}
+LAB_STEPS = 5  # clicks that are timed together
+
+
+def in_the_lab(path: str) -> Run:
+    """Step through a state of the lab in Chromium, from click to redrawn page."""
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    program = "from rosenblatt.cli import main; main()"
+    command = [sys.executable, "-c", program, "lab", "--port", "0", "--no-open"]
+    lab = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    atexit.register(lab.terminate)
+    assert lab.stdout is not None
+    address = lab.stdout.readline().strip()
+    playwright = sync_playwright().start()
+    atexit.register(playwright.stop)
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address + path)
+    page.wait_for_function("window.socket && window.socket.connected")
+    return lambda: [page.evaluate(LAB_STEP, "Step") for _ in range(LAB_STEPS)]
+
+
 def served(path: str, bodies: list[bytes], connections: int = 8, requests: int = 100) -> Run:
     """Requests to a server of its own, which has learned from a hundred feedbacks, over some connections at a time."""
     port, lines = _started_server(), [_json({**_example(k), "label": "ab"[k % 2]}) for k in range(100)]
@@ -382,48 +423,6 @@ def sort_mail() -> Run:
     return command("mail", "sort", f"{folder}/INBOX.mbox", "--data", store)
 
 
-# Click, and wait until the page says another state and was painted.
-LAB_STEP = """name => new Promise(done => {
-  const button = [...document.querySelectorAll('.lab-steps button')].find(b => b.innerText.trim().endsWith(name));
-  const said = () => document.querySelector('.lab-status').textContent;
-  const before = said(), started = performance.now();
-  const look = () => said() === before ? setTimeout(look, 1)
-    : requestAnimationFrame(() => setTimeout(() => done((performance.now() - started) / 1000), 0));
-  button.click();
-  look();
-})"""
-LAB_STATES = {
-    "the plane": "/?n=500&data=overlapping&clock=500",
-    "four learners beside": "/?n=500&data=overlapping&clock=500&beside=perceptron.logistic.centroid.gaussian",
-    "polynomial map, degree 3": "/?n=500&data=moons&noise=0.8&space=polynomial-3&clock=500",
-    "Gaussian kernel": "/?n=500&data=moons&noise=0.8&space=kernel-rbf&clock=100",
-}
-LAB_STEPS = 5  # clicks that are timed together
-
-
-def in_the_lab(path: str) -> Run:
-    """Step through a state of the lab in Chromium, from click to redrawn page."""
-    import atexit
-    import shutil
-
-    from playwright.sync_api import sync_playwright
-
-    program = "from rosenblatt.cli import main; main()"
-    command = [sys.executable, "-c", program, "lab", "--port", "0", "--no-open"]
-    lab = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    atexit.register(lab.terminate)
-    assert lab.stdout is not None
-    address = lab.stdout.readline().strip()
-    playwright = sync_playwright().start()
-    atexit.register(playwright.stop)
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(address + path)
-    page.wait_for_function("window.socket && window.socket.connected")
-    return lambda: [page.evaluate(LAB_STEP, "Step") for _ in range(LAB_STEPS)]
-
-
 # By question and name: what prepares a row and returns what is timed.
 ROWS: dict[str, dict[str, Callable[[], Run]]] = {
     "heart": {
@@ -489,6 +488,10 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "fit_dask, dense, 4 blocks": on_dask,
         "fit_spark, 500,000×100, cached": on_spark,
     },
+    "lab": {
+        f"five steps, {what}, 500 points": lambda path=path: in_the_lab(path)
+        for what, path in LAB_STATES.items()
+    },
     "service": {
         "predict, 8 connections": lambda: served("predict", [_json(_example(k)) for k in range(64)]),
         "predict, 500 examples in a request": lambda: served(
@@ -504,10 +507,6 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
     "mail": {
         "command, mail import of 1,000 messages": import_mail,
         "command, mail sort of 500 messages": sort_mail,
-    },
-    "lab": {
-        f"five steps, {what}, 500 points": lambda path=path: in_the_lab(path)
-        for what, path in LAB_STATES.items()
     },
 }
 
