@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,7 @@ class Session(Protocol):
 
 
 S = TypeVar("S", bound=Session)
+SHARE, ADVANCE = 0.25, 4.0  # of a second each second, and seconds: what a page of a class may compute
 SLIDE = 1.0  # seconds within which changes of one control are one step of the history
 SCRIPT = Path(layout.__file__).with_name("lab.js")
 
@@ -65,6 +67,7 @@ class LabPage(Generic[S]):
         self._changed: tuple[tuple[str, ...], float] = ((), 0.0)
         self._merge = False
         self._client = ui.context.client
+        self._spent, self._looked = 0.0, time.monotonic()  # seconds of computing, fading at SHARE
         self.undo_button: Any = None
         self.redo_button: Any = None
 
@@ -78,6 +81,26 @@ class LabPage(Generic[S]):
         """The query of the present state."""
         return self.session.link
 
+    @property
+    def allowed(self) -> bool:
+        """Whether this page may compute now: in a lab for a class each page has a share of the time."""
+        now = time.monotonic()
+        self._spent = max(0.0, self._spent - SHARE * (now - self._looked))
+        self._looked = now
+        if getattr(app.state, "public_address", None) is None or self._spent < ADVANCE:
+            return True
+        ui.notify("This lab is shared: it computes for others now. Try again in a few seconds.", type="info")
+        return False
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the time of what is done against the share of this page."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._spent += time.perf_counter() - began
+
     def set(self, **values: Any) -> None:
         """Change the state and show it; a value that is refused is reported, and changes nothing."""
         names, when = tuple(sorted(values)), time.monotonic()
@@ -87,13 +110,16 @@ class LabPage(Generic[S]):
 
     def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
         """Make a change and show it; with ``merge`` it takes the place of the last entry of the history."""
-        try:
-            change()
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
-        self._merge = merge
-        self.show()
-        self._merge = False
+        if not self.allowed:
+            return
+        with self.timed():
+            try:
+                change()
+            except ValueError as error:
+                ui.notify(str(error), type="warning")
+            self._merge = merge
+            self.show()
+            self._merge = False
 
     def show(self) -> None:
         """Show the present state."""
@@ -244,6 +270,16 @@ class NotFoundPage:
             ui.label("This page does not exist").props("role=heading aria-level=1").classes("text-h5")
             ui.label(f"The lab has no page at {path[:200]}. Its pages are in the bar above.")
             ui.link("To the playground", "/").classes("lab-link")
+
+
+class FullPage:
+    """The page for a visitor for whom there is no room."""
+
+    def __init__(self, path: str, why: str) -> None:
+        head(None, path, "auto")
+        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
+            ui.label("No room").props("role=heading aria-level=1").classes("text-h5")
+            ui.label(why)
 
 
 def tell_problems(problems: list[str]) -> None:

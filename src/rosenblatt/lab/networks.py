@@ -308,15 +308,17 @@ class NetworksPage(frame.LabPage[NetworksSession]):
 
     def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
         """Make a change in another thread, since it builds a network, and then show it."""
-        background_tasks.create(self._apply(change, merge))
+        if self.allowed:
+            background_tasks.create(self._apply(change, merge))
 
     async def _apply(self, change: Callable[[], Any], merge: bool) -> None:
         async with self._building:
             refused = ""
-            try:
-                await asyncio.to_thread(change)
-            except ValueError as error:
-                refused = str(error)
+            with self.timed():
+                try:
+                    await asyncio.to_thread(change)
+                except ValueError as error:
+                    refused = str(error)
             if self._client.id not in Client.instances:
                 return  # the visitor left
             with self._client:

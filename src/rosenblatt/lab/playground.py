@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from collections.abc import Mapping
 from functools import partial
 from html import escape
@@ -357,7 +358,10 @@ def charts(session: PlaygroundSession) -> list[str]:
         return [*found, f'<p class="lab-faint q-mt-sm">{why} v·u, ‖v‖² and E(w).</p>']
     k = told.updates
     if told.dot is None:
-        found.append('<p class="lab-faint q-mt-sm">v·u: there is no separator u to measure against.</p>')
+        why = (
+            "u is being computed" if session.insight.pending else "there is no separator u to measure against"
+        )
+        found.append(f'<p class="lab-faint q-mt-sm">v·u: {why}.</p>')
     else:
         lemma = [Curve(k, told.dot, BLUE, "v·u")]
         if told.floor is not None:
@@ -792,8 +796,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _act(self, what: str) -> None:
         self.first = False
         self._stop()
-        getattr(self.session, what)()
-        self.show()
+        self.apply(getattr(self.session, what))
 
     def _run(self) -> None:
         self.first = False
@@ -811,13 +814,19 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     def _tick(self) -> None:
         """Go on by as many examples as the speed asks for; all of a run is one entry of the history."""
-        self.tick += 1
-        speed = SPEEDS[self.state.speed]
-        self.timer.interval = max(TICK, 1.0 / speed)
-        self.session.advance(max(1, round(speed * self.timer.interval)))
-        if self.session.finished:
+        if not self.allowed:
             self._stop()
-        self.show()
+            self.show()
+            return
+        self.tick += 1
+        speed, began = SPEEDS[self.state.speed], time.perf_counter()
+        with self.timed():
+            self.session.advance(max(1, round(speed * self.timer.interval)))
+            if self.session.finished:
+                self._stop()
+            self.show()
+        # one run leaves most of the time to others, however slow this computer is
+        self.timer.interval = max(TICK, 1.0 / speed, 3 * (time.perf_counter() - began))
 
     def _choose_beside(self, event: Any) -> None:
         if tuple(event.value) != self.state.beside:
@@ -841,11 +850,14 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _edited(self, told: dict[str, Any]) -> None:
         what = told.pop("what")
         done = told.pop("done", True)
-        try:
-            self.session.edit(what, **told)
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
-        self.show(everything=done)
+        if not self.allowed:
+            return
+        with self.timed():
+            try:
+                self.session.edit(what, **told)
+            except ValueError as error:
+                ui.notify(str(error), type="warning")
+            self.show(everything=done)
 
     def _key(self, name: str) -> None:
         if name in KEYS:

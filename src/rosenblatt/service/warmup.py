@@ -77,11 +77,9 @@ def prepare(settings: ModelSettings) -> None:
                     stderr=subprocess.PIPE,
                     timeout=COMPILE_SECONDS,
                 )
+                mark.parent.mkdir(parents=True, exist_ok=True)
                 mark.touch()
-            except (
-                OSError,
-                subprocess.SubprocessError,
-            ) as error:  # then it is compiled here, beside the loop
+            except (OSError, subprocess.SubprocessError) as error:  # it is compiled here, beside the loop
                 log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})
         rehearse([settings])
 

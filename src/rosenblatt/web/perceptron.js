@@ -178,8 +178,8 @@ const written = (value, digits = 3) => String(Number(value.toPrecision(digits)))
 const vector = (values) => `(${values.map((value) => written(value)).join(", ")})`;
 const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
-// Every monomial of two features, as pairs of powers: the features of a map. Without a map a point is its own row.
-const features = (map, [x, y]) => (map ? map.map(([i, j]) => x ** i * y ** j) : [x, y]);
+// The features of a map are monomials, each as two powers and a factor. Without a map a point is its own row.
+const features = (map, [x, y]) => (map ? map.map(([i, j, factor]) => factor * x ** i * y ** j) : [x, y]);
 
 /* Draw a run into an element and let it be stepped. Options: points [[x, y], …], labels [±1, …], rule, parameters,
    intercept, start, orders, hypothesis, clock, proof, map, box [x0, y0, x1, y1], names [x, y], lines [{w, label}],
@@ -259,6 +259,7 @@ export function figure(element, options) {
   // Editing
 
   const box = () => figure.options.box;
+  const letters = () => (1500 * (box()[2] - box()[0])) / (plane.clientWidth || 600); // 15 px
   const where = (event) => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(plane.getScreenCTM().inverse());
     return [at.x / 100, -at.y / 100].map((value, k) => Math.round(100 * Math.min(Math.max(value, box()[k]), box()[k + 2])) / 100);
@@ -317,7 +318,7 @@ export function figure(element, options) {
     const angle = Math.atan2(v - y, u - x), unit = (box()[2] - box()[0]) * 100, size = unit / 50;
     const tip = (turn) => `${100 * u - size * Math.cos(angle + turn)},${-100 * v + size * Math.sin(angle + turn)}`;
     plane.append(svg("path", { d: `M${100 * x},${-100 * y}L${100 * u},${-100 * v}M${tip(0.45)}L${100 * u},${-100 * v}L${tip(-0.45)}`, stroke: colour, fill: "none", "stroke-width": unit / 260, "data-part": part }));
-    const text = svg("text", { x: 100 * u + 1.6 * size * Math.cos(angle), y: -100 * v - 1.6 * size * Math.sin(angle) + size / 2, "font-size": unit / 44, "font-weight": 700, fill: colour, "text-anchor": "middle" });
+    const text = svg("text", { x: 100 * u + 1.6 * size * Math.cos(angle), y: -100 * v - 1.6 * size * Math.sin(angle) + size / 2, "font-size": letters(), "font-weight": 700, fill: colour, "text-anchor": "middle" });
     text.textContent = label;
     plane.append(text);
   };
@@ -353,7 +354,7 @@ export function figure(element, options) {
 
   function draw() {
     const { run, options, rows } = figure, { points, labels, hypothesis, map } = options, [x0, y0, x1, y1] = box();
-    const unit = 100 * (x1 - x0), mark = unit / (points.length > 200 ? 170 : 115), straight = !map && hypothesis !== "voted";
+    const unit = 100 * (x1 - x0), pixel = unit / (plane.clientWidth || 600), mark = Math.max(unit / 115, 5 * pixel) * (points.length > 200 ? 0.7 : 1), straight = !map && hypothesis !== "voted";
     plane.replaceChildren();
     plane.setAttribute("viewBox", `${100 * x0} ${-100 * y1} ${unit} ${100 * (y1 - y0)}`);
     plane.setAttribute("aria-label", `${points.length} examples; ${run.mistakes} mistakes after ${run.clock} examples. Arrow keys move a cursor, Enter uses the tool.`);
@@ -412,7 +413,7 @@ export function figure(element, options) {
     }
     best.rows.forEach((i, k) => {
       plane.append(svg("circle", { cx: 100 * points[i][0], cy: -100 * points[i][1], r: 2 * mark, fill: "none", stroke: COLOURS.wrong, "stroke-width": mark / 2, "data-part": "culprit" }));
-      const text = svg("text", { x: 100 * points[i][0] + 2.6 * mark, y: -100 * points[i][1] - 1.6 * mark, "font-size": unit / 48, "font-weight": 700, fill: COLOURS.wrong });
+      const text = svg("text", { x: 100 * points[i][0] + 2.6 * mark, y: -100 * points[i][1] - 1.6 * mark, "font-size": letters(), "font-weight": 700, fill: COLOURS.wrong });
       text.textContent = written(2 * best.weights[k]);
       plane.append(text);
     });
@@ -466,6 +467,7 @@ export function figure(element, options) {
     draw();
   };
   figure.show(options);
+  new ResizeObserver(() => draw()).observe(plane);
   return figure;
 }
 
