@@ -101,7 +101,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
     schema: Any = examples.schema
     if isinstance(examples, MailExamples) and examples.schema.words.weighting == "tfidf":
         schema = replace(examples.schema, text=("message",))  # its words are counted while it is read
-    training = with_default_rule(training, schema)
+    training = with_default_rule(training, schema, scale=options.scale)
     sketch = NameSketch()
     listen(examples, sketch)
     watch = Stopwatch()

@@ -137,11 +137,14 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     return entry
 
 
-def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = False) -> TrainingOptions:
+def with_default_rule(
+    options: TrainingOptions, schema: Any, ledger: bool = False, *, scale: bool = False
+) -> TrainingOptions:
     """Return options with the default rule for rows of this schema, where neither a rule nor a parameter was named.
 
     Rows with words of a text are learned by AROW, standardised columns by the passive-aggressive rule, others by
-    Rosenblatt's. AROW has no ledger: a hypothesis that is read from it, or a ledger that is asked for, keeps another.
+    Rosenblatt's. With ``scale`` columns that are numbers were to be standardised, and a table of categories has none.
+    AROW has no ledger: a hypothesis that is read from it, or a ledger that is asked for, keeps another.
 
     >>> from rosenblatt.data import NamedSchema
     >>> with_default_rule(TrainingOptions(), NamedSchema(("free",), text=("body",))).rule
@@ -154,7 +157,7 @@ def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = Fals
     wants_ledger = wants_ledger or options.hypothesis not in (None, "last", "averaged")
     if entry.text_rule is not None and has_text(schema) and not wants_ledger:
         return options._replace(rule=entry.text_rule)
-    if entry.table_rule is not None and is_scaled(schema):
+    if entry.table_rule is not None and (scale or is_scaled(schema)):
         return options._replace(rule=entry.table_rule, parameters=entry.table_parameters)
     return options
 
