@@ -56,9 +56,9 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
 
             if flags.test is None and flags.certify is None:
-                chosen, estimated = choose_and_estimate(request, rows, progress)
+                chosen, estimated = choose_and_estimate(request, rows, progress, groups)
             else:
-                chosen = choose_training(request, rows, progress)
+                chosen = choose_training(request, rows, progress, groups)
             request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
         watch.lap("learn")
