@@ -27,6 +27,7 @@ extensions = [
     "members",
     "commands",
     "every_rule",
+    "live_lessons",
     "mathml",
     "offline",
     "outside_links",

@@ -83,6 +83,8 @@ PAGES = {
     "playground": "/?clock=29",
     "proof": "/?data=xor&n=12&clock=20&proof=yes",
     "side-by-side": "/?data=moons&noise=0.5&space=kernel-rbf&clock=80&beside=perceptron.logistic.max-margin",
+    "train-and-test": "/?data=overlapping&noise=0.6&n=120&test=30&clock=400",
+    "backpropagation": "/networks?data=moons&noise=0.8&builder=backpropagation&iterations=20",
     "game": "/game?rounds=12",
     "gates": "/gates?gate=XOR&w1=1&w2=1&b=-0.5&proof=yes",
     "networks": "/networks?data=moons&builder=tower&noise=0.9",
@@ -91,7 +93,7 @@ PAGES = {
 
 
 def main() -> None:
-    """Start a lab, open every page in both themes at both sizes, and save what is seen."""
+    """Save pictures of every page in both themes at both sizes; arguments choose ``lab``, ``mail`` or ``report``."""
     program = shutil.which("chromium") or shutil.which("google-chrome") or sys.exit("pictures need Chromium")
     IMAGES.mkdir(exist_ok=True)
     command = [
@@ -105,14 +107,17 @@ def main() -> None:
     ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        _mail(browser)
-        if "mail" not in sys.argv[1:]:
+        wanted = set(sys.argv[1:]) or {"mail", "lab", "report"}
+        if "mail" in wanted:
+            _mail(browser)
+        if "lab" in wanted:
             with subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
             ) as lab:
                 assert lab.stdout is not None
                 _pictures(browser, lab.stdout.readline().strip(), PAGES)
                 lab.terminate()
+        if "report" in wanted:
             _report(browser)
         browser.close()
 

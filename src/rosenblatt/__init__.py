@@ -40,6 +40,7 @@ _HOME = {
     "rules": "rosenblatt.rules",
     "separability": "rosenblatt.proofs",
     "solve_cone": "rosenblatt.proofs",
+    "widget": "rosenblatt.web.widget",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 (the names are strings of the table above)

@@ -70,6 +70,13 @@ def test_a_small_fit_imports_what_it_needs(tmp_path):
     assert not modules & (NEVER | {f"rosenblatt.{name}" for name in unused})
 
 
+def test_a_small_fit_of_categories_and_gaps_loads_no_data_frames(tmp_path):
+    rows = [f"{i % 7 or ''};{'xyz'[i % 3]};{2 if i % 2 else '1,5'};{'ab'[i % 2]}\n" for i in range(40)]
+    (tmp_path / "table.csv").write_text("size;colour;price;kind\n" + "".join(rows))
+    for command in (["fit", "table.csv", "--no-estimate"], ["stream", "table.csv"]):
+        assert not imported_by(*command, folder=tmp_path) & (NEVER - {"scipy.sparse"})
+
+
 def test_a_fit_of_numbers_needs_no_arrow(tmp_path):
     (tmp_path / "table.svm").write_text("".join(f"{i % 2} 1:{i % 7}.5 2:{i % 5}\n" for i in range(40)))
     modules = imported_by("fit", "table.svm", folder=tmp_path)

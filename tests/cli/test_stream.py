@@ -234,6 +234,8 @@ def test_scaling_is_for_tables_and_on_request_for_vectors(tmp_path):
         words = [option] if isinstance(option, str) else option
         assert message in run("stream", tmp_path / "a.csv", "--model", model, *words, code=2).stderr
     run("stream", tmp_path / "a.csv", "--model", model, "--auto", "--scale")
+    refused = run("stream", tmp_path / "a.csv", "--text", "a", "--words", "tfidf", code=2).stderr
+    assert "--words tfidf: the rows of a table that arrives are not counted; choose counts" in refused
     assert "leave out --auto" in run("stream", tmp_path / "a.csv", "--auto", "--rule", "arow", code=2).stderr
 
 

@@ -28,7 +28,7 @@ def test_converted_batches_read_back_the_same(tmp_path, write, monkeypatch):
     assert one.schema == other.schema
     kept = BatchFile(str(tmp_path / "out.arrow"))
     assert kept.batch(1).where(0) == next(iter(open_examples(source, **options))).where(2)
-    monkeypatch.setattr("rosenblatt.data.arrow_batches.KEPT_SHARE", 0.0)
+    monkeypatch.setattr("rosenblatt.data.arrow_batches.RESIDENT_SHARE", 0.0)
     for at in range(len(kept)):
         kept.forget(at)
     assert (dense(read_all(tmp_path / "out.arrow", schema=one.schema)) == dense(one)).all()
@@ -55,12 +55,12 @@ def test_labels_of_batches_held_for_the_next_pass_take_no_more_than_the_file(tmp
     size = (tmp_path / "out.arrow").stat().st_size
     kept = BatchFile(str(tmp_path / "out.arrow"))
     assert sum(kept.batch(at).y.nbytes for at in range(len(kept))) > size
-    assert kept._copied == sum(held.y.nbytes for held in kept._held.values()) <= size
+    assert kept._resident_copies == sum(held.y.nbytes for held in kept._resident.values()) <= size
     for at in range(len(kept)):
         assert kept.batch(at).y.tolist() == ["x" * 9000, *"o" * 49]
-        kept.forget(at, small_too=True)
-    assert not kept._held
-    assert not kept._copied
+        kept.forget(at, even_if_small=True)
+    assert not kept._resident
+    assert not kept._resident_copies
 
 
 def converted(source, out):

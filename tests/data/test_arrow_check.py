@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
-from rosenblatt.data.arrow_check import check_unpacked_size
+from rosenblatt.data.arrow_check import check_uncompressed_size
 from rosenblatt.data.header import MOST_COLUMNS
 
 TABLE = pa.table({"sky": ["grey", "blue", "grey"], "wind": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]})
@@ -45,21 +45,21 @@ def test_how_large_a_packed_batch_becomes_is_known_before_it_is_unpacked(tmp_pat
     zeros = pa.table({"a": np.zeros(1 << 20), "y": np.zeros(1 << 20, np.int64)})
     content = arrow_bytes(zeros, form, compression)
     assert len(content) < 200_000
-    check_unpacked_size(io.BytesIO(content), 1 << 24)
+    check_uncompressed_size(io.BytesIO(content), 1 << 24)
     with pytest.raises(ValueError, match="becomes 16,777,216 bytes"):
-        check_unpacked_size(io.BytesIO(content), (1 << 24) - 1)
+        check_uncompressed_size(io.BytesIO(content), (1 << 24) - 1)
     path = tmp_path / "a.arrow"  # eight terabytes, it says
     path.write_bytes(content.replace((1 << 23).to_bytes(8, "little"), (1 << 43).to_bytes(8, "little")))
-    with pytest.raises(BadInput, match=r"a.arrow: .* becomes [\d,]+ bytes when it is unpacked"):
+    with pytest.raises(BadInput, match=r"a.arrow: .* becomes [\d,]+ bytes when it is decompressed"):
         read_all(path)
 
 
 def test_packed_dictionaries_count_together():
     codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), ["x" * 5000, "y" * 5000])
     content = arrow_bytes(pa.table({"a": codes, "b": codes, "y": [0, 1, 0]}), compression="zstd")
-    check_unpacked_size(io.BytesIO(content), 25_000)
+    check_uncompressed_size(io.BytesIO(content), 25_000)
     with pytest.raises(ValueError, match="becomes"):
-        check_unpacked_size(io.BytesIO(content), 15_000)
+        check_uncompressed_size(io.BytesIO(content), 15_000)
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])

@@ -130,7 +130,7 @@ def test_damaged_tables_are_told(tmp_path, write):
     with pytest.raises(BadInput):
         read_all(path, target="play")
     path.write_bytes(gzip.compress(content))
-    with pytest.raises(BadInput, match="packed with gzip as a whole"):
+    with pytest.raises(BadInput, match="compressed with gzip as a whole"):
         read_all(path, target="play")
 
 

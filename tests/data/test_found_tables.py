@@ -150,6 +150,10 @@ def test_a_row_of_totals_and_names_in_the_middle_are_bad_lines(tmp_path):
 def test_a_title_above_the_names_is_an_error_that_says_so(tmp_path):
     with pytest.raises(BadInput, match=r"a.csv:1: 1 value where most lines below have 3: delete what stands"):
         read_all(written(tmp_path, "Sales of 2024\n\n" + text()))
+    with pytest.raises(BadInput, match=r"a.csv:1: 'Sales of 2024' stands alone above 3 columns: delete what"):
+        read_all(written(tmp_path, "Sales of 2024,,\n" + text()))
+    with pytest.raises(BadInput, match=r"a.csv:1: 1 value where .*: a comment\? --comment '#' passes over"):
+        read_all(written(tmp_path, "# of 2024\n" + text()))
 
 
 def test_lines_of_an_old_mac_are_an_error_that_says_so(tmp_path):
@@ -209,7 +213,7 @@ def test_a_target_in_a_number_format_is_numeric(tmp_path, write):
 def test_few_targets_in_a_number_format_are_classes(tmp_path):
     rows = read_all(written(tmp_path, text(y=[f"{5 * (k % 3)}%" for k in range(N)])))
     assert (rows.target_kind, sorted(set(rows.y))) == ("classes", ["0%", "10%", "5%"])
-    with pytest.raises(ValueError, match="only a target that is a number has a number format"):
+    with pytest.raises(ValueError, match="only a numeric target has a number format"):
         schema_from_dict(
             rows.schema.to_dict()
             | {"target_format": {"decimal": ".", "percent": True, "currency": ""}, "labels": "text"}

@@ -1,8 +1,11 @@
 """Memory limits of control groups, as containers have them."""
 
+import io
 import os
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from rosenblatt.data.memory import memory_limit
@@ -104,7 +107,12 @@ def test_every_limit_is_that_of_the_container(monkeypatch, tmp_path):
     for module in (arrow_check, state):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 20)
     assert too_large(str(source), None)
-    assert arrow_check._quarter_of_memory() == 1 << 18
+    packed = io.BytesIO()
+    zeros = pa.table({"a": np.zeros(1 << 16)})
+    with pa.ipc.new_file(packed, zeros.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(zeros)
+    with pytest.raises(ValueError, match="more than 262,144"):  # a quarter
+        arrow_check.check_uncompressed_size(packed)
     with pytest.raises(MemoryError, match="features need about"):
         state._check_room(1, 1 << 20, 1)
     for file in Path(state.__file__).parents[1].rglob("*.py"):

@@ -51,6 +51,8 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch, 
     assert np.array(told["mistakes_by_shard"]).sum() == told["n_mistakes"]
     shown = run_well(f"fit {source} {flags}").stdout
     assert "local, 4 shards" in shown
+    assert "colour  category" in shown
+    assert [each["kind"] for each in told["columns"]] == ["numeric"] * 5 + ["category", "target"]
     predicted = run_well(f"predict {folder / 'm'} {source}").stdout.split()
     assert predicted == there.predict(whole.X).tolist()
 

@@ -121,10 +121,10 @@ class _Reader(JsonExamples):
     """The reader of JSON lines, without a file."""
 
     def __init__(self, text=()):
-        self._settings = NamedSchema((), 0, "label", "text", text, Words(weighting="counts"))
+        self._options = NamedSchema((), 0, "label", "text", text, Words(weighting="counts"))
         self._set_texts(text)
         self._labelled = True
-        self._written_as = {}
+        self._label_types = {}
         self._large_label = self._fraction = None
 
 
@@ -160,13 +160,13 @@ def check_words(lines):
     for line, record in zip(lines, parsed_lines, strict=True):
         features = {key: value for key, value in record.items() if key != "label"}
         try:
-            wanted = flattened(features, reader._settings.text, reader._settings.words)
+            wanted = flattened(features, reader._options.text, reader._options.words)
             records.append(reader._record(1, line))
         except BadValue:
             continue
         expected.append(wanted)
     vocabulary = Vocabulary()
-    X, _ = rows_of_records(records, vocabulary, reader._settings.words, reader._prefixes)
+    X, _ = rows_of_records(records, vocabulary, reader._options.words, reader._prefixes)
     known = vocabulary.names
     for row, wanted in enumerate(expected):
         entries = slice(X.indptr[row], X.indptr[row + 1])

@@ -7,18 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from rosenblatt.lab.code import playground_code
-from rosenblatt.lab.game_code import game_code
-from rosenblatt.lab.game_session import GameSession
-from rosenblatt.lab.game_state import GameState
-from rosenblatt.lab.gates_code import gates_code
-from rosenblatt.lab.gates_session import GatesSession
-from rosenblatt.lab.gates_state import GatesState
-from rosenblatt.lab.networks_code import networks_code
-from rosenblatt.lab.networks_session import NetworksSession
-from rosenblatt.lab.networks_state import NetworksState
-from rosenblatt.lab.playground_session import PlaygroundSession
-from rosenblatt.lab.playground_state import PlaygroundState
+from rosenblatt.lab.game import GameSession, GameState, game_code
+from rosenblatt.lab.gates import GatesSession, GatesState, gates_code
+from rosenblatt.lab.learners import PlaygroundState
+from rosenblatt.lab.networks import NetworksSession, NetworksState, networks_code
+from rosenblatt.lab.playground import PlaygroundSession, playground_code
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +67,7 @@ def test_the_code_of_the_playground_makes_its_model(values):
 )
 @pytest.mark.parametrize("data", ["separable", "overlapping"])
 def test_the_code_of_a_fitted_learner_makes_it(learner, data):
-    session = PlaygroundSession(PlaygroundState(learner=learner, data=data))
+    session = PlaygroundSession(PlaygroundState(learner=learner, data=data, clock=7))
     _, names = run(playground_code(session))
     np.testing.assert_allclose(names["clf"].decision_function(names["Z"]), session.fitted.scores(session.X))
 

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.lab.game_session import GameSession
-from rosenblatt.lab.game_state import GameState
-from rosenblatt.lab.players import PROMISED, LearningB
+from rosenblatt.lab.game import PROMISED, GameSession, GameState, LearningB, Referee
 from rosenblatt.lab.points import Point
-from rosenblatt.lab.referee import Referee
 
 ANGLES = st.floats(0, 359)
 GRID = st.builds(Point, st.integers(-400, 400), st.integers(-300, 300), st.sampled_from([-1, 1]))

@@ -1,5 +1,6 @@
 """The lab answers to its own pages only, on loopback."""
 
+import asyncio
 import socket
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ from tests.cli.commands import run
 from tests.patience import SECONDS
 
 from rosenblatt.lab.app import address_of, listening
+from rosenblatt.lab.guard import UPLOAD_SECONDS, OwnPagesOnly
 
 PAGE = "GET / HTTP/1.1"
 SOCKET = "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1"
@@ -43,6 +45,34 @@ def status(address, request, host, origin=None):
 def test_only_own_pages_are_answered(address, request_line, host, origin, good):
     told = status(address, request_line, host, origin)
     assert told == (101 if request_line is SOCKET else 200) if good else told in (403, 421)
+
+
+@pytest.mark.parametrize(("kind", "seconds"), [("websocket", None), ("http", UPLOAD_SECONDS)])
+def test_the_connection_of_a_page_is_not_closed_as_that_of_a_stranger(kind, seconds):
+    """A connection without permission is closed after 15 s; an own page's websocket stays as long as the page."""
+    permitted, passed = [], []
+
+    class Connection:
+        def permit(self, seconds):
+            permitted.append(seconds)
+
+    async def app(scope, receive, send):
+        passed.append(scope["type"])
+
+    async def send(message):
+        passed.append(message)
+
+    def scope(host):
+        headers = [(b"host", host)]
+        return {"type": kind, "path": "/", "headers": headers, "state": {"connection": Connection()}}
+
+    async def receive():
+        return {}
+
+    asyncio.run(OwnPagesOnly(app)(scope(b"localhost:8137"), receive, send))
+    assert (passed, permitted) == ([kind], [seconds])
+    asyncio.run(OwnPagesOnly(app)(scope(b"evil.example"), receive, send))
+    assert permitted == [seconds]
 
 
 def test_a_port_that_is_taken_is_named():

@@ -5,17 +5,15 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 
-from rosenblatt.lab.contour import from_scores, half_plane
-from rosenblatt.lab.game_session import GameSession
-from rosenblatt.lab.game_state import GameState
-from rosenblatt.lab.gates_session import GatesSession
-from rosenblatt.lab.gates_state import TABLES, GatesState
-from rosenblatt.lab.networks_session import NetworksSession
-from rosenblatt.lab.networks_state import NetworksState
-from rosenblatt.lab.playground_session import PlaygroundSession
-from rosenblatt.lab.playground_state import PlaygroundState
+from rosenblatt.lab.game import GameSession, GameState
+from rosenblatt.lab.gates import TABLES, GatesSession, GatesState
+from rosenblatt.lab.learners import PlaygroundState
+from rosenblatt.lab.networks import NetworksSession, NetworksState
+from rosenblatt.lab.playground import PlaygroundSession
+from rosenblatt.lab.scene import from_scores, half_plane
 from rosenblatt.lab.table import from_query
 from rosenblatt.lab.upload import Uploaded
+from rosenblatt.networks import Backpropagation
 from rosenblatt.proofs import Inseparable
 
 
@@ -82,6 +80,22 @@ def test_backpropagation_is_drawn_and_one_class_is_no_data():
     session.edit("erase", i=1)
     assert session.model is None
     assert "both classes" in session.status()
+
+
+@pytest.mark.parametrize("iterations", [1, 7])
+def test_iterations_of_backpropagation_are_those_of_the_library(iterations):
+    session = NetworksSession(NetworksState(data="moons", builder="backpropagation", noise=0.8))
+    session.step(1)
+    if iterations > 1:
+        session.step(iterations - 1)
+    model = Backpropagation((4,), max_iter=iterations).fit(session.X, session.y)
+    np.testing.assert_array_equal(session.model.predict_proba(session.X), model.predict_proba(session.X))
+    clocks, losses, percents = session.path()
+    assert clocks[-1] == session.state.iterations == iterations
+    assert losses[-1] == pytest.approx(model.mlp_.loss_)
+    assert percents[-1] == pytest.approx(100 * (model.predict(session.X) != session.y).mean())
+    session.set(iterations=0)
+    assert session.trained
 
 
 # Regions
@@ -185,6 +199,6 @@ def test_every_link_of_a_lesson_is_a_state_that_can_be_shown():
         assert problems == [], f"{name}: {link}"
         shown = session(state)
         assert (
-            shown.state.clock == state.clock or shown.training.converged if hasattr(state, "clock") else True
+            shown.state.clock == state.clock or shown.stepped.converged if hasattr(state, "clock") else True
         )
         assert shown.unit_scene() if hasattr(shown, "unit_scene") else shown.scene()

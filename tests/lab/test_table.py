@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.lab.game_state import GameState
-from rosenblatt.lab.gates_state import KINDS, GatesState, Wired
-from rosenblatt.lab.networks_state import NetworksState
-from rosenblatt.lab.playground_state import PlaygroundState
+from rosenblatt.lab.game import GameState
+from rosenblatt.lab.gates import KINDS, GatesState, Wired
+from rosenblatt.lab.learners import PlaygroundState
+from rosenblatt.lab.networks import NetworksState
 from rosenblatt.lab.points import Point, arrays, generated
 from rosenblatt.lab.table import changed, from_query, to_query
 

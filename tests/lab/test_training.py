@@ -1,19 +1,20 @@
 """What the page shows is the library's: the same ledger, the same weights, at every time, forwards and back."""
 
+import csv
 import threading
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt import FeatureMap, KernelPerceptron, Perceptron, rules
-from rosenblatt.lab.insight import Insight, curves
-from rosenblatt.lab.playground_session import PlaygroundSession
-from rosenblatt.lab.playground_state import SPACES, PlaygroundState
+from rosenblatt import BatchPerceptron, FeatureMap, KernelPerceptron, LogisticRegression, Perceptron, rules
+from rosenblatt.lab.insight import Insight, curves, error_curve
+from rosenblatt.lab.learners import SPACES, PlaygroundState, Space, Training
+from rosenblatt.lab.playground import PlaygroundSession
 from rosenblatt.lab.points import arrays
-from rosenblatt.lab.spaces import Space
-from rosenblatt.lab.training import Training
 from rosenblatt.proofs import Inseparable, Separable, separability
 
 FIELDS = ["tau", "clock", "score", "sqnorm"]
@@ -201,6 +202,80 @@ def test_embedded_rows_have_the_products_of_the_kernel(name):
     X = np.random.default_rng(0).uniform(-3, 3, (40, 2))
     E = space.embedded(X)
     np.testing.assert_allclose(E @ E.T, space.gram(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("clock", [1, 4, 300])
+@pytest.mark.parametrize("learner", ["batch", "logistic"])
+def test_iterations_are_those_of_the_library(learner, clock):
+    state = PlaygroundState(learner=learner, data="overlapping", noise=0.6, eta=0.5, test=30, seed=2)
+    session = PlaygroundSession(state)
+    assert session.status().startswith("Nothing learned yet")
+    assert session.losses() is None
+    for _ in range(min(clock, 5)):
+        session.step()
+    if clock > 5:
+        session.advance(20 * (clock - session.state.clock))
+    X, y = session.X[session.train], session.y[session.train]
+    model = {
+        "batch": lambda: BatchPerceptron(eta=0.5, max_iter=clock),
+        "logistic": lambda: LogisticRegression(C=10.0, max_iter=clock),
+    }[learner]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    np.testing.assert_allclose(session.fitted.weights(), [*model.intercept_, *model.coef_[0]], rtol=1e-12)
+    assert session.state.clock == session.fitted.clock == np.max(model.n_iter_)
+    curve = error_curve(session.fitted, session.X, session.y, session.test)
+    assert curve.steps[-1] == session.state.clock
+    assert curve.train[-1] == pytest.approx(100 * (model.predict(X) != y).mean())
+    held = session.test
+    wrong = (model.predict(session.X[held]) != session.y[held]).mean()
+    assert curve.test[-1] == pytest.approx(100 * wrong)
+    for _ in range(30):
+        session.back()
+    session.reset()
+    assert session.fitted.weights() is None
+
+
+@pytest.mark.parametrize("space", ["plane", "polynomial-2", "kernel-rbf"])
+def test_what_is_held_out_is_not_learned_from(space):
+    state = PlaygroundState(data="overlapping", n=60, noise=0.6, test=25, clock=90, space=space, seed=1)
+    session = PlaygroundSession(state)
+    assert int(session.test.sum()) == len(session.scene()["held_out"]) == 15
+    run = session.training
+    assert {int(run.rows[line.row]) for line in run.lines()} <= set(session.train.tolist())
+    alone = Training(replace(state, test=0), session.X[session.train], session.y[session.train])
+    np.testing.assert_array_equal(run.scores(session.X), alone.scores(session.X))
+    curve = error_curve(run, session.X, session.y, session.test)
+    for which, percent in ((session.train, curve.train[-1]), (np.flatnonzero(session.test), curve.test[-1])):
+        wrong = session.y[which] * run.scores(session.X[which]) <= 0
+        assert percent == pytest.approx(100 * wrong.mean())
+    before = session.test.copy()
+    session.edit("add", x=0.0, y=0.0, label=1)
+    assert (session.test[:60] == before).all()  # another point changes nobody's part
+
+
+def test_the_ledger_as_csv_has_the_weights_of_the_library():
+    session = PlaygroundSession(PlaygroundState(data="overlapping", n=30, noise=0.7, clock=72, test=20))
+    lines = list(csv.DictReader(session.ledger_csv().splitlines()))
+    X, y = session.X[session.train], session.y[session.train]
+    w = np.zeros(3)
+    assert len(lines) > 5
+    for line in lines:
+        row = int(line["row"])
+        assert [float(line["x1"]), float(line["x2"])] == session.X[row].tolist()
+        w += float(line["tau"]) * np.array([1.0, *session.X[row]])
+        np.testing.assert_allclose([float(line[n]) for n in ("b", "w_x1", "w_x2")], w, atol=1e-12)
+        assert float(line["w_sqnorm"]) == pytest.approx(w @ w)
+    model = Perceptron(hypothesis="last", shuffle=False, max_iter=3).fit(X, y)
+    np.testing.assert_allclose(w[1:], model.coef_[0])
+
+
+def test_the_width_of_the_gaussian_kernel_is_that_of_the_library():
+    run = training(data="moons", n=40, noise=0.6, space="kernel-rbf", gamma=3.5, clock=120)
+    model = KernelPerceptron(kernel="rbf", gamma=3.5, hypothesis="last", shuffle=False, max_iter=3)
+    model.fit(run.X, run.y)
+    np.testing.assert_allclose(run.scores(run.X), model.decision_function(run.X))
 
 
 def test_a_long_proof_is_not_waited_for(monkeypatch):

@@ -21,6 +21,7 @@ from rosenblatt.mail.mailbox import Mailbox
 from rosenblatt.mail.watch import (
     ImapSource,
     MaildirSource,
+    SourceRefused,
     SourceUnavailable,
     parse_address,
     read_password,
@@ -126,7 +127,7 @@ first_valid_uid = 0
 first_valid_gid = 0
 passdb {{
   driver = static
-  args = password=secret
+  args = password=secret-ä
 }}
 userdb {{
   driver = static
@@ -190,9 +191,9 @@ class Dovecot:
         port = self.port if scheme == "imaps" else self.plain_port
         return f"{scheme}://ann@{host}:{port}/INBOX"
 
-    def source(self, *, scheme="imaps", host="localhost", **options):
-        address = parse_address(self.address(scheme, host))
-        return ImapSource(address, "secret", **{"ca_file": self.certificate, **options})
+    def source(self, *, scheme="imaps", host="localhost", mailbox="INBOX", password="secret-ä", **options):
+        address = parse_address(self.address(scheme, host))._replace(mailbox=mailbox)
+        return ImapSource(address, password, **{"ca_file": self.certificate, **options})
 
     def flags(self):
         """Return the flags of all messages, as their file names have them."""
@@ -265,21 +266,64 @@ def test_a_connection_that_broke_is_made_anew(dovecot):
 
 
 def test_a_certificate_that_is_not_trusted_is_refused(dovecot):
-    with pytest.raises(SourceUnavailable, match="certificate"):
+    with pytest.raises(SourceRefused, match=r"certificate.*--ca-file"):
         dovecot.source(ca_file=None).poll()
-    with pytest.raises(SourceUnavailable, match="certificate"):  # it is for another name
+    with pytest.raises(SourceRefused, match="certificate"):  # it is for another name
         dovecot.source(host="127.0.0.1").poll()
     assert ssl.create_default_context().verify_mode == ssl.CERT_REQUIRED
 
 
+def test_a_mailbox_may_have_any_name_and_an_unknown_one_is_refused(dovecot):
+    deliver(dovecot.maildir.add_folder("Gel&APY-scht R&-D"), "elsewhere")
+    folder = dovecot.folder / "Maildir" / ".Gel&APY-scht R&-D"
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o777)
+    source = dovecot.source(mailbox="Gelöscht R&D")
+    assert subjects(source.poll()) == ["elsewhere"]
+    source.close()
+    with pytest.raises(SourceRefused, match="mailbox 'Nowhere'"):
+        dovecot.source(mailbox="Nowhere").poll()
+    with pytest.raises(SourceRefused, match="cannot sign in"):
+        dovecot.source(password="wrong").poll()
+
+
+def test_a_watch_that_was_stopped_goes_on_where_it_ended(dovecot, tmp_path):
+    """However many messages came meanwhile: ``existing`` is for the first watch of a source."""
+    box = Mailbox(tmp_path)
+    deliver(dovecot.maildir, "one")
+    first = dovecot.source()
+    assert take(first, box).new == 1
+    first.close()
+    for at in range(3):
+        deliver(dovecot.maildir, f"meanwhile {at}")
+    second = dovecot.source(existing=1)
+    second.resume(box.position(second.name))
+    assert take(second, box).new == 3
+    assert second.poll() == []
+    second.close()
+    own = mailbox.Maildir(tmp_path / "Maildir")
+    deliver(own, "old", age=1000)
+    deliver(own, "first", age=100)
+    watched = MaildirSource(tmp_path / "Maildir", existing=1)
+    assert take(watched, box).letters == 1
+    for at in range(3):
+        deliver(own, f"later {at}", age=9 - at)
+    again = MaildirSource(tmp_path / "Maildir", existing=1)
+    again.resume(box.position(again.name))
+    assert subjects(again.poll()) == ["first", "later 0", "later 1", "later 2"]
+    box.close()
+
+
 def test_the_command_reads_imap_with_a_password_from_a_file(dovecot, tmp_path):
     deliver(dovecot.maildir, "one")
-    (tmp_path / "password").write_text("secret\n")
+    (tmp_path / "password").write_text("secret-ä\n", encoding="utf-8")
     (tmp_path / "password").chmod(0o600)
     options = ["--ca-file", str(dovecot.certificate), "--once", "--data", str(tmp_path / "store")]
     answer = run_well(
         ["mail", "watch", dovecot.address(), "--password-file", str(tmp_path / "password"), *options]
     )
     assert "1 message arrived, 1 of them new" in answer.stdout
+    options.remove("--once")  # a refusal ends the watch: to try again would lock the account
     refused = run(["mail", "watch", dovecot.address(), *options], input="wrong\n")
+    assert "ann cannot sign in" in refused.stderr
     assert refused.exit_code == 2

@@ -38,6 +38,18 @@ def test_signs_of_any_floats(data):
         assert exact_signs(matrix, ExactVector.of(w, bias)).tolist() == [sign(v) for v in expected]
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(FLOATS, FLOATS), min_size=1, max_size=4), st.lists(FLOATS, min_size=1, max_size=4))
+def test_a_difference_of_floats_is_exact(pairs, values):
+    a, b = (np.array(column) for column in zip(*pairs, strict=True))
+    gap = ExactVector.difference(a, b, False)
+    expected = [Fraction(x) - Fraction(y) for x, y in pairs]
+    assert list(gap.values) == expected
+    assert [Fraction(n, gap.denominator) for n in gap.numerators] == expected
+    X = np.outer(np.array(values), np.ones(len(pairs)))
+    assert exact_signs(X, gap).tolist() == [sign(v) for v in truth(X, expected, False)]
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-10, 1.0, 1e10, 1e150])
 def test_near_ties_at_every_scale(scale):
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from rosenblatt.proofs import (
 )
 from rosenblatt.proofs import decision as decision_module
 from rosenblatt.proofs.examples import as_examples
-from rosenblatt.proofs.solvers import combination, facial_reduction, refinement, simplex
+from rosenblatt.proofs.solvers import combination, facial_reduction, refinement, simplex, wolfe
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.cone import Cone
 from rosenblatt.proofs.solvers.pure_columns import reduced
@@ -181,8 +181,15 @@ def test_no_exact_call_starts_that_is_predicted_to_take_longer_than_the_time_lef
     pivots = watched(exact.pivots, lambda matrix: exact.pivots_cost(len(matrix), len(matrix[0])))
     for module in (combination, simplex, facial_reduction):
         monkeypatch.setattr(module, "pivots", pivots)
-    for module in (combination, exact):  # `exact.solve` calls it too
+    for module in (combination, simplex, exact):  # `exact.solve` calls it too
         monkeypatch.setattr(module, "solve_integers", solve)
+    rows = wolfe.working_rows
+    for module in (wolfe, refinement):
+        monkeypatch.setattr(
+            module,
+            "working_rows",
+            lambda cone, ids: started.append(wolfe.writing_cost(len(ids), cone)) or rows(cone, ids),
+        )
     monkeypatch.setattr(decision_module, "Clock", lambda _: Clock(left, lambda: 0.0))  # time stands still
     rng = np.random.default_rng(0)
     for n, d in ((40, 3), (400, 20), (900, 60), (600, 150)):
@@ -192,6 +199,22 @@ def test_no_exact_call_starts_that_is_predicted_to_take_longer_than_the_time_lef
         assert isinstance(answer, (Inseparable, Undecided))
     assert started  # the small one was solved
     assert max(started) <= left
+
+
+def test_the_simplex_looks_at_the_clock_before_every_solve(monkeypatch):
+    """Rows with negative weights are left out one by one, each time with a solve; that too takes time."""
+    solves = []
+    solve = simplex.solve_integers
+    monkeypatch.setattr(simplex, "solve_integers", lambda *system: solves.append(1) or solve(*system))
+    A = np.random.default_rng(0).standard_normal((60, 30))
+    cone = Cone(as_examples(A, np.ones(60, dtype=np.int64), False))
+    start = np.arange(31)
+    assert simplex.exact_simplex(cone, start, Clock(None)) is not None
+    assert len(solves) > 8
+    solves.clear()
+    clock = Clock(3.5, lambda: float(len(solves)))  # a solve takes a second
+    assert simplex.exact_simplex(cone, start, clock) is None
+    assert len(solves) <= 4
 
 
 def test_highs_is_given_the_time_that_is_left(monkeypatch):

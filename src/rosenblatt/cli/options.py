@@ -68,6 +68,13 @@ Output = Annotated[
         show_default="standard output",
     ),
 ]  # fmt: skip
+OutputArgument = Annotated[
+    str | None, typer.Argument(metavar="OUT", help="The file to write; the same as --output.")
+]
+RequiredOutput = Annotated[
+    str | None,
+    flag("--output", "-o", group=OUTPUT, metavar="FILE", help="Write here, all or nothing."),
+]
 ProofOutput = Annotated[
     str | None,
     flag("--output", "-o", group=OUTPUT, metavar="FILE", help="Write the proof here as JSON, for verify."),
@@ -79,7 +86,11 @@ TimeLimit = Annotated[
 HashBits = Annotated[
     int | None,
     flag(
-        "--hash-bits", metavar="N", help="Hash names into 2^N features; 0 keeps every name.", show_default="0"
+        "--hash-bits",
+        group=DATA,
+        metavar="N",
+        help="Hash names into 2^N features; 0 keeps every name.",
+        show_default="0",
     ),
 ]
 

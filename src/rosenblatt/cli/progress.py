@@ -132,7 +132,7 @@ def _bytes_taken() -> int | None:
     """Return how many bytes of standard input, decompressed, were read."""
     from rosenblatt.data.source import standard_input
 
-    return standard_input().taken
+    return standard_input().bytes_read
 
 
 def _size_of(source: str) -> int | None:

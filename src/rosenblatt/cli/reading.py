@@ -172,9 +172,9 @@ def read_for(
     """
     examples = open_for(model, source, options)
     if sketch is not None:
-        from rosenblatt.streams.names import listen
+        from rosenblatt.streams.names import collect_names
 
-        listen(examples, sketch)
+        collect_names(examples, sketch)
     return _all_of(examples, prepared=prepared)
 
 
@@ -209,6 +209,16 @@ def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> Non
 def _bare(label: str) -> str:
     """Return a label without what is easily added to it: blanks, a full stop, capitals."""
     return label.strip(" .").casefold()
+
+
+def output_file(out: str | None, output: str | None, example: str) -> str:
+    """Return the file to write, named by the second argument or by ``--output``."""
+    if out is not None and output is not None and out != output:
+        refuse(f"two files to write: {out} and --output {output}; name one")
+    path = out if output is None else output
+    if path is None:
+        refuse(f"name the file to write, as in --output {example}")
+    return path
 
 
 def refuse_overwriting(path: str, *sources: str | None) -> None:

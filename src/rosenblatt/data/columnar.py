@@ -1,4 +1,4 @@
-"""Tables that come in columns: Parquet, Arrow IPC, and data frames in memory, in the same blocks of rows as text."""
+"""Columnar tables: Parquet, Arrow IPC and data frames in memory, read in blocks of rows like text."""
 
 import mmap
 from collections.abc import Callable, Iterator, Sequence
@@ -9,26 +9,26 @@ import numpy as np
 
 from rosenblatt.data.arrow_check import (
     Bounded,
-    check_unpacked_size,
+    check_uncompressed_size,
     checked_column_names,
-    refusing_damage,
+    reporting_damage,
     validated,
 )
 from rosenblatt.data.delimited import BadRow, Rows
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import SAMPLED_LINES
 from rosenblatt.data.source import compression_of, opened_binary
-from rosenblatt.data.values import as_numpy, is_text, take
+from rosenblatt.data.values import as_numpy, is_text, take, without_nulls
 from rosenblatt.data.words import looks_like_text
 
-ROWS_AT_ONCE = 1 << 14  # of a binary file: more take more memory, and no less time
-READ_AT_ONCE = 1 << 16  # bytes of a column of a Parquet file
+ROWS_AT_ONCE = 1 << 14  # of a block; more take more memory but no less time
+READ_AT_ONCE = 1 << 16  # buffer for a column of a Parquet file, in bytes
 
 T = TypeVar("T")
 
 
 class ColumnarSource:
-    """Named columns in batches of Arrow's."""
+    """A source of named columns in Arrow record batches."""
 
     header = None  # only text has one
 
@@ -37,12 +37,12 @@ class ColumnarSource:
 
     @property
     def usual_target(self) -> str:
-        """The target unless another is named: the last column."""
+        """The default target: the last column."""
         return self.names[-1]
 
     @property
     def prose(self) -> list[str]:
-        """The columns that read like prose in the first rows."""
+        """The columns whose first rows look like prose."""
         columns = self.head().columns
         return [
             name
@@ -62,11 +62,11 @@ class ColumnarSource:
         then: Callable[[Rows], T] = lambda _: None,  # type: ignore[assignment, return-value]
         statistics: bool = False,
     ) -> Iterator[tuple[Rows, T]]:
-        """Yield blocks of numbers and strings, each row with its number, and what ``then`` makes of each."""
+        """Yield blocks of rows, with row numbers as lines, and the result of ``then`` for each."""
         first = 1
-        for whole in self._batches(list(wanted)):
-            for at in range(0, whole.num_rows, ROWS_AT_ONCE):
-                batch = whole.slice(at, ROWS_AT_ONCE)
+        for record_batch in self._batches(list(wanted)):
+            for start in range(0, record_batch.num_rows, ROWS_AT_ONCE):
+                batch = record_batch.slice(start, ROWS_AT_ONCE)
                 columns = {name: as_plain(self.path, name, batch.column(name)) for name in wanted}
                 rows = _without_nul(Rows(columns, np.arange(first, first + batch.num_rows), []))
                 yield rows, then(rows)
@@ -82,7 +82,7 @@ class ParquetSource(ColumnarSource):
     def __init__(self, path: str) -> None:
         from pyarrow import parquet
 
-        with _checked(path), opened_binary(path) as file, refusing_damage(path, "a Parquet file"):
+        with _checked(path), opened_binary(path) as file, reporting_damage(path, "a Parquet file"):
             names = list(parquet.ParquetFile(Bounded(file)).schema_arrow.names)
         super().__init__(path, names)
 
@@ -90,46 +90,46 @@ class ParquetSource(ColumnarSource):
         from pyarrow import parquet
 
         what = "a Parquet file"
-        with _checked(self.path), opened_binary(self.path) as file, refusing_damage(self.path, what):
-            # Else it would hold the columns of a whole row group, however large.
+        with _checked(self.path), opened_binary(self.path) as file, reporting_damage(self.path, what):
+            # Without a buffer size, the reader would load the columns of a whole row group, however large.
             reader = parquet.ParquetFile(Bounded(file), buffer_size=READ_AT_ONCE, pre_buffer=False)
             for batch in reader.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
                 yield validated(batch)
 
 
 class ArrowSource(ColumnarSource):
-    """An Arrow IPC file or stream, mapped into memory: of a batch that is not packed nothing is copied or held."""
+    """An Arrow IPC file or stream, memory-mapped: uncompressed batches are neither copied nor kept."""
 
     def __init__(self, path: str) -> None:
-        with _checked(path), opened_binary(path) as file, refusing_damage(path, "an Arrow IPC file"):
-            names = list(_opened_arrow(_mapped(file)).schema.names)
+        with _checked(path), opened_binary(path) as file, reporting_damage(path, "an Arrow IPC file"):
+            names = list(_open_arrow(_memory_map(file)).schema.names)
         super().__init__(path, names)
 
     def _batches(self, wanted: list[str]) -> Iterator[Any]:
         what = "an Arrow IPC file"
-        with _checked(self.path), opened_binary(self.path) as file, refusing_damage(self.path, what):
-            check_unpacked_size(file)
-            content = _mapped(file)
-            reader = _opened_arrow(content)
-            one_by_one = (
-                (reader.get_batch(at) for at in range(reader.num_record_batches))
+        with _checked(self.path), opened_binary(self.path) as file, reporting_damage(self.path, what):
+            check_uncompressed_size(file)
+            content = _memory_map(file)
+            reader = _open_arrow(content)
+            batches = (
+                (reader.get_batch(k) for k in range(reader.num_record_batches))
                 if hasattr(reader, "num_record_batches")
                 else iter(reader)
             )
-            for batch in one_by_one:
+            for batch in batches:
                 validated(batch)
                 if isinstance(content, mmap.mmap) and hasattr(content, "madvise"):
-                    content.madvise(mmap.MADV_DONTNEED)  # pages that validation has touched
+                    content.madvise(mmap.MADV_DONTNEED)  # free the pages that validation has loaded
                 yield batch
 
 
-def _mapped(file: Any) -> Any:
-    """Return the bytes of an open file, mapped into memory."""
+def _memory_map(file: Any) -> Any:
+    """Memory-map an open file."""
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _opened_arrow(content: Any) -> Any:
-    """Open Arrow IPC, a file or a stream as its first bytes say."""
+def _open_arrow(content: Any) -> Any:
+    """Open an Arrow IPC file or stream, depending on its first bytes."""
     import pyarrow as pa
 
     options = pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.DataTypeSpecific, use_threads=False)
@@ -138,7 +138,7 @@ def _opened_arrow(content: Any) -> Any:
 
 
 class FrameSource(ColumnarSource):
-    """A data frame in memory: pandas, polars or pyarrow; or rows that are dictionaries."""
+    """A data frame in memory (pandas, polars or pyarrow), or a list of dictionaries."""
 
     def __init__(self, frame: Any, path: str = "the table") -> None:
         self._columns = frame_columns(frame)
@@ -209,7 +209,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _without_nul(rows: Rows) -> Rows:
-    """Set aside the rows that have a NUL character in a text."""
+    """Move rows with a NUL character in a text to the bad rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -229,17 +229,17 @@ def _without_nul(rows: Rows) -> Rows:
 
 
 def _has_nul(column: Any) -> bool:
-    """Whether a NUL occurs in the text of a column of strings: a look at its bytes, not at every string."""
+    """Whether a column of strings contains a NUL character; searches its bytes, not string by string."""
     _, offsets, text = column.buffers()
     if text is None or not len(column):
         return False
     ends = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
     here = np.frombuffer(text, np.uint8)[ends[0] : ends[-1]]
-    return bool(here.size) and int(here.min()) == 0  # a third of the time of all()
+    return bool(here.size) and int(here.min()) == 0  # three times as fast as all()
 
 
 def as_plain(path: str, name: str, column: Any) -> Any:
-    """Return a column as strings or numbers: categories as text, truth values as 0 and 1, dates in ISO 8601."""
+    """Return a column as strings or numbers: categories as text, booleans as 0 and 1, dates in ISO 8601."""
     import pyarrow as pa
 
     kind = column.type
@@ -256,14 +256,14 @@ def as_plain(path: str, name: str, column: Any) -> Any:
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             return column.cast(pa.float64())
         if not pa.types.is_nested(kind) and "binary" not in str(kind):
-            return column.cast(pa.string()).fill_null("")
+            return without_nulls(column.cast(pa.string()))
     except pa.ArrowNotImplementedError:
         pass
     raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
 
 
 class _checked:
-    """Say what is wrong with a file that cannot be opened, or is packed as a whole."""
+    """Raise BadInput for a file that cannot be opened, is empty, or is compressed as a whole."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -274,12 +274,12 @@ class _checked:
                 start = file.read(8)
             if not start:
                 raise BadInput(self._path, None, "the file is empty: it holds no examples")
-            packing = compression_of(start)
-            if packing:
+            compression = compression_of(start)
+            if compression:
                 raise BadInput(
                     self._path,
                     None,
-                    f"is packed with {packing} as a whole: unpack it, it packs its own columns",
+                    f"is compressed with {compression} as a whole: decompress it, the format compresses its columns",
                 )
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:

@@ -1,8 +1,8 @@
-"""Delimited text: blocks of lines into columns of strings or numbers, every row with its line.
+"""Parse delimited text: blocks of lines become columns of strings or numbers, with the line of every row.
 
-A row is a record as RFC 4180 has it: a quoted value may hold the separator, two quotes for one, and line ends; such a
-row has the number of its first line. In tab-separated text a quote that does not close on its line is a character like
-others: prose is full of them.
+A row is a record of RFC 4180: a quoted value may contain the separator, doubled quotes and line ends, and the line of a
+row is its first. In tab-separated text a quote that does not close on its line is an ordinary character, because
+unquoted prose is common there.
 """
 
 import re
@@ -20,9 +20,10 @@ from rosenblatt.data.header import UTF8, Header, read_header
 from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
-from rosenblatt.data.scanners.numbers import scan_numbers
+from rosenblatt.data.scanners.numbers import SKIPPED, scan_numbers
 from rosenblatt.data.source import UTF8_MARK
 from rosenblatt.data.textblocks import Block, Scanner, count, scanned
+from rosenblatt.data.values import arrow_strings
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
@@ -31,18 +32,18 @@ UNCLOSED = "a quote that does not close: close it, or write it twice"
 NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
 MISPLACED = "misplaced quotes"
 REPEATED = "the names of the columns again: delete the line, or skip such lines with skip_bad (--skip-bad)"
-NOT_SCANNED = " +-.eE"  # separators that could be part of a number
-# Of a table that is not all numbers, where memory is short: strings take many times the memory of their text, and
-# small blocks twice the time.
+NOT_SCANNED = " +-.eE"  # separators that can be part of a number
+# For tables with text when memory is short: strings take many times the memory of their text, small blocks twice the
+# time.
 TEXT_BLOCK_BYTES = 1 << 18
-GUESSED_BYTES = 1 << 13  # that columns are guessed from
+INFERENCE_BYTES = 1 << 13  # for inference from the first rows
 
 T = TypeVar("T")
 
 
 @cache
 def closed_line(separator: str) -> re.Pattern[bytes]:
-    """Return what a line matches whose quoted values all close; what follows a closing quote belongs to the value."""
+    """Return the pattern of a line whose quoted values all close; text after a closing quote is part of the value."""
     mark = re.escape(separator.encode())
     value = rb'(?:"(?>[^"]|"")*+"[^%b]*+|[^"%b][^%b]*+|)' % ((mark,) * 3)
     return re.compile(rb"%b(?:%b%b)*+" % (value, mark, value), re.DOTALL)
@@ -50,7 +51,7 @@ def closed_line(separator: str) -> re.Pattern[bytes]:
 
 @cache
 def closing_line(separator: str) -> re.Pattern[bytes]:
-    """Return what a line matches that begins inside a quoted value and ends outside any."""
+    """Return the pattern of a line that begins inside a quoted value and ends outside any."""
     mark = re.escape(separator.encode())
     return re.compile(
         rb'(?>[^"]|"")*+"[^%b]*+(?:%b(?:%b))?+' % (mark, mark, closed_line(separator).pattern), re.DOTALL
@@ -58,28 +59,32 @@ def closing_line(separator: str) -> re.Pattern[bytes]:
 
 
 class BadRow(NamedTuple):
-    """A record that is no row."""
+    """An invalid record."""
 
     line: int
     reason: str
-    column: int = 0  # 1-based, in bytes of the line; 0 where it is not known
+    column: int = 0  # 1-based, in bytes of the line; 0 if unknown
 
 
 class Rows(NamedTuple):
-    """The well-formed rows of a block."""
+    """The valid rows of a block, and its bad ones."""
 
-    columns: dict[str, Any]  # name -> pyarrow string array, spaces around values dropped; or numbers
+    columns: dict[str, Any]  # name -> pyarrow array of stripped strings, or numbers
     lines: NDArray[np.int64]
-    bad: list[BadRow]  # the others
-    numbers: NDArray[np.float64] | None = None  # the first columns side by side, where all are plain numbers
-    source: tuple[Block, Header] | None = None  # what the rows were read from, where that is text
-    any_missing: bool = False  # among the numbers
-    opening: BadRow | None = None  # where a quote opens that does not close in the block
-    statistics: BlockStatistics | None = None  # of the numbers side by side
-    word_counts: dict[str, Any] | None = None  # of text columns, words in order of appearance; None: not held
+    bad: list[BadRow]
+    numbers: NDArray[np.float64] | None = (
+        None  # (rows, width): the first columns as a matrix, if all cells are plain numbers
+    )
+    source: tuple[Block, Header] | None = None  # the text of the rows
+    any_missing: bool = False  # in ``numbers``
+    opening: BadRow | None = None  # the quote that opens in the block and does not close in it
+    statistics: BlockStatistics | None = None  # of ``numbers``
+    word_counts: dict[str, Any] | None = (
+        None  # of text columns, words in order of appearance; None: not counted
+    )
 
     def moved(self, by: int) -> "Rows":
-        """Return the rows, as many lines later."""
+        """Return the rows with all line numbers increased."""
         bad = [row._replace(line=row.line + by) for row in self.bad]
         source = self.source
         if source is not None:
@@ -87,23 +92,23 @@ class Rows(NamedTuple):
         opening = None if self.opening is None else self.opening._replace(line=self.opening.line + by)
         return self._replace(lines=self.lines + by, bad=bad, source=source, opening=opening)
 
-    def bad_rows(self, wrong: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
-        """Return rows as bad ones: each because of what is wrong with its cell in the column of a name."""
-        if self.source is None or not wrong:
-            return [BadRow(int(self.lines[row]), reason) for row, reason, _ in wrong]
+    def bad_rows(self, errors: Collection[tuple[int, str, str | None]]) -> list[BadRow]:
+        """Return bad rows for (row, reason, name of the column or None)."""
+        if self.source is None or not errors:
+            return [BadRow(int(self.lines[row]), reason) for row, reason, _ in errors]
         block, header = self.source
         texts = block.text.split(b"\n")
         bad = []
-        for row, reason, name in wrong:
+        for row, reason, name in errors:
             line = int(self.lines[row])
-            text, place = texts[line - block.first_line], None if name is None else header.names.index(name)
-            column = 0 if place is None else column_of_cell(text, header.separator, place)
+            text, cell = texts[line - block.first_line], None if name is None else header.names.index(name)
+            column = 0 if cell is None else column_of_cell(text, header.separator, cell)
             bad.append(BadRow(line, reason, column))
         return bad
 
 
 def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
-    r"""Read the wanted columns of a block of lines.
+    r"""Parse the wanted columns of a block of lines.
 
     >>> rows = read_rows(Block(2, b'1, 2,x\n3,4\n5,6,"y,\nz"\n'), Header(1, ["a", "b", "c"], ","), ["b", "c"])
     >>> {name: column.to_pylist() for name, column in rows.columns.items()}
@@ -115,23 +120,23 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     if header.encoding != UTF8:
         block = Block(block.first_line, _as_utf8(block.text, header.encoding))
     if header.separator == "\t" and b'"' in block.text:
-        block = Block(block.first_line, _quotes_as_written(block.text))
+        block = Block(block.first_line, _escape_quotes(block.text))
     records = _records(block, header)
-    columns, numbered, ragged = _parse(records, header, wanted)
-    rows = Rows(columns, numbered, [], source=(source, header), opening=records.opening)
+    columns, lines, ragged = _parse(records, header, wanted)
+    rows = Rows(columns, lines, [], source=(source, header), opening=records.opening)
     if not records.bad and not ragged:
         return rows
     texts = source.text.split(b"\n")
     bad = list(records.bad)
     for line, reason in ragged:
-        at = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
+        column = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
         quote = texts[line - block.first_line].find(b'"') + 1
-        bad.append(BadRow(line, reason, quote if reason == MISPLACED else at))
+        bad.append(BadRow(line, reason, quote if reason == MISPLACED else column))
     return rows._replace(bad=sorted(bad))
 
 
 def _as_utf8(text: bytes, encoding: str) -> bytes:
-    """Convert lines to UTF-8; one that cannot be decoded becomes one that is not UTF-8."""
+    """Transcode lines to UTF-8; replace those that cannot be decoded by invalid UTF-8, which is reported later."""
     try:
         return text.decode(encoding).encode()
     except UnicodeDecodeError:
@@ -145,23 +150,23 @@ def _as_utf8(text: bytes, encoding: str) -> bytes:
     return b"\n".join(converted)
 
 
-def _quotes_as_written(text: bytes) -> bytes:
-    r"""Quote the values of tab-separated lines whose quotes are none: prose is full of them.
+def _escape_quotes(text: bytes) -> bytes:
+    r"""Quote the values of tab-separated lines whose quotes are ordinary characters.
 
-    >>> _quotes_as_written(b'a\t"b ""c"\n5" pipe\tso\n')
+    >>> _escape_quotes(b'a\t"b ""c"\n5" pipe\tso\n')
     b'a\t"b ""c"\n"5"" pipe"\t"so"\n'
     """
-    texts = text.split(b"\n")
-    for at, line in enumerate(texts):
+    lines = text.split(b"\n")
+    for k, line in enumerate(lines):
         if b'"' in line and not QUOTED_LINE.fullmatch(line):
             end = b"\r" if line.endswith(b"\r") else b""
             values = line.removesuffix(b"\r").replace(b'"', b'""').split(b"\t")
-            texts[at] = b'"' + b'"\t"'.join(values) + b'"' + end
-    return b"\n".join(texts)
+            lines[k] = b'"' + b'"\t"'.join(values) + b'"' + end
+    return b"\n".join(lines)
 
 
 def end_of_quote(text: bytes, separator: str, start: int = 0) -> int:
-    r"""Return where the line ends on which a quoted value ends that began before ``start``; -1 where none does.
+    r"""Return the end of the line that closes a quoted value opened before ``start``; -1 if there is none.
 
     >>> end_of_quote(b'so,1\nsaid he",2\n3,4\n', ",")
     16
@@ -175,13 +180,13 @@ def end_of_quote(text: bytes, separator: str, start: int = 0) -> int:
 
 
 class _Records(NamedTuple):
-    """The records of a block that can be parsed."""
+    """The valid records of a block."""
 
     text: bytes
-    lines: NDArray[np.int64]  # of the first line of every record
+    lines: NDArray[np.int64]  # first line of every record
     bad: list[BadRow]
-    opening: BadRow | None  # where a record begins that the block does not end
-    spans: list[int]  # lines of every record that has several, as (place among the records, lines) flattened
+    opening: BadRow | None  # the quote of a record that does not end in the block
+    spans: list[int]  # (record, number of lines) of every record with several lines, flattened
 
     def each(self) -> Iterator[bytes]:
         """Yield the text of every record."""
@@ -192,7 +197,7 @@ class _Records(NamedTuple):
 
 
 def _records(block: Block, header: Header) -> _Records:
-    """Cut a block into records; set aside blank lines, comments, and what is no text or whose quotes do not close."""
+    """Split a block into records; drop blank lines and comments, and report records with invalid text or quotes."""
     text, separator = block.text, header.separator
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == NEWLINE)
@@ -201,9 +206,9 @@ def _records(block: Block, header: Header) -> _Records:
     if header.comment is not None:
         mark = header.comment.encode()
         ignored |= [text.startswith(mark, start) for start in starts.tolist()]
-    first = np.arange(ends.size)  # the first line of the record that every line belongs to
+    first = np.arange(ends.size)  # first line of the record of every line
     bad: dict[int, tuple[str, int]] = {}
-    unfinished = ends.size  # the first line of a record that does not end here
+    unfinished = ends.size  # first line of a record that does not end in the block
     if b'"' in text:
         unfinished = _join_lines(text, separator, starts, ends, ignored, first, bad)
 
@@ -213,12 +218,12 @@ def _records(block: Block, header: Header) -> _Records:
 
     if header.text and header.text in text:
         ends_of_text = {int(end) - (text[int(end) - 1] == RETURN) for end in ends[ends > 0]}
-        wrong = [
+        repeated = [
             s
             for s in starts.tolist()
             if text.startswith(header.text, s) and s + len(header.text) in ends_of_text
         ]
-        reject(np.array(wrong, np.int64), REPEATED)
+        reject(np.array(repeated, np.int64), REPEATED)
     if b"\0" in text:
         reject(np.flatnonzero(data == 0), "a NUL byte: is this a text file?")
     if b"\r" in text:
@@ -227,31 +232,35 @@ def _records(block: Block, header: Header) -> _Records:
         reject(inside, "a carriage return inside the line: end lines with a newline")
     if not text.isascii():
         for row in _not_utf8(text):
-            at = first_not_utf8(text[int(starts[row]) : int(ends[row])])
+            offset = first_not_utf8(text[int(starts[row]) : int(ends[row])])
             reason = "not UTF-8 text: convert the file to UTF-8, or name its encoding (--encoding)"
-            reject(np.array([int(starts[row]) + at]), reason)
+            reject(np.array([int(starts[row]) + offset]), reason)
     opening = None
     if unfinished < ends.size:
         line = text[int(starts[unfinished]) : int(ends[unfinished])]
         opening = BadRow(block.first_line + unfinished, NEVER_CLOSED, opening_quote(line, separator) + 1)
-    own = first == np.arange(ends.size)
-    ignored &= own
+    is_first = first == np.arange(ends.size)
+    ignored &= is_first
     keep = ~ignored
     keep[unfinished:] = False
     for row in bad:
         keep[first == row] = False
-    kept_text = text
+    valid_text = text
     if not keep.all():
         edges = np.flatnonzero(np.diff(keep, prepend=False, append=False)).reshape(-1, 2).tolist()
-        kept_text = b"".join(text[int(starts[first]) : int(ends[stop - 1]) + 1] for first, stop in edges)
-    numbers = np.flatnonzero(keep & own)
+        valid_text = b"".join(text[int(starts[first]) : int(ends[stop - 1]) + 1] for first, stop in edges)
+    records = np.flatnonzero(keep & is_first)
     spans: list[int] = []
-    if not own.all():
-        lengths = np.bincount(np.cumsum((keep & own)[keep]) - 1, minlength=numbers.size)
-        for at in np.flatnonzero(lengths > 1).tolist():
-            spans += [at, int(lengths[at])]
-    rows = [BadRow(block.first_line + row, *about) for row, about in bad.items() if row < unfinished]
-    return _Records(kept_text, block.first_line + numbers, rows, opening, spans)
+    if not is_first.all():
+        lengths = np.bincount(np.cumsum((keep & is_first)[keep]) - 1, minlength=records.size)
+        for offset in np.flatnonzero(lengths > 1).tolist():
+            spans += [offset, int(lengths[offset])]
+    rows = [
+        BadRow(block.first_line + row, *reason_and_column)
+        for row, reason_and_column in bad.items()
+        if row < unfinished
+    ]
+    return _Records(valid_text, block.first_line + records, rows, opening, spans)
 
 
 def _join_lines(
@@ -263,10 +272,10 @@ def _join_lines(
     first: NDArray[np.int64],
     bad: dict[int, tuple[str, int]],
 ) -> int:
-    """Join the lines of every record in ``first``; return the line of one that does not end, or how many there are."""
-    after = 0  # the first line that no record before reaches
+    """Write the first line of every record into ``first``; return the line of an unfinished one, or the line count."""
+    after = 0  # first line after the records so far
     line_ends = ends.tolist()
-    for row in _odd_quotes(np.frombuffer(text, np.uint8), ends, ord(separator)):
+    for row in _irregular_quotes(np.frombuffer(text, np.uint8), ends, ord(separator)):
         if row < after or ignored[row]:
             continue
         lo, hi = int(starts[row]), line_ends[row]
@@ -285,28 +294,28 @@ def _join_lines(
 
 
 def _column_in(text: bytes, starts: NDArray[np.int64], row: int, position: int) -> int:
-    """Return the column of a position in the first line of its record; the end of that line for a later one."""
+    """Return the column of a position in the first line of its record, or that of the end of this line."""
     start = int(starts[row])
     end = text.find(b"\n", start)
     return min(position, end) - start + 1
 
 
 def opening_quote(line: bytes, separator: str) -> int:
-    """Return where the quote stands that opens the last value of a line."""
-    at = 0
+    """Return the position of the quote that opens the last value of a line."""
+    position = 0
     while True:
-        if line[at : at + 1] == b'"':
-            end = QUOTED.match(line, at)
+        if line[position : position + 1] == b'"':
+            end = QUOTED.match(line, position)
             if end is None:
-                return at
-            at = end.end()
-        at = line.find(separator.encode(), at) + 1
-        if at == 0:
+                return position
+            position = end.end()
+        position = line.find(separator.encode(), position) + 1
+        if position == 0:
             return line.rfind(b'"')
 
 
-def _odd_quotes(data: NDArray[np.uint8], ends: NDArray[np.int64], separator: int) -> list[int]:
-    """Numbers of the lines whose quotes do not simply stand at the beginnings and the ends of values, in turn."""
+def _irregular_quotes(data: NDArray[np.uint8], ends: NDArray[np.int64], separator: int) -> list[int]:
+    """Return the lines whose quotes are not simply at the start and the end of values, alternately."""
     quotes = np.flatnonzero(data == QUOTE)
     before = np.where(quotes > 0, data[quotes - 1], NEWLINE)
     after = data[quotes + 1]
@@ -316,12 +325,12 @@ def _odd_quotes(data: NDArray[np.uint8], ends: NDArray[np.int64], separator: int
     first = np.concatenate([[True], rows[1:] != rows[:-1]])
     rank = np.arange(quotes.size) - np.maximum.accumulate(np.where(first, np.arange(quotes.size), 0))
     last = np.concatenate([first[1:], [True]])
-    fine = (begins != closes) & (begins == (rank % 2 == 0)) & ~(last & (rank % 2 == 0))
-    return [int(row) for row in np.unique(rows[~fine])]
+    alternate = (begins != closes) & (begins == (rank % 2 == 0)) & ~(last & (rank % 2 == 0))
+    return [int(row) for row in np.unique(rows[~alternate])]
 
 
 def _not_utf8(text: bytes) -> list[int]:
-    """Numbers of the lines that are not UTF-8."""
+    """Return the lines that are not UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -345,22 +354,24 @@ def _parse(
 
     ragged: list[tuple[int, str]] = []
 
-    def note(row: Any) -> str:
+    def record_ragged(row: Any) -> str:
         ragged.append(
             (row.number - 1, f"{row.actual_columns} values where the header names {row.expected_columns}")
         )
         return "skip"
 
-    text, numbered = records.text, records.lines
-    if numbered.size == 0:
-        return {name: pa.array([], pa.string()) for name in wanted}, numbered, []
-    # pyarrow drops a mark from the start of what it is given, though that is inside our file
-    given = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
+    text, lines = records.text, records.lines
+    if lines.size == 0:
+        return {name: arrow_strings([]) for name in wanted}, lines, []
+    # pyarrow drops a byte order mark from the start of its input, which here is data inside the file
+    content = UTF8_MARK + text if text.startswith(UTF8_MARK) else text
     table = arrow_csv.read_csv(
-        pa.py_buffer(given),
-        arrow_csv.ReadOptions(use_threads=False, block_size=len(given) + 1, column_names=header.names),
+        pa.py_buffer(content),
+        arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=header.names),
         arrow_csv.ParseOptions(
-            delimiter=header.separator, invalid_row_handler=note, newlines_in_values=bool(records.spans)
+            delimiter=header.separator,
+            invalid_row_handler=record_ragged,
+            newlines_in_values=bool(records.spans),
         ),
         arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(wanted, pa.string()),
@@ -369,31 +380,31 @@ def _parse(
             check_utf8=False,
         ),
     )
-    if table.num_rows + len(ragged) != numbered.size:
+    if table.num_rows + len(ragged) != lines.size:
         return _parse_one_by_one(records, header, wanted)
     spaces = any(space in text for space in (b" ", b"\t", b"\v", b"\f")) or bool(records.spans)
-    columns = {name: _trimmed(table[name]) if spaces else _one_array(table[name]) for name in wanted}
-    good = np.delete(numbered, [row for row, _ in ragged])
-    return columns, good, [(int(numbered[row]), reason) for row, reason in ragged]
+    columns = {name: _trim(table[name]) if spaces else _one_array(table[name]) for name in wanted}
+    valid = np.delete(lines, [row for row, _ in ragged])
+    return columns, valid, [(int(lines[row]), reason) for row, reason in ragged]
 
 
 def _parse_one_by_one(
     records: _Records, header: Header, wanted: list[str]
 ) -> tuple[dict[str, Any], NDArray[np.int64], list[tuple[int, str]]]:
-    """Parse where quotes joined records: alone, none can reach into the next."""
+    """Parse records one by one, where misplaced quotes would join them."""
     import pyarrow as pa
 
-    numbered = records.lines
-    if numbered.size == 1:
+    lines = records.lines
+    if lines.size == 1:
         return (
-            {name: pa.array([], pa.string()) for name in wanted},
-            numbered[:0],
-            [(int(numbered[0]), MISPLACED)],
+            {name: arrow_strings([]) for name in wanted},
+            lines[:0],
+            [(int(lines[0]), MISPLACED)],
         )
     parts = []
-    for at, text in enumerate(records.each()):
-        alone = [0, text.count(b"\n") + 1] if b"\n" in text else []
-        parts.append(_parse(_Records(text + b"\n", numbered[at : at + 1], [], None, alone), header, wanted))
+    for k, text in enumerate(records.each()):
+        span = [0, text.count(b"\n") + 1] if b"\n" in text else []
+        parts.append(_parse(_Records(text + b"\n", lines[k : k + 1], [], None, span), header, wanted))
     columns = {name: pa.concat_arrays([part[0][name] for part in parts]) for name in wanted}
     return (
         columns,
@@ -406,25 +417,25 @@ def _one_array(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _trimmed(column: Any) -> Any:
+def _trim(column: Any) -> Any:
     import pyarrow.compute as pc
 
     return pc.ascii_trim_whitespace(_one_array(column))
 
 
 def cell_starts(line: bytes, separator: str) -> list[int]:
-    """Return where every cell of a line starts, from 0, spaces before it stepped over.
+    """Return the start of every cell of a line, from 0, after leading spaces.
 
     >>> cell_starts(b'1, 2,"x,y",4', ",")
     [0, 3, 5, 11]
     """
     starts = [0]
     quoted = False
-    for at, byte in enumerate(line):
+    for k, byte in enumerate(line):
         if byte == QUOTE:
             quoted = not quoted
         elif byte == ord(separator) and not quoted:
-            starts.append(at + 1)
+            starts.append(k + 1)
     spaces = _spaces(separator)
     ends = [*(start - 1 for start in starts[1:]), len(line)]
     cells = [line[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -435,23 +446,23 @@ def _spaces(separator: str) -> bytes:
     return b" " if separator == "\t" else b" \t"
 
 
-def column_of_cell(line: bytes, separator: str, place: int) -> int:
-    """Return the column of a cell, 1-based in bytes; where the line has too few cells, that of its end.
+def column_of_cell(line: bytes, separator: str, cell_number: int) -> int:
+    """Return the column of a cell, 1-based in bytes; that of the end of the line if it has too few cells.
 
     >>> column_of_cell(b"7;spam", ";", 1), column_of_cell(b"7;spam", ";", 2)
     (3, 7)
     """
-    if QUOTE not in line:  # as almost always
-        before = line.split(separator.encode(), place + 1)
-        if place < len(before):
-            cell, start = before[place], sum(map(len, before[:place])) + place
+    if QUOTE not in line:  # the common case
+        cells = line.split(separator.encode(), cell_number + 1)
+        if cell_number < len(cells):
+            cell, start = cells[cell_number], sum(map(len, cells[:cell_number])) + cell_number
             return 1 + start + len(cell) - len(cell.lstrip(_spaces(separator)))
     starts = cell_starts(line, separator)
-    return 1 + (starts[place] if place < len(starts) else len(line.rstrip(b"\r")))
+    return 1 + (starts[cell_number] if cell_number < len(starts) else len(line.rstrip(b"\r")))
 
 
 def first_not_utf8(line: bytes) -> int:
-    """Return where the first byte that is not UTF-8 stands, from 0.
+    """Return the position of the first byte that is not UTF-8, from 0.
 
     >>> first_not_utf8(bytes([97, 255]))
     1
@@ -464,7 +475,7 @@ def first_not_utf8(line: bytes) -> int:
 
 
 class _OpenRecord:
-    """A record whose quoted value goes on after its block."""
+    """A record whose quoted value continues in the next block."""
 
     def __init__(self, path: str, separator: str) -> None:
         self._path, self._separator = path, separator
@@ -476,7 +487,7 @@ class _OpenRecord:
         return bool(self._parts)
 
     def open(self, rows: Rows) -> None:
-        """Begin with the end of a block, where that is open."""
+        """Begin with the end of a block, if a quote is open there."""
         if rows.opening is not None:
             assert rows.source is not None
             block = rows.source[0]
@@ -484,7 +495,7 @@ class _OpenRecord:
             self._parts = [block.text.split(b"\n", self.line - block.first_line)[-1]]
 
     def closed_by(self, rows: Rows) -> list[tuple[bytes, int]]:
-        """Add a block; where that ends the record, return text and line of it and of what follows it."""
+        """Add a block; if it closes the record, return (text, line) of the record and of the rest of the block."""
         assert rows.source is not None
         first_line, text = rows.source[0]
         end = end_of_quote(text, self._separator)
@@ -509,21 +520,21 @@ class DelimitedSource:
     def open(
         cls, path: str, separator: str | None, options: ReadOptions, tight: bool = False, **known: Any
     ) -> "DelimitedSource":
-        """Read the header of a file; ``known`` says what :func:`read_header` may rely on."""
+        """Read the header of a file; ``known`` is passed to :func:`read_header`."""
         return cls(path, read_header(path, separator, options.header, tight=tight, options=options, **known))
 
     @property
     def usual_target(self) -> str:
-        """The target unless another is named, as the first lines say."""
+        """The default target, inferred from the first lines: else the last column."""
         return self.header.target or self.names[-1]
 
     @property
     def prose(self) -> list[str]:
-        """The columns that read like prose in the first lines."""
+        """The columns whose first lines look like prose."""
         return list(self.header.prose)
 
     def _head_text(self) -> bytes:
-        head = next(textblocks.blocks_of_lines(self.path, GUESSED_BYTES))
+        head = next(textblocks.blocks_of_lines(self.path, INFERENCE_BYTES))
         rest = head.text.split(b"\n", self.header.line)
         return bytes(rest[-1]) if len(rest) > self.header.line else b""
 
@@ -534,11 +545,10 @@ class DelimitedSource:
         then: Callable[[Rows], T] = lambda _: None,  # type: ignore[assignment, return-value]
         statistics: bool = False,
     ) -> Iterator[tuple[Rows, T]]:
-        """Yield blocks of rows, and what ``then`` makes of each on the core that has just read it.
+        """Yield blocks of rows with the result of ``then(rows)``, which runs on the core that has parsed the block.
 
-        With ``side_by_side`` so many of the wanted columns, from the first on, are read as numbers that lie side by
-        side, where a block is all plain numbers; with ``statistics`` these come along. The lines that ``then`` sees
-        are numbered from 0 in every block.
+        If a block is all plain numbers, its first ``side_by_side`` wanted columns are parsed into one matrix, with its
+        ``statistics``. For ``then``, the lines of every block are numbered from 0.
         """
         names = list(wanted)
         scan = self._scanner(names, side_by_side, statistics) if side_by_side else None
@@ -551,10 +561,10 @@ class DelimitedSource:
             n_lines, rows = scanned_rows
             return n_lines, rows, then(rows)
 
-        return self._through(read)
+        return self._map_blocks(read)
 
     def head_numbers(self, wanted: Sequence[str], side_by_side: int) -> Rows | None:
-        """Return the first rows as numbers side by side, with statistics; None where they are not so plain."""
+        """Return the first rows as a matrix of numbers with statistics; None if they are not all plain numbers."""
         scan = self._scanner(list(wanted), side_by_side, True)
         scanned_rows = None if scan is None else scan(self._head_text(), BufferPool())
         return None if scanned_rows is None else scanned_rows[1]
@@ -562,7 +572,7 @@ class DelimitedSource:
     def _scanner(
         self, names: list[str], side_by_side: int, statistics: bool
     ) -> "Callable[[Any, BufferPool], tuple[int, Rows] | None] | None":
-        """Return what reads a block that is all plain numbers: how many lines, and the rows; None for others."""
+        """Return a function from a block of plain numbers to (number of lines, rows), and from other blocks to None."""
         slots, separator = self._slots(names), self.header.separator
         if separator in NOT_SCANNED:
             return None
@@ -582,11 +592,11 @@ class DelimitedSource:
 
         return scan
 
-    def _through(self, function: Scanner[tuple[int, Rows, T]]) -> Iterator[tuple[Rows, T]]:
-        """Yield what a function makes of every block after the header, with its lines; the first block is small.
+    def _map_blocks(self, function: Scanner[tuple[int, Rows, T]]) -> Iterator[tuple[Rows, T]]:
+        """Yield the results of a function for every block after the header, with lines; the first block is small.
 
-        A record that goes on in the next block is put together from both. Where a block after its beginning was read
-        as numbers, and its text is gone, blocks are read once more from there on, with their text.
+        A record that continues in the next block is joined from both. If the next block was parsed as numbers, its text
+        is gone, and all blocks from the record on are read again, with their text.
         """
         size = min(TEXT_BLOCK_BYTES, textblocks.BLOCK_BYTES) if self.header.small_blocks else None
 
@@ -608,10 +618,10 @@ class DelimitedSource:
                 restart = rows.source is None
                 if restart:
                     break
-                for text, at in record.closed_by(rows):
-                    _, part, own_result = function(memoryview(text), BufferPool(), False)
-                    record.open(part.moved(at))
-                    yield part.moved(at), own_result
+                for text, first_line in record.closed_by(rows):
+                    _, part, part_result = function(memoryview(text), BufferPool(), False)
+                    record.open(part.moved(first_line))
+                    yield part.moved(first_line), part_result
             if not restart:
                 break
             skip, reader = record.line - 1, with_text
@@ -619,6 +629,6 @@ class DelimitedSource:
             raise BadInput(self.path, record.line, NEVER_CLOSED, record.column)
 
     def _slots(self, wanted: list[str]) -> NDArray[np.int64]:
-        """Return where each column goes among those wanted, or -1."""
-        place_of = {name: place for place, name in enumerate(wanted)}
-        return np.array([place_of.get(name, -1) for name in self.names], np.int64)
+        """Return the position of each column among the wanted ones, -1 for others."""
+        position = {name: k for k, name in enumerate(wanted)}
+        return np.array([position.get(name, SKIPPED) for name in self.names], np.int64)

@@ -21,6 +21,7 @@ from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.data.values import (
     absent,
     are_int64,
+    arrow_strings,
     as_numpy,
     dates,
     distinct,
@@ -29,6 +30,7 @@ from rosenblatt.data.values import (
     numbers,
     take,
     truths,
+    without_nulls,
 )
 from rosenblatt.data.words import Words, count_words
 
@@ -174,14 +176,15 @@ def encode_labels(
     name, kind, form = schema.target, schema.labels, schema.target_format
     if kind == "text":
         if isinstance(column, np.ndarray) and np.isnan(column).all():  # scanned as numbers, but there is none
-            column = pa.array(["nan"] * column.size, pa.string())
+            column = arrow_strings(["nan"] * column.size)
         texts, codes = distinct(column if is_text(column) else column.cast(pa.string()))
         for text in set(NO_LABEL) & set(texts):
             without = codes == texts.index(text)
             incomplete |= without
             if policy != "drop":
                 reason = (
-                    f"the target {name!r} has no value: write its label, or drop such rows (--missing drop)"
+                    f"the target {name!r} has no value: write its label, or skip such lines with skip_bad "
+                    "(--skip-bad)"
                 )
                 for row in np.flatnonzero(without).tolist():
                     bad.setdefault(row, (reason, str(name)))
@@ -279,7 +282,7 @@ def texts_of(column: Any) -> list[str]:
     """Return the strings of a column, numbers as they are written."""
     import pyarrow as pa
 
-    return (column if is_text(column) else column.cast(pa.string())).fill_null("").to_pylist()  # type: ignore[no-any-return]
+    return without_nulls(column if is_text(column) else column.cast(pa.string())).to_pylist()  # type: ignore[no-any-return]
 
 
 def _with_words(X: Any, blocks: list[tuple[int, Any]]) -> Any:

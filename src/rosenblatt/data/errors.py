@@ -1,25 +1,25 @@
-"""What is wrong with an input file, and where."""
+"""Errors of input files, with path, line and column."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MOST_LISTED = 10_000  # lines that are remembered one by one
+MOST_LISTED = 10_000  # skipped lines that are listed; the others are only counted
 
 
 class BadLine(NamedTuple):
-    """A line that nothing was learned from, and why."""
+    """An invalid line, and the reason."""
 
     path: str
     line: int  # 1-based, the header counted
     reason: str
-    column: int = 0  # 1-based, in bytes of the line; 0 where it is not known
+    column: int = 0  # 1-based, in bytes of the line; 0 if unknown
 
     def __str__(self) -> str:
         return str(BadInput(*self))
 
 
 class SkippedLines(list[BadLine]):
-    """Lines that were passed over: the first ones, and how many there were in all, for a stream may never end.
+    """Skipped lines: a list of the first ones, and the total; the list is bounded because a stream may be endless.
 
     >>> lines = SkippedLines()
     >>> for line in range(MOST_LISTED + 5):
@@ -33,14 +33,14 @@ class SkippedLines(list[BadLine]):
         self.total = len(self) if total is None else total
 
     def append(self, line: BadLine) -> None:
-        """Count a line, and list it where there is room."""
+        """Count a line, and list it unless the list is full."""
         self.total += 1
         if len(self) < MOST_LISTED:
             super().append(line)
 
 
 class BadInput(ValueError):
-    """An input that cannot be read. Its text is ``path:line:column: what is wrong and what to do``.
+    """An input that cannot be read. Its text is ``path:line:column: the reason and the way out``.
 
     ``line`` is None when the whole file is at fault, ``column`` 0 when the whole line is. The path ``-`` is written
     ``<stdin>``.
@@ -57,20 +57,18 @@ class BadInput(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        where = [
-            "<stdin>" if self.path == "-" else self.path,
-            *([] if self.line is None else [str(self.line)]),
-        ]
-        where += [str(self.column)] if self.line is not None and self.column else []
-        return f"{':'.join(where)}: {self.reason}"
+        location = "<stdin>" if self.path == "-" else self.path
+        if self.line is not None:
+            location += f":{self.line}:{self.column}" if self.column else f":{self.line}"
+        return f"{location}: {self.reason}"
 
 
 class BadOption(BadInput):
-    """An option that does not fit the input: a column that it lacks, hashing where no feature has a name."""
+    """An option that this input cannot be read with, such as a target column that it does not have."""
 
 
 def shown(text: str, at_most: int = 40) -> str:
-    """Quote a piece of a file in a message: unprintable characters escaped, long ones cut.
+    """Quote a piece of a file for a message: escape unprintable characters, truncate long text.
 
     >>> shown("3:x"), shown("a" * 100, at_most=5)
     ("'3:x'", "'aaaaa'...")

@@ -1,4 +1,4 @@
-"""What every source of examples can do."""
+"""The base class of all sources of examples."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -9,7 +9,7 @@ from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
 from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.schema import Schema
 
-FEW_BAD = 5  # fewer bad lines are never too many
+FEW_BAD = 5  # fewer bad lines never exceed the allowed share
 
 
 class Examples(ABC):
@@ -17,13 +17,12 @@ class Examples(ABC):
 
     Attributes
     ----------
-    path, format : where the examples come from, and what kind of file it is
+    path, format : source of the examples, and its file format
     batch_rows : rows of every batch but the last; None for batches as they arrive, without copying
-    skipped : lines passed over in the latest reading (``skip_bad=True``), the first 10,000; ``skipped.total`` of them
-    unseen_in : in the latest reading, how many values were ignored because training never saw them,
-        by column
-    unlabelled : lines of the latest reading that were passed over because they have no label
-    notes : what else was passed over or decided (encoding, separator, renamed columns), each a sentence
+    skipped : bad lines skipped in the latest reading (``skip_bad=True``), at most 10,000; ``skipped.total`` counts all
+    unseen_in : by column, how many values of the latest reading were ignored because they were not in the training data
+    unlabelled : how many lines of the latest reading were skipped because they have no label
+    notes : other decisions about the source (encoding, separator, renamed columns), each a sentence
     """
 
     format: str
@@ -38,51 +37,51 @@ class Examples(ABC):
         self.unseen_in: Counter[str] = Counter()
         self.unlabelled = 0
         self.notes: list[str] = []
-        self.skip_share = 1.0  # the largest share of lines that may be passed over
-        self.revised = False  # the latest first reading ended early: a later part disagreed with the head
+        self.skip_share = 1.0  # largest share of bad lines that may be skipped
+        self.revised = False  # the latest first_reading() stopped early: a later part contradicts the head
 
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """How features are made from this source. For LIBSVM text: as far as it has been read."""
+        """The features of this source. For LIBSVM text: as far as it has been read."""
 
     @property
     def columns(self) -> list[ColumnReport]:
-        """How every column of a table was read; empty for other sources, and before a table was read."""
+        """The inferred kind of every column of a table; empty for other sources, and before reading."""
         return []
 
     @property
     def target_kind(self) -> TargetKind:
-        """``"numeric"`` where the target of a table measures something: many different numbers; else ``"classes"``."""
+        """``"numeric"`` if the target is a measurement, with many distinct numbers; else ``"classes"``."""
         return "classes"
 
     def read(self, prepared: bool = True) -> Batch:
-        """Read all examples into one batch; without ``prepared``, a table's raw rows: NaN for gaps, nothing scaled."""
+        """Read all examples into one batch; without ``prepared``, the raw rows of a table: unscaled, with NaN."""
         return concatenate(list(self))
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Names of the features, or None where the format has no names."""
+        """Names of the features, or None if the format has no names."""
         return self.schema.feature_names
 
     @property
     def n_features(self) -> int:
-        """How many features there are. For LIBSVM text without a schema: known after reading."""
+        """Number of features. For LIBSVM text without a schema: known after reading."""
         return self.schema.n_features
 
     @property
     def unseen(self) -> int:
-        """How many values of the latest reading were ignored because training never saw them."""
+        """How many values of the latest reading were ignored because they were not in the training data."""
         return self.unseen_in.total()
 
     def __iter__(self) -> Iterator[Batch]:
         return self._reading(self._blocks)
 
     def first_reading(self) -> Iterator[Batch]:
-        """Yield batches without looking at all of the source first, by what its head says.
+        """Yield batches with what was inferred from the head of the source, in one pass.
 
-        Where a later part says otherwise it ends early and ``revised`` is True: nothing that was yielded counts, and
-        the next iteration knows better.
+        If a later part contradicts the head, stop early and set ``revised``: the caller must discard all batches, and
+        the next iteration uses what was inferred from the whole source.
         """
         return iter(self)
 
@@ -102,14 +101,14 @@ class Examples(ABC):
             bad = self.skipped
             reason = "no examples in the file"
             if bad:
-                which = (
+                lines = (
                     "its only line is bad" if bad.total == 1 else f"all {bad.total} lines are bad, the first"
                 )
-                reason = f"{which}: {bad[0]}"
+                reason = f"{lines}: {bad[0]}"
             raise BadInput(self.path, None, reason)
 
     def _check_share(self, rows: int) -> None:
-        """Refuse a source of which too many lines were passed over."""
+        """Raise BadInput if too large a share of the lines was skipped."""
         bad = self.skipped
         if rows and bad.total >= FEW_BAD and bad.total > self.skip_share * (rows + bad.total):
             raise BadInput(
@@ -125,13 +124,13 @@ class Examples(ABC):
 
     @abstractmethod
     def _blocks(self) -> Iterator[Batch]:
-        """Read the source in blocks of any number of rows."""
+        """Yield the source in blocks of any number of rows."""
 
     def _finish(self, batch: Batch) -> Batch:
         return batch
 
-    def _pass_over(self, bad: Iterable[BadLine]) -> None:
-        """List bad lines, or raise at the first where none may be skipped."""
+    def _skip_lines(self, bad: Iterable[BadLine]) -> None:
+        """Record bad lines as skipped, or raise BadInput for the first unless ``skip_bad``."""
         for line in sorted(bad):
             if not self.skip_bad:
                 raise BadInput(*line)

@@ -19,7 +19,7 @@ from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
 from rosenblatt.data.textblocks import blocks_of_lines
-from rosenblatt.data.values import are_codes, number
+from rosenblatt.data.values import are_codes, number, points_may_group
 from rosenblatt.data.words import looks_like_text
 
 MOST_COLUMNS = 1 << 20
@@ -130,7 +130,7 @@ def first_lines(
     Of a pipe a header and a row are waited for, and more where these do not tell names from data: how many depends on
     the lines, never on how they arrive.
     """
-    if path != STANDARD_INPUT or standard_input().is_kept:
+    if path != STANDARD_INPUT or standard_input().is_spooled:
         return _cut_lines(path, separator, options, SAMPLED_LINES)
     for at_most in range(FIRST_LINES_OF_A_PIPE, MOST_LINES_OF_A_PIPE + 1):
         if wait:
@@ -163,6 +163,13 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
     wider = collections.Counter(len(row) for row in rows[1:] if len(row) > 1)
     if len(first) == 1 and wider and 2 * wider.most_common(1)[0][1] > len(rows):
         reason = f"1 value where most lines below have {wider.most_common(1)[0][0]}"
+        way_out = "delete what stands above the names of the columns"
+        if first[0].startswith(("#", "%", "//")):
+            way_out = f"a comment? --comment '{first[0][0]}' passes over such lines"
+        raise BadInput(path, line, f"{reason}: {way_out}")
+    filled = [value for value in first if value]
+    if len(first) > 2 and len(filled) == 1 and below and all(below[0]) and number(filled[0]) is None:
+        reason = f"{shown(filled[0])} stands alone above {len(first)} columns"
         raise BadInput(path, line, f"{reason}: delete what stands above the names of the columns")
     return FirstLines(line, chosen, first, below, encoding, tuple(notes), texts[0])
 
@@ -328,7 +335,9 @@ def _header(
     text = text_columns(lines)
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
     columns = [[row[place] for row in lines.below] for place in range(len(names))]
-    numbers = all(map(_are_numbers, columns)) and not any(map(are_codes, columns))
+    numbers = all(map(_are_numbers, columns)) and not any(map(are_codes, columns)) and options.decimal != ","
+    if lines.separator == ";" and any(map(points_may_group, columns)):  # perhaps thousands: the text decides
+        numbers = False
     return Header(
         line,
         names,

@@ -23,11 +23,13 @@ from rosenblatt.data.values import (
     absent,
     are_codes,
     are_int64,
+    arrow_strings,
     date_numbers,
     date_parts_of,
     number,
     number_formats,
     numbers,
+    points_may_group,
     take,
 )
 from rosenblatt.data.words import looks_like_text
@@ -82,7 +84,7 @@ class ColumnStatistics:
     >>> statistics = ColumnStatistics()
     >>> statistics.update(pa.array(["12%", "", "7.5%"]))
     >>> statistics.rows, statistics.missing, statistics.formats
-    (3, 1, [NumberFormat(decimal='.', percent=True, currency='')])
+    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='')])
     """
 
     def __init__(self, count_numbers: bool = False) -> None:
@@ -116,6 +118,13 @@ class ColumnStatistics:
     def numeric(self) -> bool:
         """Every value is a plain number, and there is one."""
         return self.all_numbers and self.present > 0
+
+    @property
+    def two_ways(self) -> bool:
+        """Whether the numbers can be read with a decimal point and with a decimal comma."""
+        if self.numeric:
+            return points_may_group(self.sample)
+        return bool(self.formats) and len(self.formats or ()) > 1
 
     @property
     def mean(self) -> float:
@@ -357,7 +366,8 @@ def decide(
 ) -> Decision:
     """Return what a column is, by its statistics and what the options say of it.
 
-    ``decimal`` is the mark that other columns of the table use, for numbers that could be read two ways.
+    ``decimal`` is the mark that other columns of the table use, for numbers that could be read two ways; None where
+    nothing tells.
     """
     for role in ("drop", "id", "text", "category", "date", "numeric"):
         if name in getattr(options, role):
@@ -369,8 +379,10 @@ def decide(
     if statistics.present == 0:
         return Decision("constant", None, "no row has a value")
     if statistics.numeric:
-        codes = are_codes(statistics.sample) and not _is_constant(statistics)
-        return _codes(name, statistics) if codes else _plain_numbers(name, statistics)
+        if are_codes(statistics.sample) and not _is_constant(statistics):
+            return _codes(name, statistics)
+        grouped = _grouped_by_points(name, statistics, options.decimal or decimal)
+        return grouped or _plain_numbers(name, statistics)
     if _is_constant(statistics):
         return Decision("constant", None, "the same in every row")
     boolean = _is_boolean(statistics)
@@ -389,19 +401,18 @@ def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) 
     """Return what a column holds by one value of it: numbers in a format, dates, else categories.
 
     >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
-    (NumberFormat(decimal='.', percent=False, currency='$'), ('days', 'weekday'))
+    (NumberFormat(decimal='.', percent=False, currency='$', unit=''), ('days', 'weekday'))
     """
-    import pyarrow as pa
-
     statistics = ColumnStatistics()
-    statistics.update(pa.array([text]))
+    statistics.update(arrow_strings([text]))
     if name in (*options.numeric, *options.date):
         column = _as_asked(name, "numeric" if name in options.numeric else "date", statistics, options).column
     elif options.exact:
         column = _as_written(name, statistics, options).column
     elif statistics.numeric:
-        column = Column(name)
-    elif statistics.formats:
+        grouped = _grouped_by_points(name, statistics, options.decimal or ".")
+        column = Column(name) if grouped is None else grouped.column
+    elif statistics.formats and not statistics.formats[0].unit:  # one value cannot tell a unit from a code
         column = Column(name, format=_format_of(name, statistics, options, None))
     elif statistics.parts and date_numbers(text) is not None:
         column = Column(name, parts=tuple(part for part in DATE_PARTS if part in statistics.parts))
@@ -422,6 +433,9 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
     if role == "date":
         parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
         return Decision("date", Column(name, parts=parts))
+    grouped = _grouped_by_points(name, statistics, options.decimal or ".")
+    if grouped is not None:
+        return grouped
     if statistics.numeric or not (statistics.formats or options.decimal == ","):
         return Decision("numeric", Column(name))
     form = _format_of(name, statistics, options, options.decimal) if statistics.formats else NumberFormat(",")
@@ -431,7 +445,8 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
 def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
     """Return a kind without converting anything, but for a decimal mark that is asked for."""
     if statistics.numeric:
-        return Decision("numeric", Column(name))
+        grouped = _grouped_by_points(name, statistics, options.decimal or ".")
+        return grouped or Decision("numeric", Column(name))
     if options.decimal and statistics.formats:
         forms = [form for form in statistics.formats if form == NumberFormat(options.decimal)]
         if forms:
@@ -439,6 +454,16 @@ def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -
     if looks_like_text(statistics.sample):
         return Decision("text", Column(name, (), options.words))
     return Decision("category", Column(name, ()))
+
+
+def _grouped_by_points(name: str, statistics: ColumnStatistics, decimal: str | None) -> Decision | None:
+    """Return the decision for numbers like 1.234 in a table with decimal commas; None where the point is decimal."""
+    if decimal == "." or not (statistics.numeric and statistics.two_ways):
+        return None
+    if decimal is None:
+        example = next(text for text in statistics.sample if "." in text)
+        raise AmbiguousNumbers(_ambiguous(name, example, [NumberFormat(","), NumberFormat()]))
+    return Decision("numeric", Column(name, format=NumberFormat(",")), "thousands separated by points")
 
 
 def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
@@ -491,8 +516,12 @@ def _format_of(
     if len(formats) == 1:
         return formats[0]
     example = next(text for text in (statistics.values or statistics.sample) if "," in text or "." in text)
+    raise AmbiguousNumbers(_ambiguous(name, example, formats))
+
+
+def _ambiguous(name: str, example: str, formats: Sequence[NumberFormat]) -> str:
     readings = " or ".join(f"{form.number(example):.12g}" for form in formats)
-    raise AmbiguousNumbers(
+    return (
         f"column {name!r} holds numbers that can be read two ways, as in {example!r} ({readings}): "
         "say which with decimal='.' or ',' (--decimal), or name the column in --category"
     )
@@ -506,7 +535,7 @@ def _same_numbers(formats: list[NumberFormat], statistics: ColumnStatistics) -> 
 def _describe(form: NumberFormat, statistics: ColumnStatistics) -> str:
     parts = ["decimal comma"] if form.decimal == "," else []
     parts += ["per cent"] if form.percent else []
-    parts += [f"in {form.currency}"] if form.currency else []
+    parts += [f"in {form.currency or form.unit}"] if form.currency or form.unit else []
     texts = [text.replace("\u2212", "-") for text in statistics.values or statistics.sample]
     matches = (form.pattern.fullmatch(text.strip("()")) for text in texts)
     grouped = any(match is not None and match["group"] for match in matches)
@@ -549,6 +578,9 @@ def target_format(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
 ) -> NumberFormat | None:
     """Return how the numbers of a target are written that measures something; None: plainly, or they are classes."""
+    grouped = _grouped_by_points(name, statistics, options.decimal or ("." if options.exact else decimal))
+    if grouped is not None and grouped.column is not None:
+        return grouped.column.format
     if options.exact or statistics.numeric or statistics.target_kind != "numeric":
         return None
     return _format_of(name, statistics, options, decimal)
@@ -559,7 +591,7 @@ def decimal_mark(every: Iterable[ColumnStatistics]) -> str | None:
     marks = set()
     for statistics in every:
         if statistics.numeric:
-            marks |= {"."} if not statistics.all_integers else set()
+            marks |= {"."} if not (statistics.all_integers or statistics.two_ways) else set()
         elif statistics.formats and len(statistics.formats) == 1 and not _groups_only(statistics):
             marks.add(statistics.formats[0].decimal)
     return marks.pop() if len(marks) == 1 else None
@@ -575,7 +607,8 @@ def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column 
     if decision.role == "index" or not statistics.present:
         return ""
     if decision.role == "numeric" and column is not None and column.format is not None:
-        values = [value for value in map(column.format.number, statistics.values or ()) if value is not None]
+        texts = statistics.values or statistics.sample
+        values = [value for value in map(column.format.number, texts) if value is not None]
         return f"{min(values):.6g} to {max(values):.6g}" if values else ""
     if statistics.numeric and decision.role != "category":
         return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""

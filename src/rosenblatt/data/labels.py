@@ -1,11 +1,11 @@
-r"""Labels and names exactly as they were written: what cannot be kept apart is refused, never merged.
+r"""Labels and names without loss: what NumPy would merge is refused.
 
 NumPy drops NUL characters at the end of a string, turns 1 among strings into ``"1"`` and 2⁵³ + 1 among fractions
-into 2⁵³. Every border of data passes its labels and names through this module:
+into 2⁵³. Every entry point checks its labels and names here:
 
 - :func:`checked_label` for one label, :func:`checked_name` for one name of a feature, column or class;
-- :func:`exact_labels` for many labels of a caller, :func:`checked_classes` for the different ones among them;
-- :func:`joined_classes` where classes meet others.
+- :func:`exact_labels` for an array of labels, :func:`checked_classes` for its distinct ones;
+- :func:`joined_classes` for the union of known and new classes.
 """
 
 from collections.abc import Iterable
@@ -15,16 +15,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 2.0**53  # from here on a float64 skips whole numbers
+EXACT = 2.0**53  # float64 does not hold every integer from here on
 NUL = "\0"
 
 
-def wrong_with_text(text: str) -> str | None:
-    r"""Say why a text can be neither a label nor a name; None where it can.
+def invalid_text_reason(text: str) -> str | None:
+    r"""Return why a text is not valid as a label or a name; None if it is.
 
-    >>> wrong_with_text("spam"), wrong_with_text("spam\0")
+    >>> invalid_text_reason("spam"), invalid_text_reason("spam\0")
     (None, 'contains a NUL character: remove it')
-    >>> wrong_with_text("\ud800")
+    >>> invalid_text_reason("\ud800")
     'contains half of a surrogate pair, which is no character: write UTF-8 text'
     """
     if NUL in text:
@@ -38,7 +38,7 @@ def wrong_with_text(text: str) -> str | None:
 
 
 def checked_name(name: str, what: str = "name") -> str:
-    r"""Return the name of a feature, a column or a class; ValueError where it has a NUL or half a surrogate pair.
+    r"""Return the name of a feature, column or class; raise ValueError if it has a NUL or half of a surrogate pair.
 
     >>> checked_name("wind")
     'wind'
@@ -46,22 +46,22 @@ def checked_name(name: str, what: str = "name") -> str:
     Traceback (most recent call last):
     ValueError: the column 'wi\x00nd' contains a NUL character: remove it
     """
-    reason = wrong_with_text(name)
+    reason = invalid_text_reason(name)
     if reason is not None:
-        raise ValueError(f"the {what} {_shown(name)} {reason}")
+        raise ValueError(f"the {what} {_quote(name)} {reason}")
     return name
 
 
 def check_names(names: Iterable[str], what: str = "name") -> None:
     """Check many names at once, each as :func:`checked_name` does."""
     names = list(names)
-    if wrong_with_text("".join(names)) is not None:
+    if invalid_text_reason("".join(names)) is not None:
         for name in names:
             checked_name(name, what)
 
 
 def checked_label(label: Any, name: str = "y") -> Any:
-    r"""Return one label as Python's bool, int, float, str or bytes; ValueError where it could be mistaken for another.
+    r"""Return a label as bool, int, float, str or bytes; raise ValueError if NumPy could merge it with another.
 
     >>> checked_label("spam"), checked_label(np.int64(3)), checked_label(True)
     ('spam', 3, True)
@@ -71,17 +71,17 @@ def checked_label(label: Any, name: str = "y") -> Any:
     """
     if isinstance(label, np.generic):
         label = label.item()
-    reason = _wrong_with(label)
+    reason = _invalid_label_reason(label)
     if reason is not None:
-        raise ValueError(f"{name} has the label {_shown(label)}, {reason}")
+        raise ValueError(f"{name} has the label {_quote(label)}, {reason}")
     return label
 
 
-def _wrong_with(label: Any) -> str | None:
-    """Say why a label cannot be kept apart from others; None where it can."""
+def _invalid_label_reason(label: Any) -> str | None:
+    """Return why NumPy could merge a label with another; None if it cannot."""
     if isinstance(label, str | bytes):
         text = label if isinstance(label, str) else label.decode("latin-1")
-        reason = wrong_with_text(text)
+        reason = invalid_text_reason(text)
         return None if reason is None else f"which {reason}"
     if isinstance(label, Integral):
         fits = -(2**63) <= int(label) < 2**64
@@ -96,9 +96,9 @@ def _wrong_with(label: Any) -> str | None:
 
 
 def exact_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    r"""Return labels as an array whose elements equal them; ValueError where NumPy's array would not.
+    r"""Return labels as an array with equal elements; raise ValueError where NumPy would change one.
 
-    An array of one type is returned as it is.
+    An array of a plain dtype is returned unchanged.
 
     >>> exact_labels(["b", "a"]), exact_labels([1, 2.5])
     (array(['b', 'a'], dtype='<U1'), array([1. , 2.5]))
@@ -114,36 +114,37 @@ def exact_labels(y: Any, name: str = "y") -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.dtype.kind in "biu":
         return labels
-    listed = next(
-        (getattr(y, way) for way in ("to_pylist", "to_list", "tolist") if hasattr(y, way)), lambda: list(y)
+    to_list = next(
+        (getattr(y, method) for method in ("to_pylist", "to_list", "tolist") if hasattr(y, method)),
+        lambda: list(y),
     )
-    written = listed()
+    values = to_list()
     if labels.dtype.kind == "O":
-        _refuse_mixture(written, name)
+        _check_mixture(values, name)
         return labels
-    if labels.tolist() != written:  # NaN is not itself either, and is refused as a class
-        for label, stored in zip(written, labels.tolist(), strict=True):
+    if labels.tolist() != values:  # also for NaN, which is refused later, as a class
+        for label, stored in zip(values, labels.tolist(), strict=True):
             if label != stored and label == label:  # noqa: PLR0124 (not NaN)
-                _refuse_mixture(written, name)
+                _check_mixture(values, name)
                 checked_label(label, name)
                 raise ValueError(
-                    f"{name} has the label {_shown(label)}, which NumPy takes for {_shown(stored)} among the others: "
+                    f"{name} has the label {_quote(label)}, which NumPy takes for {_quote(stored)} among the others: "
                     "write all labels as text, or all as integers"
                 )
     return labels
 
 
 def exact_if_listed(y: Any, name: str = "y") -> Any:
-    """Return a list, a tuple or a column of a frame as :func:`exact_labels` does, anything else as it comes.
+    """Apply :func:`exact_labels` to a list, a tuple or a column of a frame; return anything else unchanged.
 
-    For what is checked elsewhere, by scikit-learn for example, which makes arrays of lists without looking.
+    For labels that scikit-learn checks, which converts lists to arrays without this check.
     """
     known = isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object"
     return exact_labels(y, name) if known or hasattr(y, "to_list") or hasattr(y, "to_pylist") else y
 
 
-def _refuse_mixture(labels: list[Any], name: str) -> None:
-    """Refuse numbers among text: ``1`` and ``"1"`` are different labels. Say first where one is missing."""
+def _check_mixture(labels: list[Any], name: str) -> None:
+    """Raise ValueError for numbers among text, as ``1`` and ``"1"`` are different labels, and for missing labels."""
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
         for row, label in enumerate(labels):
@@ -151,17 +152,17 @@ def _refuse_mixture(labels: list[Any], name: str) -> None:
                 raise ValueError(f"{name} has no label in row {row}: drop the row, or name its class")
         one, other = labels[text.index(True)], labels[text.index(False)]
         raise ValueError(
-            f"{name} has the labels {_shown(one)} and {_shown(other)}: expected all text, or all numbers"
+            f"{name} has the labels {_quote(one)} and {_quote(other)}: expected all text, or all numbers"
         )
 
 
 def is_missing(label: Any) -> bool:
-    """Return whether a label stands for no label: None, NaN, or what data frames write for them."""
+    """Whether a label is missing: None, NaN, or NA and NaT of data frames."""
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)  # noqa: PLR0124 (nan)
 
 
 def checked_classes(classes: NDArray[Any], name: str = "y") -> NDArray[Any]:
-    """Return the different labels of an array; ValueError where one could be mistaken for another.
+    """Return the distinct labels of an array; raise ValueError if NumPy could merge one with another.
 
     >>> checked_classes(np.array([0.0, 2.0**53]))
     Traceback (most recent call last):
@@ -182,7 +183,7 @@ def checked_classes(classes: NDArray[Any], name: str = "y") -> NDArray[Any]:
 
 
 def joined_classes(known: NDArray[Any], new: NDArray[Any], name: str = "y") -> NDArray[Any]:
-    """Return the sorted union of classes; ValueError where their common type holds one of them only rounded.
+    """Return the sorted union of classes; raise ValueError if their common dtype would round one.
 
     >>> joined_classes(np.array([1, 3]), np.array([2]))
     array([1, 2, 3])
@@ -202,16 +203,16 @@ def joined_classes(known: NDArray[Any], new: NDArray[Any], name: str = "y") -> N
     return union
 
 
-def _shown(label: Any) -> str:
+def _quote(label: Any) -> str:
     try:
         text = repr(label)
-    except ValueError:  # more digits than Python writes
+    except ValueError:  # more digits than Python prints
         return "an integer of thousands of digits"
     return text if len(text) <= 60 else text[:60] + "..."
 
 
 class TargetValues:
-    """The first different values of a numeric target, enough to tell classes from measurements.
+    """The first distinct values of a numeric target, enough to distinguish classes from measurements.
 
     >>> target = TargetValues()
     >>> target.update(np.arange(1000) / 8)
@@ -219,29 +220,31 @@ class TargetValues:
     'numeric'
     """
 
-    MOST = 50  # different integers that may still be classes, whatever the number of rows
+    MAX_CLASSES = 50  # distinct integers that can be classes, whatever the number of rows
 
     def __init__(self) -> None:
         self.rows = 0
         self._values: NDArray[np.float64] = np.empty(0)
 
     def update(self, y: NDArray[Any] | None) -> None:
-        """Add labels; text and missing ones say nothing."""
+        """Add labels; ignore text and None."""
         if y is None or y.dtype.kind not in "iuf":
             return
         self.rows += y.size
-        if self._values.size <= self.MOST:
+        if self._values.size <= self.MAX_CLASSES:
             new = y if not self._values.size else y[~np.isin(y, self._values)]
             if new.size:
                 self._values = np.union1d(self._values, new.astype(np.float64))
 
     @property
     def kind(self) -> Literal["classes", "numeric"]:
-        """``"numeric"`` for many different numbers: above 10 where some are fractions, above 50 integers.
+        """``"numeric"`` for many distinct numbers: more than 10 if some are fractions, more than 50 integers.
 
-        Above 20 integers suffice where there are fewer than ten rows for each.
+        More than 20 integers suffice if there are at most ten rows for each.
         """
         count = self._values.size
         if (self._values != np.rint(self._values)).any():
             return "numeric" if count > 10 else "classes"
-        return "numeric" if count > self.MOST or (count > 20 and 10 * count >= self.rows) else "classes"
+        return (
+            "numeric" if count > self.MAX_CLASSES or (count > 20 and 10 * count >= self.rows) else "classes"
+        )

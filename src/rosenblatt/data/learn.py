@@ -32,10 +32,16 @@ Read = Callable[[], Iterable[Rows]]
 
 
 class TableStatistics:
-    """Statistics of all columns of a table, block by block."""
+    """Statistics of all columns of a table, block by block.
 
-    def __init__(self, names: Sequence[str], target: str | None) -> None:
-        self.names, self.target = list(names), target
+    Parameters
+    ----------
+    names : of the columns other than the target
+    separator : between the cells of text; semicolons leave a comma free to be the decimal mark
+    """
+
+    def __init__(self, names: Sequence[str], target: str | None, separator: str | None = None) -> None:
+        self.names, self.target, self.separator = list(names), target, separator
         self.columns = {name: ColumnStatistics() for name in names}
         if target is not None:
             self.columns[target] = ColumnStatistics(count_numbers=True)
@@ -65,16 +71,22 @@ class TableStatistics:
                     "index", None, f"an index without a name; --numeric {name} keeps it"
                 )
                 continue
-            others = [column for other, column in self.columns.items() if other not in (name, index)]
-            own = self.columns[name]
-            mark = decimal_mark(others) if own.formats and len(own.formats) > 1 else None
-            decisions[name] = decide(name, own, options, mark)
+            decisions[name] = decide(name, self.columns[name], options, self.decimal_mark(name, index))
         if all(decision.column is None for decision in decisions.values()):
             asked = (*options.id, *options.drop, index)
             for name, decision in decisions.items():
                 if self.columns[name].numeric and name not in asked:
-                    decisions[name] = Decision("numeric", Column(name), f"{decision.note}, but all there is")
+                    note = f"{decision.note.partition(';')[0]}, but nothing else is left to learn from"
+                    decisions[name] = Decision("numeric", Column(name), note)
         return decisions
+
+    def decimal_mark(self, name: str, index: str | None = None) -> str | None:
+        """Return how the numbers of a column that can be read two ways are read; None where nothing tells."""
+        own = self.columns[name]
+        if not own.two_ways:
+            return None
+        others = [column for other, column in self.columns.items() if other not in (name, index)]
+        return decimal_mark(others) or ("." if own.numeric and self.separator != ";" else None)
 
     def blank_schema(
         self,
@@ -93,12 +105,12 @@ class TableStatistics:
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` needs, as JSON can hold it."""
         columns = {name: column.to_dict() for name, column in self.columns.items()}
-        return {"names": self.names, "target": self.target, "columns": columns}
+        return {"names": self.names, "target": self.target, "separator": self.separator, "columns": columns}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "TableStatistics":
         """Read back what another process of this version wrote."""
-        statistics = cls(stored["names"], stored["target"])
+        statistics = cls(stored["names"], stored["target"], stored["separator"])
         for name, column in stored["columns"].items():
             statistics.columns[name] = ColumnStatistics.from_dict(column)
         return statistics
@@ -201,8 +213,7 @@ def _blank_schema(
     if target is None:
         return TableSchema(columns)
     own = statistics.columns[target]
-    others = [column for name, column in statistics.columns.items() if name != target]
-    form = target_format(target, own, options, decimal_mark(others))
+    form = target_format(target, own, options, statistics.decimal_mark(target))
     return TableSchema(columns, target, own.labels if form is None else "number", target_format=form)
 
 

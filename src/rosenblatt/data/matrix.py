@@ -1,4 +1,4 @@
-"""Matrices and labels from callers: checked once at the door, trusted afterwards."""
+"""Validate matrices, labels and weights of callers once; all other code relies on it."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from rosenblatt.data.labels import checked_classes, exact_labels
 
 
 def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:
-    """Return ``X`` as a finite float matrix, dense or canonical CSR; float32 and float64 stay as they come.
+    """Return ``X`` as a finite float matrix, dense or canonical CSR, without copying float32 and float64.
 
-    ``finite=False`` leaves :func:`check_finite` to a caller that can tell from what it computes anyway.
+    ``finite=False`` leaves :func:`check_finite` to a caller that notices such values in its own computation.
 
     >>> checked_matrix([[1, 2], [3, 4]]).dtype
     dtype('float64')
@@ -28,7 +28,7 @@ def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, fi
 
 
 def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted classes and the index of every label's class; labels that NumPy would merge are refused.
+    """Return the sorted classes and the class index of every label; raise ValueError where NumPy would merge labels.
 
     >>> encoded(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -37,7 +37,7 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if y.dtype.kind in "iu" and y.size:
         wide = y.astype(np.uint64 if y.dtype.kind == "u" else np.int64, copy=False)
         low, span = wide.min(), int(y.max()) - int(y.min()) + 1
-        if span <= max(1024, y.size):  # a table of what occurs beats a sort
+        if span <= max(1024, y.size):  # counting is faster than sorting
             offset = (wide - low).astype(np.int64, copy=False)
             occurs = np.bincount(offset, minlength=span) > 0
             classes = (np.flatnonzero(occurs).astype(wide.dtype) + low).astype(y.dtype)
@@ -47,21 +47,21 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def checked_labels(y: Any, n: int, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return what :func:`encoded` does, of labels that are finite and one for each of ``n`` rows, at least one.
+    """Return :func:`encoded` labels; raise ValueError unless there is one for each of ``n`` rows, at least one.
 
-    Where two ``classes`` are known and there are no others, both are returned, whichever occur.
+    With two known ``classes`` and no others among the labels, return both, even if one does not occur.
     """
     y = exact_labels(y)
-    met, index = _one_of_two(y, classes) or encoded(y)
+    encoded_classes, index = _encode_two_classes(y, classes) or encoded(y)
     if index.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} rows of X, got {index.size}")
     if n == 0:
         raise ValueError("X has no rows: there is nothing to learn from")
-    return met, index
+    return encoded_classes, index
 
 
-def _one_of_two(y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-    """Return two known classes and which of them every label is, or None where there are others."""
+def _encode_two_classes(y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """Encode labels that are all among two known classes; return None if there are others."""
     known = np.asarray(classes)
     if known.shape != (2,) or known.dtype != y.dtype or not known[0] < known[1]:
         return None
@@ -70,7 +70,7 @@ def _one_of_two(y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], NDArray[np
 
 
 def checked_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """Return sample weights as finite, non-negative float64, or None where every row weighs one."""
+    """Return sample weights as finite, non-negative float64, or None if all are 1."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -80,10 +80,10 @@ def checked_weight(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
         raise ValueError(
             f"sample_weight must hold one number for each of the {n} rows, got shape {weight.shape}"
         )
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
-    if wrong.size:
+    invalid = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if invalid.size:
         raise ValueError(
-            f"sample_weight has the value {weight[wrong[0]]} in row {wrong[0]}: weights are finite and not negative"
+            f"sample_weight has the value {weight[invalid[0]]} in row {invalid[0]}: weights are finite and not negative"
         )
     if n and not weight.any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
@@ -99,12 +99,12 @@ def _as_dense(X: Any, name: str) -> NDArray[Any]:
         )
     if X.dtype.kind == "c":
         raise ValueError(f"{name} is complex: learning needs real numbers")
-    as_it_comes: NDArray[Any] = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    return as_it_comes
+    dense: NDArray[Any] = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return dense
 
 
 def check_indices(X: Any, name: str) -> None:
-    """Raise ValueError where a compressed sparse matrix points outside itself: compiled code would follow it.
+    """Raise ValueError for a compressed sparse matrix with invalid indices: compiled code reads them unchecked.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1.0, 0.0], [0.0, 2.0]])
@@ -125,7 +125,7 @@ def check_indices(X: Any, name: str) -> None:
     size = X.shape[0 if X.format == "csc" else -1] // (X.blocksize[1] if X.format == "bsr" else 1)
     if not len(indices):
         return
-    unsigned = indices.view(f"u{indices.itemsize}")  # a negative index is a large one
+    unsigned = indices.view(f"u{indices.itemsize}")  # a negative index becomes a large one
     if unsigned.max() >= size:
         raise ValueError(
             f"{name} is not a valid {X.format} matrix: its index {indices[unsigned.argmax()]} is not below {size}; "
@@ -145,19 +145,19 @@ def _canonical_csr(X: Any, name: str) -> Any:
 
 
 def check_finite(X: Any, name: str) -> None:
-    """Raise ValueError naming the first value that is not finite."""
+    """Raise ValueError with row and column of the first value that is not finite."""
     values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return
-    wrong = np.argwhere(~np.isfinite(values))
-    if not wrong.size:  # only the sum overflowed
+    invalid = np.argwhere(~np.isfinite(values))
+    if not invalid.size:  # only the sum overflowed
         return
     if isinstance(X, np.ndarray):
-        row, column = wrong[0]
+        row, column = invalid[0]
     else:
-        row, column = np.searchsorted(X.indptr, wrong[0][0], side="right") - 1, X.indices[wrong[0][0]]
-    value = values[tuple(wrong[0])]
+        row, column = np.searchsorted(X.indptr, invalid[0][0], side="right") - 1, X.indices[invalid[0][0]]
+    value = values[tuple(invalid[0])]
     raise ValueError(
         f"{name} has the value {value} in row {row}, column {column}: remove the row or fill in a number"
     )

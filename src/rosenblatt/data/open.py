@@ -292,7 +292,7 @@ def _mail(opening: Opening) -> Examples:
     from rosenblatt.data.named.mail import MailExamples
 
     if STANDARD_INPUT in opening.paths:
-        standard_input().keep()  # mail is read twice: for its dates, then in their order
+        standard_input().spool()  # mail is read twice: for its dates, then in their order
     return MailExamples(opening, _named(opening))
 
 

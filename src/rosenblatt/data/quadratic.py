@@ -20,7 +20,7 @@ def quadratic(X: Any) -> NDArray[Any]:
 
 
 def quadratic_size(features: int) -> int:
-    """Return how many features the map makes of this many: ``d + d(d + 1)/2``.
+    """Return the number of mapped features of ``d`` features: ``d + d(d + 1)/2``.
 
     >>> quadratic_size(2)
     5
@@ -29,7 +29,7 @@ def quadratic_size(features: int) -> int:
 
 
 def features_before(mapped: int) -> int:
-    """Return how many features the map makes this many of; a ValueError where there is no such number.
+    """Return the number of features before the map, its inverse size; raise ValueError if there is none.
 
     >>> features_before(5)
     2

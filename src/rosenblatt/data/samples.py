@@ -1,6 +1,6 @@
-"""Embedded samples: four data sets that scikit-learn ships, and four that are drawn.
+"""Sample data sets: four that scikit-learn ships, and four that are generated.
 
-The shipped ones are read from the files inside the installed package; scikit-learn itself is not imported.
+The shipped ones are read from the files of the installed package, without importing scikit-learn.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,20 +27,20 @@ WINE = [
     "proline",
 ]
 IRIS = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
-MEASURED = [
+MEASUREMENTS = [
     *("radius", "texture", "perimeter", "area", "smoothness"),
     *("compactness", "concavity", "concave points", "symmetry", "fractal dimension"),
 ]
 CANCER = [
-    *(f"mean {name}" for name in MEASURED),
-    *(f"{name} error" for name in MEASURED),
-    *(f"worst {name}" for name in MEASURED),
+    *(f"mean {name}" for name in MEASUREMENTS),
+    *(f"{name} error" for name in MEASUREMENTS),
+    *(f"worst {name}" for name in MEASUREMENTS),
 ]
 PIXELS = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
 class Sample(NamedTuple):
-    """A data set small enough to hold."""
+    """A small data set."""
 
     X: NDArray[np.float64]
     y: NDArray[Any]
@@ -60,7 +60,7 @@ def load_sample(name: str) -> Sample:
 
 
 class SampleExamples(Examples):
-    """Examples of an embedded sample; a line is the number of the row."""
+    """Examples of a sample; the line of a row is its number."""
 
     format = "sample"
 
@@ -86,15 +86,15 @@ class SampleExamples(Examples):
 
     def _as_trained(self, sample: Sample, schema: Schema) -> Sample:
         names = sample.feature_names
-        wanted = schema.feature_names or []
-        if not isinstance(schema, TableSchema) or schema.any_discrete or not set(wanted) <= set(names):
-            known = f"the features {', '.join(wanted[:5])} ..." if wanted else "LIBSVM text"
+        expected = schema.feature_names or []
+        if not isinstance(schema, TableSchema) or schema.any_discrete or not set(expected) <= set(names):
+            known = f"the features {', '.join(expected[:5])} ..." if expected else "LIBSVM text"
             raise BadInput(self.path, None, f"does not fit the model, which was trained on {known}")
         self._schema = schema
-        return Sample(sample.X[:, [names.index(name) for name in wanted]], sample.y, wanted)
+        return Sample(sample.X[:, [names.index(name) for name in expected]], sample.y, expected)
 
     def read(self, prepared: bool = True) -> Batch:
-        """Return all rows; without ``prepared`` nothing is scaled."""
+        """Return all rows, unscaled without ``prepared``."""
         if prepared:
             return super().read()
         return Batch(self._sample.X, self._sample.y, np.arange(1, self._sample.y.size + 1))
@@ -105,8 +105,8 @@ class SampleExamples(Examples):
         yield Batch(X, self._sample.y, np.arange(1, self._sample.y.size + 1))
 
 
-def _shipped(file: str, names: list[str], n_comment: int = 1) -> tuple[NDArray[np.float64], list[str]]:
-    """Read a data file of the installed scikit-learn: numbers, and the class names of its first line."""
+def _load_shipped(file: str, names: list[str], n_comment: int = 1) -> tuple[NDArray[np.float64], list[str]]:
+    """Load a data file of the installed scikit-learn: its numbers, and the class names in its first line."""
     package = find_spec("sklearn")
     if package is None or not package.submodule_search_locations:
         raise BadInput(PREFIX + file, None, "comes with scikit-learn: pip install scikit-learn")
@@ -120,22 +120,22 @@ def _shipped(file: str, names: list[str], n_comment: int = 1) -> tuple[NDArray[n
     return table, classes
 
 
-def _named(file: str, names: list[str]) -> Callable[[], Sample]:
+def _with_class_names(file: str, names: list[str]) -> Callable[[], Sample]:
     def load() -> Sample:
-        table, classes = _shipped(file, names)
+        table, classes = _load_shipped(file, names)
         return Sample(np.ascontiguousarray(table[:, :-1]), np.array(classes)[table[:, -1].astype(int)], names)
 
     return load
 
 
 def _digits() -> Sample:
-    table, _ = _shipped("digits.csv.gz", PIXELS, n_comment=0)
+    table, _ = _load_shipped("digits.csv.gz", PIXELS, n_comment=0)
     return Sample(np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64), PIXELS)
 
 
-def _drawn(draw: Callable[[np.random.Generator], tuple[Any, Any]]) -> Callable[[], Sample]:
+def _generated(generate: Callable[[np.random.Generator], tuple[Any, Any]]) -> Callable[[], Sample]:
     def load() -> Sample:
-        X, positive = draw(np.random.default_rng(SEED))
+        X, positive = generate(np.random.default_rng(SEED))
         return Sample(np.asarray(X), np.where(positive, 1, -1), ["x1", "x2"])
 
     return load
@@ -145,12 +145,12 @@ def _separable(rng: np.random.Generator) -> tuple[Any, Any]:
     """Points of a square at least 0.15 away from the line 2·x1 − x2 = 0.3, on either side."""
     X = rng.uniform(-1, 1, (5 * ROWS, 2))
     distance = (X @ [2.0, -1.0] - 0.3) / np.sqrt(5.0)
-    X, distance = (kept[np.abs(distance) >= 0.15][:ROWS] for kept in (X, distance))
-    return X, distance > 0
+    outside = np.flatnonzero(np.abs(distance) >= 0.15)[:ROWS]
+    return X[outside], distance[outside] > 0
 
 
 def _xor(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Points off the axes; positive where exactly one coordinate is."""
+    """Points away from the axes; positive if exactly one coordinate is."""
     X = rng.uniform(0.1, 1, (ROWS, 2)) * rng.choice([-1.0, 1.0], (ROWS, 2))
     return X, X[:, 0] * X[:, 1] < 0
 
@@ -164,7 +164,7 @@ def _circles(rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def _moons(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Two half circles that reach into each other, 0.1 wide."""
+    """Two interleaved half circles, 0.1 wide."""
     upper = np.arange(ROWS) % 2 == 0
     angle = rng.uniform(0, np.pi, ROWS)
     radius = rng.uniform(0.95, 1.05, ROWS)
@@ -173,12 +173,12 @@ def _moons(rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 SAMPLES: dict[str, Callable[[], Sample]] = {
-    "breast-cancer": _named("breast_cancer.csv", CANCER),
+    "breast-cancer": _with_class_names("breast_cancer.csv", CANCER),
     "digits": _digits,
-    "iris": _named("iris.csv", IRIS),
-    "wine": _named("wine_data.csv", WINE),
-    "separable": _drawn(_separable),
-    "xor": _drawn(_xor),
-    "circles": _drawn(_circles),
-    "moons": _drawn(_moons),
+    "iris": _with_class_names("iris.csv", IRIS),
+    "wine": _with_class_names("wine_data.csv", WINE),
+    "separable": _generated(_separable),
+    "xor": _generated(_xor),
+    "circles": _generated(_circles),
+    "moons": _generated(_moons),
 }

@@ -1,4 +1,4 @@
-"""How the features of a file were made, so that new files are encoded the same way."""
+"""Schemas: the features of a source, so that new data is encoded as in training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ ColumnKind = Literal["numeric", "boolean", "date", "category", "text"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numeric, a date, discrete with the categories seen in training (sorted), or text.
+    """A column of a table: numeric, boolean, a date, text, or discrete with the sorted categories of the training data.
 
     >>> Column("Wind").features, Column("Outlook", ("", "Rainy")).features
     (['Wind'], ['Outlook=(missing)', 'Outlook=Rainy'])
@@ -27,53 +27,53 @@ class Column:
     """
 
     name: str
-    categories: tuple[str, ...] | None = None  # None: numbers; of a text column, its vocabulary
-    words: Words | None = None  # how a text column becomes words; None: not text
-    format: NumberFormat | None = None  # how its numbers are written; None: plainly, as in -12.5e3
-    parts: tuple[DatePart, ...] = ()  # the features of a date; none: not a date
-    boolean: bool = False  # 1 and 0, written as yes and no
+    categories: tuple[str, ...] | None = None  # None: not discrete; for text, the vocabulary
+    words: Words | None = None  # options for the words of text; None: not text
+    format: NumberFormat | None = None  # notation of numbers; None: plain, like -12.5e3
+    parts: tuple[DatePart, ...] = ()  # features of a date; (): not a date
+    boolean: bool = False  # yes and no, encoded as 1 and 0
 
     def __post_init__(self) -> None:
         if self.words is not None:
             self.words.check()
         if self.words is not None and self.categories is None:
             raise ValueError(f"not a schema: the text column {self.name!r} has no vocabulary")
-        readings = [self.categories is not None, self.format is not None, bool(self.parts), self.boolean]
-        if sum(readings) > 1:
+        kinds = [self.categories is not None, self.format is not None, bool(self.parts), self.boolean]
+        if sum(kinds) > 1:
             raise ValueError(f"not a schema: column {self.name!r} is of two kinds")
 
     @property
     def kind(self) -> ColumnKind:
-        """What the column holds."""
+        """The kind of the values."""
         if self.categories is not None:
             return "category" if self.words is None else "text"
         return "date" if self.parts else "boolean" if self.boolean else "numeric"
 
     @property
     def plain(self) -> bool:
-        """Whether it holds numbers that are written plainly."""
+        """Whether the values are plain numbers."""
         return self.kind == "numeric" and self.format is None
 
     @property
     def discrete(self) -> bool:
-        """Whether it becomes one feature per category."""
+        """Whether the column is encoded as one feature per category."""
         return self.categories is not None and self.words is None
 
     @property
     def width(self) -> int:
-        """How many features it becomes."""
+        """Number of features."""
         if self.categories is None:
             return len(self.parts) or 1
         return (self.words.buckets if self.words else 0) or len(self.categories)
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The place of every category or word."""
-        return {category: place for place, category in enumerate(self.categories or ())}
+        """The index of every category or word."""
+        return {category: k for k, category in enumerate(self.categories or ())}
 
     @property
     def features(self) -> list[str]:
-        """Names of the features this column becomes."""
+        """Names of the features of this column."""
         if self.categories is None:
             return [f"{self.name}.{part}" for part in self.parts] or [self.name]
         if self.words is None:
@@ -83,7 +83,7 @@ class Column:
         return [f"{self.name}:{word}" for word in self.categories]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column ready for JSON; fields at their defaults are left out."""
+        """Return the column as a dict for JSON, without fields at their defaults."""
         stored: dict[str, Any] = {
             "name": self.name,
             "categories": None if self.categories is None else list(self.categories),
@@ -101,7 +101,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Headerless:
-    """A file whose first line is data: what its columns are called by us, and what stands between them."""
+    """Generated column names, and the separator, of a file without a header."""
 
     names: tuple[str, ...]
     separator: str
@@ -121,26 +121,26 @@ class TableSchema:
     columns: tuple[Column, ...]
     target: str | None = None
     labels: LabelKind = "text"
-    headerless: Headerless | None = None  # None: the file named its columns
-    preprocessing: Preprocessing | None = None  # None: a missing number is an error, nothing is scaled
-    target_format: NumberFormat | None = None  # how the numbers of the target are written; None: plainly
+    headerless: Headerless | None = None  # None: the file has a header
+    preprocessing: Preprocessing | None = None  # None: no scaling, and a missing number is an error
+    target_format: NumberFormat | None = None  # notation of a numeric target; None: plain
 
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
         if not names or len(names) < len(self.columns):
-            raise ValueError("not a schema: a table needs columns, each with a name of its own")
+            raise ValueError("not a schema: a table needs columns with distinct names")
         if self.target_format is not None and self.labels != "number":
-            raise ValueError("not a schema: only a target that is a number has a number format")
+            raise ValueError("not a schema: only a numeric target has a number format")
         if self.target in names:
-            raise ValueError(f"not a schema: {self.target!r} is the target and a feature")
+            raise ValueError(f"not a schema: {self.target!r} is both the target and a feature")
         if self.headerless is not None and not names <= set(self.headerless.names):
-            raise ValueError("not a schema: a column is not among those of the file")
+            raise ValueError("not a schema: a column is not in the file")
         prepared = self.preprocessing
         if prepared is not None and (prepared.raw_features, prepared.numeric) != (
             self.raw_features,
             self.numeric,
         ):
-            raise ValueError("not a schema: its preprocessing is of other columns")
+            raise ValueError("not a schema: its preprocessing was fitted to other columns")
 
     @property
     def raw_names(self) -> list[str]:
@@ -149,12 +149,12 @@ class TableSchema:
 
     @cached_property
     def raw_features(self) -> int:
-        """How many columns the raw matrix has."""
+        """Number of columns of the raw matrix."""
         return sum(column.width for column in self.columns)
 
     @cached_property
     def numeric(self) -> tuple[int, ...] | None:
-        """The columns of the raw matrix that hold numbers; None where all do."""
+        """Indices of the numeric columns of the raw matrix; None if all are."""
         if not self.any_discrete:
             return None
         numeric: list[int] = []
@@ -172,16 +172,16 @@ class TableSchema:
 
     @property
     def n_features(self) -> int:
-        """How many columns ``X`` has."""
+        """Number of columns of ``X``."""
         return self.raw_features if self.preprocessing is None else self.preprocessing.n_features
 
     @property
     def missing(self) -> Missing:
-        """What a missing number means."""
+        """Treatment of missing numbers."""
         return "refuse" if self.preprocessing is None else self.preprocessing.missing
 
     def plan(self, missing: Missing = "indicator", scale: bool = False) -> PreprocessingPlan:
-        """Return the preprocessing to be fitted on raw rows of this table."""
+        """Return the unfitted preprocessing of the raw rows of this table."""
         texts, first = [], 0
         for column in self.columns:
             if column.words is not None and column.words.weighting == "tfidf" and not column.words.buckets:
@@ -195,7 +195,7 @@ class TableSchema:
         return any(column.categories is not None for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :func:`schema_from_dict` needs, ready for JSON."""
+        """Return the schema as a dict for JSON, the input of :func:`schema_from_dict`."""
         columns = [column.to_dict() for column in self.columns]
         stored: dict[str, Any] = {
             "kind": "table",
@@ -217,7 +217,7 @@ class TableSchema:
 
 @dataclass(frozen=True)
 class LibsvmSchema:
-    """Features known by their number.
+    """Features identified by their index.
 
     >>> LibsvmSchema(123).to_dict()
     {'kind': 'libsvm', 'n_features': 123, 'zero_based': False}
@@ -228,11 +228,11 @@ class LibsvmSchema:
 
     @property
     def feature_names(self) -> None:
-        """LIBSVM text names no feature."""
+        """None: LIBSVM text has no names."""
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :func:`schema_from_dict` needs, ready for JSON."""
+        """Return the schema as a dict for JSON, the input of :func:`schema_from_dict`."""
         return {"kind": "libsvm", "n_features": self.n_features, "zero_based": self.zero_based}
 
 
@@ -240,7 +240,7 @@ Schema = TableSchema | LibsvmSchema | NamedSchema
 
 
 def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
-    """Read back what ``to_dict`` wrote; anything else is a ValueError, whoever wrote it.
+    """Return the schema that ``to_dict`` wrote; raise ValueError for anything else.
 
     >>> schema_from_dict({"kind": "libsvm", "n_features": 4})
     LibsvmSchema(n_features=4, zero_based=False)
@@ -276,13 +276,13 @@ def _table(stored: Mapping[str, Any]) -> TableSchema:
 
 
 def _scaled_columns(schema: TableSchema, scales: list[tuple[float, float] | None]) -> TableSchema:
-    """Return a schema as versions before 0.3 stored it: with a scale in every column, and no value may be missing."""
+    """Return the schema of a version before 0.3, with a scale in every column and no missing values."""
     for column, scale in zip(schema.columns, scales, strict=True):
         if scale is not None and column.categories is not None:
             raise TypeError(f"column {column.name!r} has a scale, but is not numeric")
     pairs = zip(schema.columns, scales, strict=True)
-    every = [scale or (0.0, 1.0) for column, scale in pairs if column.categories is None]
-    centre, spread = tuple(scale[0] for scale in every), tuple(scale[1] for scale in every)
+    numeric_scales = [scale or (0.0, 1.0) for column, scale in pairs if column.categories is None]
+    centre, spread = tuple(scale[0] for scale in numeric_scales), tuple(scale[1] for scale in numeric_scales)
     fitted = Preprocessing(schema.raw_features, schema.numeric, "refuse", centre, centre, spread)
     return replace(schema, preprocessing=fitted)
 
@@ -325,10 +325,11 @@ def _column(entry: Any) -> Column:
 
 
 def _number_format(value: Any) -> NumberFormat:
-    if not isinstance(value, Mapping) or set(value) != {"decimal", "percent", "currency"}:
+    if not isinstance(value, Mapping) or set(value) - {"unit"} != {"decimal", "percent", "currency"}:
         raise TypeError(f"{value!r} is not a number format")
     try:
-        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]))
+        unit = _text(value.get("unit", ""))
+        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]), unit)
     except ValueError as error:
         raise TypeError(str(error)) from error
 

@@ -1,7 +1,7 @@
-"""Where examples come from: paths, patterns, folders and standard input, opened as decompressed bytes.
+"""Sources of examples: paths, patterns, folders and standard input, opened as decompressed bytes.
 
 Standard input is read once as it arrives, or spooled to a temporary file to be read again. The temporary file has no
-name, so that the system removes it however the process ends, and holds no more than :func:`spool_limit` bytes.
+name, so that the system removes it however the process ends; :func:`spool_limit` bounds its size.
 """
 
 import atexit
@@ -28,7 +28,7 @@ from rosenblatt.data.errors import BadInput
 STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 16
 COPY_BYTES = 1 << 20
-SPOOL = "ROSENBLATT_SPOOL"  # the most that is spooled of standard input, as in 20GB
+SPOOL = "ROSENBLATT_SPOOL"  # environment variable with the limit for spooling standard input, like 20GB
 DEFAULT_SPOOL = "8GB"
 SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 COMPRESSION_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
@@ -38,11 +38,11 @@ Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class Signature(NamedTuple):
-    """The first bytes of a kind of file."""
+    """The first bytes of a file format or compression."""
 
     start: bytes
     kind: Literal["compression", "format", "unreadable"]
-    name: str  # of the compression or format; what an unreadable file is
+    name: str  # of the compression or format; a description of an unreadable file
     title: str = ""  # of a format, in messages
 
 
@@ -55,13 +55,13 @@ SIGNATURES = (
     Signature(b"ARROW1", "format", "arrow", "Arrow IPC"),
     Signature(b"\xff\xff\xff\xff", "format", "arrow", "an Arrow stream"),
     Signature(b"PK\x03\x04", "unreadable", "a zip archive"),
-    Signature(b"\xff\xfe", "compression", "UTF-16"),  # decoded as it is read, like what is compressed
+    Signature(b"\xff\xfe", "compression", "UTF-16"),  # decoded while reading, like compressed data
     Signature(b"\xfe\xff", "compression", "UTF-16"),
 )
 
 
 def signature_of(start: bytes | bytearray) -> Signature | None:
-    """Return what the first bytes of a file say it is; None for text and anything else.
+    """Return the signature that the first bytes of a file match; None for text and anything else.
 
     >>> signature_of(b"PAR1....").name, signature_of(b"1 1:0.5")
     ('parquet', None)
@@ -78,7 +78,7 @@ def compression_of(start: bytes | bytearray) -> str | None:
 
 
 def _utf16_without_mark(start: bytes) -> str | None:
-    """Return which UTF-16 a file begins in without a byte order mark, by every second byte of its start being NUL.
+    """Return the UTF-16 encoding of a file without a byte order mark: every second byte of its start is NUL.
 
     >>> _utf16_without_mark("a,b,".encode("utf-16-le")), _utf16_without_mark(b"a,b,c,y")
     ('UTF-16-LE', None)
@@ -92,11 +92,11 @@ def _utf16_without_mark(start: bytes) -> str | None:
 
 
 class Damaged(Exception):
-    """Compressed data that cannot be decompressed; its text says what is wrong and what to do."""
+    """Compressed data that cannot be decompressed; its text is a message for users."""
 
 
 def decompressed(file: Any, compression: str) -> Any:
-    """Return a reader of what is compressed in a file."""
+    """Return a reader of the decompressed content of a file."""
     if compression == "gzip":
         return gzip.GzipFile(mode="rb", fileobj=file)
     if compression == "bzip2":
@@ -111,33 +111,33 @@ def decompressed(file: Any, compression: str) -> Any:
 
 
 class _Utf8(io.RawIOBase):
-    """UTF-16 text, with a byte order mark or in a given byte order, as UTF-8."""
+    """UTF-16 text, with a byte order mark or in the given byte order, transcoded to UTF-8."""
 
     def __init__(self, file: Any, encoding: str) -> None:
         self._file = file
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._left = b""
+        self._pending = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._left:
+        while not self._pending:
             raw = self._file.read(1 << 16)
             try:
-                self._left = self._decoder.decode(raw, final=not raw).encode()
+                self._pending = self._decoder.decode(raw, final=not raw).encode()
             except UnicodeError as error:
                 raise OSError(f"not UTF-16 text: {error}") from error
             if not raw:
                 break
-        n = min(len(buffer), len(self._left))
-        buffer[:n] = self._left[:n]
-        self._left = self._left[n:]
+        n = min(len(buffer), len(self._pending))
+        buffer[:n] = self._pending[:n]
+        self._pending = self._pending[n:]
         return n
 
 
 def without_suffix(path: str) -> str:
-    """Return a name without the suffix that says how it is compressed.
+    """Return a path without its compression suffix.
 
     >>> without_suffix("train.svm.gz"), without_suffix("train.svm")
     ('train.svm', 'train.svm')
@@ -149,7 +149,7 @@ def without_suffix(path: str) -> str:
 
 
 def name_of(source: Source) -> str:
-    """Return how a source is called in messages.
+    """Return the name of a source for messages.
 
     >>> name_of("a.svm"), name_of(["a.svm", "b.svm"])
     ('a.svm', 'a.svm, b.svm')
@@ -160,31 +160,30 @@ def name_of(source: Source) -> str:
 
 
 def paths_of(source: Source) -> list[str]:
-    """Return the files of a source, in order: a pattern's and a folder's sorted by name.
+    """Return the files of a source, in order; those of a pattern sorted by name.
 
     >>> paths_of("train.svm"), paths_of(["b.svm", "a.svm"])
     (['train.svm'], ['b.svm', 'a.svm'])
     """
     if not isinstance(source, str | os.PathLike):
-        found = [path for one in source for path in paths_of(one)]
-        if not found:
+        paths = [path for one in source for path in paths_of(one)]
+        if not paths:
             raise BadInput("[]", None, "no files: name at least one")
-        return found
+        return paths
     path = os.fspath(source)
     if path == STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
-        return [_once_or_again(path)]
-    found = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 (Path.glob takes no absolute pattern)
-    if not found:
+        return [_checked_path(path)]
+    matches = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    if not matches:
         raise BadInput(path, None, "no file matches: check the pattern, and quote it in a shell")
-    return found
+    return matches
 
 
-def _once_or_again(path: str) -> str:
-    """Return the path of what can be read as often as one likes, or of standard input; refuse any other pipe."""
-    place = Path(path)
-    if not place.exists() or place.is_file() or place.is_dir():
+def _checked_path(path: str) -> str:
+    """Return a path that can be read repeatedly, or that of standard input; raise BadInput for any other pipe."""
+    if not Path(path).exists() or Path(path).is_file() or Path(path).is_dir():
         return path
-    if _is_standard_input(place):
+    if _is_standard_input(Path(path)):
         return STANDARD_INPUT
     raise BadInput(
         path,
@@ -193,15 +192,15 @@ def _once_or_again(path: str) -> str:
     )
 
 
-def _is_standard_input(place: Path) -> bool:
+def _is_standard_input(path: Path) -> bool:
     try:
-        return os.path.samestat(place.stat(), os.fstat(0))
-    except OSError:  # there is none
+        return os.path.samestat(path.stat(), os.fstat(0))
+    except OSError:  # standard input is closed
         return False
 
 
 def files_in(folder: str) -> list[str]:
-    """Return the files that lie in a folder, hidden ones left out, sorted by name."""
+    """Return the files of a folder except hidden ones, sorted by name."""
     return sorted(
         str(file)
         for file in Path(folder).iterdir()
@@ -210,7 +209,7 @@ def files_in(folder: str) -> list[str]:
 
 
 def size_in_bytes(text: str) -> int | None:
-    """Read a size; None where it is none.
+    """Parse a size in bytes; return None if it is not one.
 
     >>> size_in_bytes("2GB"), size_in_bytes("512m"), size_in_bytes("1000"), size_in_bytes("much")
     (2147483648, 536870912, 1000, None)
@@ -220,7 +219,7 @@ def size_in_bytes(text: str) -> int | None:
 
 
 def spool_limit() -> int:
-    """Return how many bytes of standard input are kept at most: 8 GB, or what ``ROSENBLATT_SPOOL`` says."""
+    """Return how many bytes of standard input may be spooled: ``ROSENBLATT_SPOOL``, by default 8 GB."""
     text = os.environ.get(SPOOL) or DEFAULT_SPOOL
     size = size_in_bytes(text)
     if size is None:
@@ -229,21 +228,21 @@ def spool_limit() -> int:
 
 
 def check_spooled(size: int) -> None:
-    """Refuse to keep so many bytes of standard input where that is more than is allowed."""
-    most = spool_limit()
-    if size > most:
+    """Raise BadInput if ``size`` bytes exceed the limit for spooling standard input."""
+    limit = spool_limit()
+    if size > limit:
         raise BadInput(
             STANDARD_INPUT,
             None,
-            f"more than {most:,} bytes came through standard input, where they are kept to be read again: write them "
+            f"more than {limit:,} bytes came through standard input, where they are kept to be read again: write them "
             f"to a file and name that, learn as they come with `stream`, or allow more ({SPOOL}=20GB)",
         )
 
 
 class StandardInput:
-    """What comes through standard input.
+    """Standard input as a source.
 
-    Its beginning may be looked at as often as one likes; the whole may be read once, unless it is kept.
+    Its head can be read repeatedly, the whole only once, unless it has been spooled.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -251,12 +250,12 @@ class StandardInput:
         self._stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self.compression: str | None = None
         self._head: bytes | None = None
-        self.taken = 0  # bytes, decompressed, that readers took
-        self._passed = False  # something after the head has been read
-        self._kept: Any = None
+        self.bytes_read = 0  # decompressed, by all readers
+        self._head_passed = False  # a reader has read past the head
+        self._spooled: Any = None  # the temporary file
 
     def head(self) -> bytes:
-        """Return what arrived first, without waiting for more than there is; at least a line where there is one."""
+        """Return what has arrived first, at least one line if there is any; do not wait for more."""
         if self._head is None:
             start = self._stream.peek(8)[:8]
             self.compression = compression_of(start)
@@ -268,41 +267,43 @@ class StandardInput:
         return self._head
 
     @property
-    def is_kept(self) -> bool:
-        """Whether it can be read again."""
-        return self._kept is not None
+    def is_spooled(self) -> bool:
+        """Whether standard input can be read again."""
+        return self._spooled is not None
 
     def wait_for(self, lines: int) -> None:
-        """Let the beginning hold so many lines, where there are as many and nobody has read on."""
+        """Extend the head to ``lines`` lines, unless the input ends before or a reader has read past the head."""
         head = self.head() if self._head is None else self._head
-        while not (self._kept or self._passed) and head.count(b"\n") < lines and len(head) < HEAD_BYTES:
+        while (
+            not (self._spooled or self._head_passed) and head.count(b"\n") < lines and len(head) < HEAD_BYTES
+        ):
             more = self._stream.read1(HEAD_BYTES)
             if not more:
                 break
             head += more
         self._head = head
 
-    def keep(self) -> None:
-        """Copy all of it to a temporary file, which is gone when the process ends; no more than is allowed."""
-        if self._kept is None:
-            kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
-            atexit.register(kept.close)
+    def spool(self) -> None:
+        """Copy the whole input, up to the limit, to a temporary file that lives as long as the process."""
+        if self._spooled is None:
+            file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
+            atexit.register(file.close)
             try:
-                self._copy_to(kept)
+                self._copy_to(file)
             except BaseException:
-                kept.close()
+                file.close()
                 raise
-            self._kept = kept
+            self._spooled = file
 
-    def _copy_to(self, kept: Any) -> None:
+    def _copy_to(self, file: Any) -> None:
         size = 0
         try:
             with self.reader() as reader:
                 while piece := reader.read(COPY_BYTES):
                     size += len(piece)
                     check_spooled(size)
-                    kept.write(piece)
-            kept.flush()
+                    file.write(piece)
+            file.flush()
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
@@ -310,23 +311,23 @@ class StandardInput:
             raise OSError(error.errno, message, tempfile.gettempdir()) from error
 
     def close(self) -> None:
-        """Give up what was kept."""
-        if self._kept is not None:
-            self._kept.close()
+        """Close the temporary file."""
+        if self._spooled is not None:
+            self._spooled.close()
 
     def reader(self) -> io.BufferedReader:
         """Return a reader from the beginning."""
-        if self._kept is not None:
-            return io.BufferedReader(_Kept(self, self._kept))
-        if self._passed:
+        if self._spooled is not None:
+            return io.BufferedReader(_SpooledReader(self, self._spooled))
+        if self._head_passed:
             raise BadInput(
                 STANDARD_INPUT, None, "standard input can be read only once: write it to a file for more"
             )
-        return io.BufferedReader(_FromHead(self), buffer_size=8192)
+        return io.BufferedReader(_OnceReader(self), buffer_size=8192)
 
 
 class _WithRead1:
-    """A reader that gives what it is asked for, as one that gives what it has."""
+    """Add ``read1`` to a reader that has only ``read``."""
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
@@ -335,32 +336,32 @@ class _WithRead1:
         return bytes(self._reader.read(size))
 
 
-class _FromHead(io.RawIOBase):
-    """The head again, then the rest."""
+class _OnceReader(io.RawIOBase):
+    """A reader of the head, then of the rest of the stream."""
 
     def __init__(self, source: StandardInput) -> None:
         self._source = source
-        self._left = memoryview(source.head())
+        self._pending = memoryview(source.head())
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._left:
-            self._source._passed = bool(self._source.head())  # of nothing there is nothing to lose
-            self._left = memoryview(self._source._stream.read1(len(buffer)))
-        n = min(len(buffer), len(self._left))
-        buffer[:n] = self._left[:n]
-        self._left = self._left[n:]
-        self._source.taken += n
+        if not self._pending:
+            self._source._head_passed = bool(self._source.head())  # an empty input can be read again
+            self._pending = memoryview(self._source._stream.read1(len(buffer)))
+        n = min(len(buffer), len(self._pending))
+        buffer[:n] = self._pending[:n]
+        self._pending = self._pending[n:]
+        self._source.bytes_read += n
         return n
 
 
-class _Kept(io.RawIOBase):
-    """A reader of the kept file with a place of its own."""
+class _SpooledReader(io.RawIOBase):
+    """A reader of the spooled file with a position of its own."""
 
     def __init__(self, source: StandardInput, file: Any) -> None:
-        self._source, self._file, self._at = source, file, 0
+        self._source, self._file, self._position = source, file, 0
 
     def readable(self) -> bool:
         return True
@@ -369,18 +370,22 @@ class _Kept(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
-        self._at = start[whence] + offset
-        return self._at
+        start = {
+            os.SEEK_SET: 0,
+            os.SEEK_CUR: self._position,
+            os.SEEK_END: os.fstat(self._file.fileno()).st_size,
+        }
+        self._position = start[whence] + offset
+        return self._position
 
     def fileno(self) -> int:
         return int(self._file.fileno())
 
     def readinto(self, buffer: Any) -> int:
-        self._file.seek(self._at)
+        self._file.seek(self._position)
         n = int(self._file.readinto(buffer))
-        self._at += n
-        self._source.taken += n
+        self._position += n
+        self._source.bytes_read += n
         return n
 
 
@@ -399,9 +404,9 @@ def standard_input() -> StandardInput:
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[Any, str | None]]:
-    """Open a file for reading bytes, decompressed as its first bytes say, and how it is packed.
+    """Open a file as (decompressed bytes, name of its compression or None).
 
-    A file that cannot be opened becomes :class:`BadInput`.
+    Raise :class:`BadInput` for a file that cannot be opened.
     """
     try:
         with standard_input().reader() if path == STANDARD_INPUT else Path(path).open("rb") as file:
@@ -424,31 +429,31 @@ def opened(path: str) -> Iterator[tuple[Any, str | None]]:
 
 @contextmanager
 def filling(path: str) -> Iterator[Callable[[memoryview], int]]:
-    """Open a file as a function that fills a buffer with decompressed bytes, and returns how many there were.
+    """Open a file as a function that fills a buffer with decompressed bytes and returns their number.
 
-    From standard input it takes whatever has arrived.
+    From standard input it returns whatever has arrived.
     """
     with opened(path) as (file, compression):
-        fill = partial(_arrived, file) if path == STANDARD_INPUT else file.readinto
-        yield lambda buffer: _filled(fill, buffer, compression)
+        fill = partial(_read_arrived, file) if path == STANDARD_INPUT else file.readinto
+        yield lambda buffer: _fill(fill, buffer, compression)
 
 
-def _arrived(file: Any, buffer: memoryview) -> int:
-    """Fill a buffer with what is there; ``readinto1`` would go on reading after it."""
+def _read_arrived(file: Any, buffer: memoryview) -> int:
+    """Fill a buffer with what has arrived; ``readinto1`` would wait for more."""
     piece = file.read1(len(buffer))
     buffer[: len(piece)] = piece
     return len(piece)
 
 
 def pieces(path: str, size: int) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, so many at a time."""
+    """Yield the decompressed bytes of a file, ``size`` at a time."""
     with filling(path) as fill:
         buffer = memoryview(bytearray(size))
         while n := fill(buffer):
             yield bytes(buffer[:n])
 
 
-def _filled(fill: Any, buffer: memoryview, compression: str | None) -> int:
+def _fill(fill: Any, buffer: memoryview, compression: str | None) -> int:
     try:
         return int(fill(buffer))
     except EOFError:
@@ -470,13 +475,13 @@ def _check_plain(path: str, magic: bytes) -> None:
             raise BadInput(
                 path,
                 None,
-                f"is named {suffix} but is not {compression}: rename it, or pack it with {compression}",
+                f"is named {suffix} but is not {compression}: rename it, or compress it with {compression}",
             )
 
 
 def opened_binary(path: str) -> io.BufferedReader:
-    """Open a file that must be read here and there; standard input, whole, is kept first."""
+    """Open a file for random access; spool standard input first."""
     if path != STANDARD_INPUT:
         return Path(path).open("rb")
-    standard_input().keep()
+    standard_input().spool()
     return standard_input().reader()

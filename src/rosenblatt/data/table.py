@@ -194,6 +194,11 @@ class TableExamples(Examples):
         return replace(schema, headerless=Headerless(tuple(header.names), header.separator))
 
     @property
+    def _separator(self) -> str | None:
+        header = self._sources[0].header
+        return None if header is None else header.separator
+
+    @property
     def _index(self) -> str | None:
         header = self._sources[0].header
         return None if header is None else header.index_column
@@ -203,7 +208,7 @@ class TableExamples(Examples):
         for as_numbers in (True, False):
             if as_numbers and not all(header.numbers for header in self._headers):
                 continue
-            statistics, agreed = TableStatistics(names, self._target), True
+            statistics, agreed = TableStatistics(names, self._target, self._separator), True
             self._held = []
             for source in self._sources:
                 side_by_side = len(names) if as_numbers else 0
@@ -275,7 +280,7 @@ class TableExamples(Examples):
                 if n:
                     y = None if encoded.y is None else encoded.y[:n]
                     yield Batch(encoded.X[:n], y, lines[:n], files=((0, source.path),))
-            self._pass_over(bad)
+            self._skip_lines(bad)
             self.unseen_in.update(encoded.unseen)
             self.dropped += encoded.dropped
             if encoded.rows.size:
@@ -384,7 +389,7 @@ def open_table(opening: "Opening", separators: dict[str, str | None]) -> Example
     by_name = options.at_once or bool(options.hash_bits)
     arrives = isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema))
     if STANDARD_INPUT in opening.paths and schema is None and not arrives:
-        standard_input().keep()  # it is read again where a later row disagrees
+        standard_input().spool()  # it is read again where a later row disagrees
     tight = options.tight or (arrives and options.at_once)
     sources = _sources(opening, separators, schema if isinstance(schema, TableSchema) else None, tight)
     if arrives:
@@ -508,7 +513,7 @@ class ArrivingTable(Examples):
             if not left_out and rows.lines.size:
                 features += self._features(source, name, rows, bad)
         wrong = rows.bad_rows([(row, reason, name) for row, (reason, name) in bad.items()])
-        self._pass_over(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
+        self._skip_lines(BadLine(source.path, *one) for one in [*rows.bad, *wrong])
         keep = np.delete(np.arange(rows.lines.size), list(bad))
         if not keep.size:
             return None
@@ -607,7 +612,7 @@ class ArrivingTable(Examples):
         """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
         entries = []
         for one in sorted(features, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
-            place = self._vocabulary.place(one.name)
+            place = self._vocabulary.feature(one.name)
             entries.append((one.rows, np.full(one.rows.size, place), one.values))
         return entries
 
@@ -639,7 +644,7 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
     if isinstance(column, np.ndarray):
         column = pa.array(column)
-    return distinct(column.cast(pa.string()).fill_null(""))
+    return distinct(column.cast(pa.string()))
 
 
 def _whole_or_number(text: str) -> float:

@@ -4,11 +4,14 @@ The threads that scan a plain file also read it, each into its own buffer, so th
 core that scans it. One thread reads compressed files and pipes ahead of the others.
 """
 
+import lzma
 import os
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -99,7 +102,9 @@ def whole_lines(
                 elif len(unfinished) > LONGEST_LINE:
                     raise BadInput(path, _line_after(path, n_blocks, block_bytes, head_bytes), too_long())
     except Damaged as error:
-        raise BadInput(path, _line_after(path, n_blocks, block_bytes, head_bytes), str(error)) from error
+        from_pipe = path == STANDARD_INPUT
+        line = _line_after(path, n_blocks, block_bytes, head_bytes) if from_pipe else _last_line(path)
+        raise BadInput(path, line, str(error)) from error
     if unfinished:
         yield unfinished + b"\n"
 
@@ -111,6 +116,15 @@ def _line_after(path: str, blocks: int, block_bytes: int | None, head_bytes: int
         return 1 + sum(count(next(again), b"\n") for _ in range(blocks))
     except BadInput:
         return None
+
+
+def _last_line(path: str) -> int:
+    """Return the number of the last line that can be read of a compressed file that is damaged after it."""
+    lines = 1
+    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), opened(path) as (file, _):
+        while piece := file.read1(PIPE_BYTES):
+            lines += piece.count(b"\n")
+    return lines
 
 
 def checked_start(path: str, text: bytearray) -> int:

@@ -1,4 +1,4 @@
-"""Counts of words become sublinear tf-idf rows of unit length: a stage that is fitted on training rows alone.
+"""Sublinear tf-idf weighting of word counts, with rows of unit length; fitted on training rows alone.
 
 Counting words needs no training data beyond a vocabulary. The weight of a word does: it depends on how many documents
 contain it. So readers count first, and :class:`Tfidf` is fitted on any subset of the counted rows.
@@ -19,21 +19,21 @@ class TfidfPlan:
 
     Attributes
     ----------
-    groups : the text that each feature is a word of, as a number from 0, -1 for a feature that is no word; None where
-        all features are words of one text. Every group of a row gets unit length
+    groups : number of the text column that each feature is a word of, -1 for a feature that is not a word; None if all
+        features are words of one column. Every group of a row gets unit length
     """
 
     groups: NDArray[np.int32] | None = None
 
     def fit(self, X: Any) -> "Tfidf":
-        """Count in how many of these rows each word occurs."""
+        """Fit the weighting to rows of counts."""
         counts = DocumentCounts()
         counts.update(X)
         return counts.tfidf(self.groups)
 
 
 class DocumentCounts:
-    """How many documents there were, and in how many of them each word occurs; both grow with :meth:`update`.
+    """The number of documents, and for each word the number of documents with it; :meth:`update` adds more.
 
     Examples
     --------
@@ -49,10 +49,10 @@ class DocumentCounts:
         self.frequency: NDArray[np.int64] = np.array(frequency, np.int64)
 
     def update(self, X: Any) -> None:
-        """Add rows of counts (CSR); they may have more features than those before."""
-        more = np.bincount(X.indices, minlength=max(X.shape[1], self.frequency.size))
-        more[: self.frequency.size] += self.frequency
-        self.documents, self.frequency = self.documents + X.shape[0], more.astype(np.int64, copy=False)
+        """Add rows of counts (CSR), possibly with more features than before."""
+        frequency = np.bincount(X.indices, minlength=max(X.shape[1], self.frequency.size))
+        frequency[: self.frequency.size] += self.frequency
+        self.documents, self.frequency = self.documents + X.shape[0], frequency.astype(np.int64, copy=False)
 
     def merge(self, other: "DocumentCounts") -> None:
         """Add the counts of other documents with the same features."""
@@ -118,7 +118,7 @@ class Tfidf:
 
     @property
     def idf(self) -> NDArray[np.float64]:
-        """The inverse document frequency of every feature; 0 for a word of no document, 1 for what is no word."""
+        """The inverse document frequency of every feature; 0 for a word without documents, 1 where it is not a word."""
         idf: NDArray[np.float64] = 1.0 + np.log((1.0 + self.documents) / (1.0 + self.frequency))
         idf[self.frequency == 0] = 0.0
         if self.groups is not None:
@@ -126,22 +126,22 @@ class Tfidf:
         return idf
 
     def apply(self, X: Any) -> Any:
-        """Return the weighted rows (CSR) of counts; features beyond those it was fitted on are unknown words."""
+        """Return weighted rows (CSR) of counts; features beyond the fitted ones are unknown words."""
         idf = np.zeros(X.shape[1])
         known = self.idf[: X.shape[1]]
         idf[: known.size] = known
         groups = self.groups
         values = np.array(X.data, np.float64)
-        repeated = np.flatnonzero(values > 1.0)  # most words occur once: there is no logarithm to take
+        repeated = np.flatnonzero(values > 1.0)  # most words occur once and need no logarithm
         if groups is not None:
             repeated = repeated[groups[X.indices[repeated]] >= 0]
             idf[: groups.size][groups[: idf.size] < 0] = 1.0
         values[repeated] = 1.0 + np.log(values[repeated])
         values *= idf[X.indices]
-        return sparse_rows(values / self._lengths(X, values), X.indices, X.indptr, X.shape[1])
+        return sparse_rows(values / self._norms(X, values), X.indices, X.indptr, X.shape[1])
 
-    def _lengths(self, X: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return, for every entry, the length of its group in its row; 1 for what is no word."""
+    def _norms(self, X: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for every entry the norm of its group in its row, 1 for features that are not words."""
         sizes = np.diff(X.indptr)
         if self.groups is None:
             nonempty = X.indptr[:-1][sizes > 0]

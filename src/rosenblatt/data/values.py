@@ -1,6 +1,6 @@
-"""What the values of a column mean when they are written as text: numbers in any notation, dates, truth values.
+"""Parse columns of text: numbers in any notation, dates, booleans.
 
-Columns are pyarrow arrays of strings or numbers; reading one gives float64 with NaN where no such value stands.
+Columns are pyarrow arrays of strings or numbers; parsing one gives float64, with NaN for missing and invalid values.
 """
 
 import re
@@ -19,9 +19,10 @@ from rosenblatt.data.scanners.missing import MISSING
 DatePart = Literal["days", "weekday", "hour"]
 DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # as in 29.02.2024
+DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # like 29.02.2024
 YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
-CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?")
+CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?")
+SHORT_HOUR = re.compile(r"(?:^|(?<=[T ]))(?=\d:)")  # like 8:15
 TIMESTAMP = re.compile(rf"({DATE.pattern})[T ]({CLOCK.pattern}) ?(Z|UTC|[+-]\d{{2}}:?(\d{{2}})?)?")
 PAIRS = (
     *(
@@ -45,14 +46,16 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
-GROUPS = " \u00a0\u2009\u202f'’"  # characters between thousands, whatever the decimal mark
+UNIT = re.compile(r"(?<=[\d.,])\s?(?P<unit>[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$")  # after a number, like 5 cm
+POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+GROUPS = " \u00a0\u2009\u202f'’"  # thousands separators with any decimal mark
 
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How the numbers of a column are written: its decimal mark, a currency, a per cent sign.
+    """The notation of the numbers of a column: decimal mark, currency, per cent sign.
 
-    Thousands may be grouped by the other mark, a space or an apostrophe. ``12 %`` is 0.12, ``(12)`` is -12.
+    Thousands may be separated by the other mark, a space or an apostrophe. ``12 %`` is 0.12, ``(12)`` is -12.
 
     >>> NumberFormat(",").number("1.234,5"), NumberFormat(currency="$").number("-$1,234"), NumberFormat().number("1,2")
     (1234.5, -1234.0, None)
@@ -63,29 +66,32 @@ class NumberFormat:
     decimal: str = "."
     percent: bool = False
     currency: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ",") or type(self.percent) is not bool:
             raise ValueError(f"not a number format: {self!r}")
         if self.currency not in ("", *CURRENCIES):
             raise ValueError(f"not a number format: the currency {self.currency!r} is not known")
+        if self.unit and (UNIT.fullmatch(f"0{self.unit}", 1) is None or self.percent or self.currency):
+            raise ValueError(f"not a number format: the unit {self.unit!r} is no word after a number")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What a value of this format matches: sign, currency, groups, fraction, exponent, currency or per cent."""
+        """The pattern of a number: sign, currency, digits, fraction, exponent, currency or per cent."""
         group = r"\." if self.decimal == "," else ","
         mark = re.escape(self.decimal)
         grouped = rf"[1-9]\d{{0,2}}(?P<group>[{group}{GROUPS}])\d{{3}}(?:(?P=group)\d{{3}})*"
         digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
         money = rf"(?:{re.escape(self.currency)}\s?)?" if self.currency else ""
-        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency)})?" if self.currency else ""
+        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency or self.unit)})?"
         return re.compile(
             rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{after}"
         )
 
     def number(self, text: str) -> float | None:
-        """Read a number, or return None where it is not written so."""
-        if text.startswith("(") and text.endswith(")"):  # as accountants write what is negative
+        """Parse a number; return None if it is not in this format."""
+        if text.startswith("(") and text.endswith(")"):  # accounting notation of a negative number
             value = self.number(text[1:-1]) if text[1:2].isdigit() or text[1:2] in self.currency else None
             return None if value is None else -value
         match = self.pattern.fullmatch(text.replace("\u2212", "-"))
@@ -100,7 +106,7 @@ class NumberFormat:
         return value / 100.0 if self.percent else value
 
     def read(self, column: Any) -> NDArray[np.float64]:
-        """Return the numbers of a column, NaN where a value is missing or written otherwise."""
+        """Return the numbers of a column, NaN where a value is missing or in another format."""
         if not is_text(column):
             return numbers(column)
         texts, codes = distinct(column)
@@ -108,34 +114,39 @@ class NumberFormat:
         return np.array([np.nan if value is None else value for value in values], float)[codes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the format ready for JSON."""
-        return {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        """Return the format as a dict for JSON."""
+        stored = {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        return {**stored, "unit": self.unit} if self.unit else stored
 
 
 def _exponent(power: str | None) -> str:
-    """Return an exponent as Python reads it: Fortran writes D."""
+    """Return an exponent in Python's notation; Fortran writes D."""
     return (power or "").replace("D", "e").replace("d", "e")
 
 
 def number_formats(text: str) -> list[NumberFormat]:
-    """Return the formats in which a text is a number, other than a plain one.
+    """Return the formats, other than plain, in which a text is a number.
 
     >>> [(form.decimal, form.number("1,234")) for form in number_formats("1,234")]
     [('.', 1234.0), (',', 1.234)]
-    >>> number_formats("red"), number_formats("€ 12")[0].currency
-    ([], '€')
+    >>> number_formats("red"), number_formats("€ 12")[0].currency, number_formats("5.5 cm")[0].unit
+    ([], '€', 'cm')
     """
     if not any(character.isdigit() for character in text):
         return []
     percent = text.endswith("%")
     bare = text.lstrip("(+-\u2212 ").rstrip(")")
     money = [sign for sign in CURRENCIES if bare.startswith(sign) or bare.endswith(sign)]
-    forms = (NumberFormat(mark, percent, max(money, key=len, default="")) for mark in (".", ","))
+    unit = None if money or percent or text.startswith("(") else UNIT.search(bare)
+    forms = (
+        NumberFormat(mark, percent, max(money, key=len, default=""), unit["unit"] if unit else "")
+        for mark in (".", ",")
+    )
     return [form for form in forms if form.number(text) is not None]
 
 
 def number(text: str) -> float | None:
-    """Read a decimal number, or return None.
+    """Parse a decimal number, or return None.
 
     >>> number(" 1e3"), number("1_000"), number("x")
     (1000.0, None, None)
@@ -146,8 +157,22 @@ def number(text: str) -> float | None:
         return None
 
 
+def points_may_group(texts: Sequence[str]) -> bool:
+    """Whether the points of plain numbers may separate thousands: three digits after each, and no zero before it.
+
+    >>> points_may_group(["1.234", "999"]), points_may_group(["0.125"]), points_may_group(["7"])
+    (True, False, False)
+    """
+    pointed = [text for text in texts if "." in text]
+    return (
+        bool(pointed)
+        and all(map(POINT_GROUPS.fullmatch, pointed))
+        and not any("e" in t.lower() for t in texts)
+    )
+
+
 def are_codes(texts: Sequence[str]) -> bool:
-    """Whether texts are codes of digits, not numbers: all of one length, and some begin with 0, as zip codes do.
+    """Whether texts are codes of digits rather than numbers, like zip codes: all of one length, some beginning with 0.
 
     >>> are_codes(["01067", "80331"]), are_codes(["0", "1"]), are_codes(["7", "01067"])
     (True, False, False)
@@ -164,13 +189,13 @@ def is_text(column: Any) -> bool:
 
 
 def numbers(column: Any) -> NDArray[np.float64]:
-    """Read a column of strings, or of numbers, as float64; NaN where there is no number."""
+    """Return a column of strings or numbers as float64, NaN where it is not a number."""
     import pyarrow as pa
 
     if isinstance(column, np.ndarray):
         return column
     if column.type != pa.string():
-        return as_numpy(column.cast(pa.float64(), safe=False))  # beyond 2^53 it is rounded, as in text
+        return as_numpy(column.cast(pa.float64(), safe=False))  # integers beyond 2^53 are rounded, as in text
     for read in (_cast, _cast_where_not_missing):
         try:
             read(column[:20])  # a cast that fails is slow: fail early
@@ -194,9 +219,9 @@ def _cast_where_not_missing(column: Any) -> NDArray[np.float64]:
 
     missing = pc.is_in(column, _missing())
     values = pc.if_else(missing, pa.nulls(1, pa.string())[0], column).cast(pa.float64())
-    read = np.full(len(column), np.nan)
-    read[as_numpy(missing.cast(pa.int8())) == 0] = as_numpy(values.drop_null())
-    return read
+    parsed = np.full(len(column), np.nan)
+    parsed[as_numpy(missing.cast(pa.int8())) == 0] = as_numpy(values.drop_null())
+    return parsed
 
 
 def without_missing(column: Any) -> Any:
@@ -204,11 +229,11 @@ def without_missing(column: Any) -> Any:
     import pyarrow.compute as pc
 
     missing = pc.is_in(column, _missing())
-    return pc.if_else(missing, _arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
+    return pc.if_else(missing, arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
 
 
 def absent(column: Any) -> NDArray[np.bool_]:
-    """Return where a column has no value."""
+    """Return the mask of missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -219,11 +244,11 @@ def absent(column: Any) -> NDArray[np.bool_]:
 
 @cache
 def _missing() -> Any:
-    return _arrow_strings(sorted(MISSING))
+    return arrow_strings(sorted(MISSING))
 
 
-def _arrow_strings(texts: list[str]) -> Any:
-    """Return texts as Arrow has them, made by hand: ``pa.array`` would import pandas."""
+def arrow_strings(texts: list[str]) -> Any:
+    """Return an Arrow array of texts; ``pa.array`` would import pandas."""
     import pyarrow as pa
 
     ends = np.cumsum([0, *(len(text.encode()) for text in texts)]).astype(np.int32)
@@ -231,8 +256,15 @@ def _arrow_strings(texts: list[str]) -> Any:
     return pa.Array.from_buffers(pa.string(), len(texts), parts)
 
 
+def without_nulls(column: Any) -> Any:
+    """Return a column of strings with the empty string for null."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(column, arrow_strings([""])[0]) if column.null_count else column
+
+
 def truth(text: str) -> float | None:
-    """Return 1 or 0 for a truth value in one of its usual spellings, else None.
+    """Return 1 or 0 for a boolean in a usual spelling, else None.
 
     >>> truth("Yes"), truth("off"), truth("maybe")
     (1.0, 0.0, None)
@@ -242,7 +274,7 @@ def truth(text: str) -> float | None:
 
 
 def truths(column: Any) -> NDArray[np.float64]:
-    """Read a column of truth values as 1 and 0."""
+    """Return a column of booleans as 1 and 0."""
     if not is_text(column):
         return numbers(column)
     texts, codes = distinct(column)
@@ -251,7 +283,7 @@ def truths(column: Any) -> NDArray[np.float64]:
 
 
 def date_parts_of(text: str) -> tuple[DatePart, ...]:
-    """Return what a date or time says, in ISO 8601 or as in 29.02.2024 and 2024/02/29: nothing where it is none.
+    """Return the parts of a date or time in ISO 8601 or like 29.02.2024 and 2024/02/29; () if it is not one.
 
     >>> date_parts_of("2024-02-29"), date_parts_of("2024-02-29T12:30Z"), date_parts_of("08:15"), date_parts_of("x")
     (('days', 'weekday'), ('days', 'weekday', 'hour'), ('hour',), ())
@@ -265,9 +297,9 @@ def date_parts_of(text: str) -> tuple[DatePart, ...]:
 
 
 def date_numbers(text: str) -> tuple[float, float, float] | None:
-    """Return days since 1970-01-01, the weekday (Monday is 1) and the hour of a date or time; None where it is none.
+    """Return days since 1970-01-01, weekday (Monday is 1) and hour of a date or time; None if it is not one.
 
-    The clock is the one that is written: an offset from UTC does not change the hour.
+    The hour is local: an offset from UTC does not change it.
 
     >>> date_numbers("2024-02-29 12:30"), date_numbers("2024-02-30")
     ((19782.0, 4.0, 12.5), None)
@@ -277,25 +309,26 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
         if CLOCK.fullmatch(text):
             return 0.0, 0.0, _hours(time.fromisoformat(text))
         if DATE.fullmatch(text):
-            when = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         else:
             match = TIMESTAMP.fullmatch(text)
             if match is None:
                 return None
-            when = datetime.fromisoformat(f"{match[1]}T{match[2]}")
+            moment = datetime.fromisoformat(f"{match[1]}T{match[2]}")
     except ValueError:
         return None
-    return float(when.toordinal() - 719163), float(when.isoweekday()), _hours(when.time())
+    return float(moment.toordinal() - 719163), float(moment.isoweekday()), _hours(moment.time())
 
 
 def _as_iso(text: str) -> str:
-    """Return a date whose order cannot be mistaken as ISO 8601 writes it, anything else as it is.
+    """Convert a date with an unambiguous order, or a short hour, to ISO 8601; return anything else unchanged.
 
-    >>> _as_iso("1.2.2024 08:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
+    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
     ('2024-02-01 08:15', '2024-02-29', '1/2/2024')
     """
     text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
-    return YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    text = YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    return SHORT_HOUR.sub("0", text, count=1) if ":" in text else text
 
 
 def _hours(clock: time) -> float:
@@ -303,7 +336,7 @@ def _hours(clock: time) -> float:
 
 
 def dates(column: Any, parts: tuple[DatePart, ...]) -> NDArray[np.float64]:
-    """Read a column of dates: (rows, parts), NaN where there is none."""
+    """Return a column of dates as (rows, parts), NaN where it is not a date."""
     texts, codes = distinct(column) if is_text(column) else ([], np.zeros(len(column), np.int64))
     if not texts:
         return np.full((len(column), len(parts)), np.nan)
@@ -313,23 +346,23 @@ def dates(column: Any, parts: tuple[DatePart, ...]) -> NDArray[np.float64]:
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
-    """Return an Arrow array of numbers as numpy; pyarrow's own way imports pandas, which takes 0.2 s."""
+    """Convert an Arrow array of numbers to NumPy; ``to_numpy`` would import pandas, which takes 0.2 s."""
     return column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
 
 
 def take(column: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of a column; given numpy's numbers, pyarrow would import pandas."""
+    """Return some rows of a column; with a NumPy array, ``take`` of pyarrow would import pandas."""
     if isinstance(column, np.ndarray):
         return column[rows]
     import pyarrow as pa
 
-    places = pa.py_buffer(np.ascontiguousarray(rows, dtype=np.int64))
-    return column.take(pa.Array.from_buffers(pa.int64(), rows.size, [None, places]))
+    indices = pa.py_buffer(np.ascontiguousarray(rows, dtype=np.int64))
+    return column.take(pa.Array.from_buffers(pa.int64(), rows.size, [None, indices]))
 
 
 def distinct(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the different strings of a column, and which one each row holds."""
-    encoded = (column.fill_null("") if column.null_count else column).dictionary_encode()
+    """Return the distinct strings of a column, and the index of the string of each row."""
+    encoded = without_nulls(column).dictionary_encode()
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
 
 

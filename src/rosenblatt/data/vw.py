@@ -12,7 +12,7 @@ from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.named.vocabulary import NamedSchema
-from rosenblatt.data.scanners import vw_loop as wrong
+from rosenblatt.data.scanners import vw_loop as codes
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
 from rosenblatt.data.scanners.vw import VwScan, scan_vw
 from rosenblatt.data.source import STANDARD_INPUT
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
 
 REASONS = {
-    wrong.NO_BAR: "no | before the features",
-    wrong.SEVERAL_LABELS: "the label {token} has costs, or is several: expected one number, or a text without : and ,",
-    wrong.LABEL_NOT_FINITE: "the label {token} is not a finite number",
-    wrong.BAD_IMPORTANCE: "the importance {token} is not a finite number of 0 or more",
-    wrong.HAS_BASE: "a base of {token} is not supported: leave the third number out, or write 0",
-    wrong.BAD_SCALE: "{token} is not the scale of a namespace",
-    wrong.BAD_VALUE: "{token} has a value that is neither a number nor a text",
-    wrong.VALUE_NOT_FINITE: "{token} has a value that is not a finite number",
-    wrong.NOTHING_EXPECTED: "{token} where | is expected",
+    codes.NO_BAR: "no | before the features",
+    codes.SEVERAL_LABELS: "the label {token} has costs, or is several: expected one number, or a text without : and ,",
+    codes.LABEL_NOT_FINITE: "the label {token} is not a finite number",
+    codes.BAD_IMPORTANCE: "the importance {token} is not a finite number of 0 or more",
+    codes.HAS_BASE: "a base of {token} is not supported: leave the third number out, or write 0",
+    codes.BAD_SCALE: "{token} is not the scale of a namespace",
+    codes.BAD_VALUE: "{token} has a value that is neither a number nor a text",
+    codes.VALUE_NOT_FINITE: "{token} has a value that is not a finite number",
+    codes.NOTHING_EXPECTED: "{token} where | is expected",
 }
-HEAD_BYTES = 1 << 16  # whether a file has labels is seen from these
+HEAD_BYTES = 1 << 16  # that decide whether a file has labels
 NOT_TEXT = "not UTF-8 text: convert the file to UTF-8"
 NUL = "a NUL byte: is this a text file?"
 OVERFLOW = "the values of {token} add up beyond a float64: write smaller ones"
@@ -44,8 +44,8 @@ NOT_A_NUMBER = (
 class VwExamples(Examples):
     """Examples from Vowpal Wabbit text, with an open vocabulary unless a schema fixes it.
 
-    Labels are numbers, or texts, as the first one is. Where the first lines have a label, lines without one are passed
-    over and counted in ``unlabelled``; where they have none, or labels are not asked for, ``y`` is None.
+    The first label decides whether labels are numbers or texts. If the first lines have labels, lines without one are
+    skipped and counted in ``unlabelled``; if they have none, or labels are not wanted, ``y`` is None.
     """
 
     format = "vw"
@@ -65,71 +65,71 @@ class VwExamples(Examples):
             )
         self._paths = opening.paths
         self._bits = schema.bits if schema else options.hash_bits
-        self._kind = schema.labels if schema else None  # of the labels, once one is known
+        self._kind = schema.labels if schema else None  # of the labels, once the first is read
         self._grow = options.grow or schema is None
         self._table = NameTable(schema.names if schema and not self._bits else ())
         self._labelled = options.labels and _has_labels(self._paths[0])
         self._target_values = TargetValues()
-        self.heard: Callable[[int, str], None] | None = None  # told of the names that are hashed
+        self.on_name: Callable[[int, str], None] | None = None  # called with each hashed feature and its name
 
     @property
     def schema(self) -> NamedSchema:
-        """Names met so far, in order of appearance; ``namespace^feature``."""
+        """Names so far, in order of appearance; ``namespace^feature``."""
         names = () if self._bits else tuple(self._table.names())
         return NamedSchema(names, self._bits, None, self._kind or "number")
 
     @property
     def target_kind(self) -> Literal["classes", "numeric"]:
-        """``"numeric"`` where the labels read so far measure something: many different numbers; else ``"classes"``."""
+        """``"numeric"`` if the labels so far are a measurement, with many distinct numbers; else ``"classes"``."""
         return self._target_values.kind
 
     @property
     def n_features(self) -> int:
-        """How many features have been met."""
+        """Number of features so far."""
         return 1 << self._bits if self._bits else len(self._table)
 
     def _blocks(self) -> Iterator[Batch]:
         self._target_values = TargetValues()
         for path in self._paths:
             first = 1
-            for scan, not_text in in_order(_scanned, whole_lines(path)):
-                bad = [_in_words(path, first, scan.text, *entry) for entry in scan.bad]
+            for scan, not_text in in_order(_scan_text, whole_lines(path)):
+                bad = [_bad_line(path, first, scan.text, *entry) for entry in scan.bad]
                 bad += [BadLine(path, first + line, *reason) for line, reason in not_text.items()]
                 keep = self._with_label(scan)
                 if self._labelled and self._kind != "text":
                     bad += [
-                        _at_label(path, first, scan, row)
-                        for row in np.flatnonzero(scan.labelled == wrong.TEXT).tolist()
+                        _bad_label(path, first, scan, row)
+                        for row in np.flatnonzero(scan.labelled == codes.TEXT).tolist()
                     ]
-                    keep &= scan.labelled == wrong.NUMBER
+                    keep &= scan.labelled == codes.NUMBER
                 if bad:
-                    self._pass_over(bad)
+                    self._skip_lines(bad)
                 if keep.any():
                     batch, overflowing = self._batch(scan, first, keep)
-                    self._pass_over(self._overflow(path, first, scan.text, line) for line in overflowing)
+                    self._skip_lines(self._overflow(path, first, scan.text, line) for line in overflowing)
                     if batch.lines.size:
                         yield batch._replace(files=((0, path),))
                 first += scan.n_lines
 
     def _with_label(self, scan: VwScan) -> NDArray[np.bool_]:
-        """Return which rows to keep: in a labelled file, those with a label; count the others."""
-        has_label: NDArray[np.bool_] = scan.labelled != wrong.UNLABELLED
+        """Return the mask of the rows to keep: in a labelled file those with a label; count the others."""
+        has_label: NDArray[np.bool_] = scan.labelled != codes.UNLABELLED
         if not self._labelled:
             return np.ones(has_label.size, np.bool_)
         if self._kind is None and has_label.any():
-            self._kind = "text" if scan.labelled[has_label][0] == wrong.TEXT else "number"
+            self._kind = "text" if scan.labelled[has_label][0] == codes.TEXT else "number"
         self.unlabelled += int(has_label.size - has_label.sum())
         return has_label
 
     def _batch(self, scan: VwScan, first: int, keep: NDArray[np.bool_]) -> tuple[Batch, list[int]]:
-        """Return the rows of a block, and the lines of those left out because values add up beyond a float64."""
-        places = self._places(scan)
-        if self._bits and self.heard is not None:
-            _tell_names(scan, places, self.heard)
-        if not self._grow and not self._bits and (places < 0).any():
-            self.unseen_in["features the model does not know"] += int((places < 0).sum())
-        entries, overflowing = sorted_rows(scan.indptr, places, scan.values)
-        X = sparse_rows(scan.values[:entries], places[:entries], scan.indptr, self.n_features)
+        """Return the rows of a block, and the lines of those dropped because a sum of values is beyond float64."""
+        features = self._features(scan)
+        if self._bits and self.on_name is not None:
+            _report_names(scan, features, self.on_name)
+        if not self._grow and not self._bits and (features < 0).any():
+            self.unseen_in["features the model does not know"] += int((features < 0).sum())
+        size, overflowing = sorted_rows(scan.indptr, features, scan.values)
+        X = sparse_rows(scan.values[:size], features[:size], scan.indptr, self.n_features)
         weight = None if (scan.weights == 1.0).all() else scan.weights
         y: NDArray[Any] | None = None
         if self._labelled:
@@ -140,26 +140,26 @@ class VwExamples(Examples):
         if overflowing.size:
             keep = keep.copy()
             keep[overflowing] = False
-        return batch if keep.all() else _rows(batch, np.flatnonzero(keep)), bad_lines
+        return batch if keep.all() else _take_rows(batch, np.flatnonzero(keep)), bad_lines
 
-    def _places(self, scan: VwScan) -> NDArray[np.int32]:
-        """Return the feature of every name of a block, -1 where it has none."""
+    def _features(self, scan: VwScan) -> NDArray[np.int32]:
+        """Return the feature of every name of a block, -1 for an unknown one."""
         if self._bits:
             return (scan.crcs & np.uint32((1 << self._bits) - 1)).view(np.int32)
         return self._table.numbers(scan.text, scan.names, scan.crcs, self._grow)
 
     def _overflow(self, path: str, first: int, text: bytes | bytearray, line: int) -> BadLine:
-        """Say which feature of a line has values that add up beyond a float64."""
+        """Return the error of a line with a feature whose values add up beyond float64."""
         scan = scan_vw(bytes(text.split(b"\n", line + 1)[line]) + b"\n")
         sums: dict[int, float] = {}
-        for place, value, name in zip(
-            self._places(scan).tolist(), scan.values.tolist(), scan.names.tolist(), strict=True
+        for feature, value, name in zip(
+            self._features(scan).tolist(), scan.values.tolist(), scan.names.tolist(), strict=True
         ):
-            sums[place] = sums.get(place, 0.0) + value
-            if place >= 0 and not np.isfinite(sums[place]):
+            sums[feature] = sums.get(feature, 0.0) + value
+            if feature >= 0 and not np.isfinite(sums[feature]):
                 token = scan.text[name[2] : name[3]].decode("utf-8", "backslashreplace")
                 return BadLine(path, first + line, OVERFLOW.format(token=shown(token)), name[2] + 1)
-        raise AssertionError("a sum was refused that no feature of the line makes")
+        raise AssertionError("no feature of the line has a sum beyond float64")
 
     def _finish(self, batch: Batch) -> Batch:
         self._target_values.update(batch.y)
@@ -169,23 +169,25 @@ class VwExamples(Examples):
 
 
 def _has_labels(path: str) -> bool:
-    """Whether one of the first examples of a file has a label; of standard input, the first."""
-    first_text_line(path)  # an empty file is an error
+    """Whether any of the first examples of a file has a label; of standard input, the very first."""
+    first_text_line(path)  # raises for an empty file
     labelled = scan_vw(next(whole_lines(path, HEAD_BYTES))).labelled
-    if path == STANDARD_INPUT:  # how much has arrived must not matter
+    if path == STANDARD_INPUT:  # the answer must not depend on how much has arrived
         labelled = labelled[:1]
-    return bool((labelled != wrong.UNLABELLED).any())
+    return bool((labelled != codes.UNLABELLED).any())
 
 
-def _tell_names(scan: VwScan, places: NDArray[np.int32], tell: Callable[[int, str], None]) -> None:
-    """Tell the first name of every feature in a block, as it is called where names are kept."""
-    features, first = np.unique(places, return_index=True)
-    for at, (space, space_end, lo, hi) in zip(features.tolist(), scan.names[first].tolist(), strict=True):
-        before = scan.text[space:space_end] + b"^" if space_end > space else b""
-        tell(at, (before + scan.text[lo:hi]).decode(errors="replace"))
+def _report_names(scan: VwScan, features: NDArray[np.int32], on_name: Callable[[int, str], None]) -> None:
+    """Call ``on_name(feature, name)`` with the first name of every feature in a block."""
+    distinct, first = np.unique(features, return_index=True)
+    for feature, (space, space_end, lo, hi) in zip(
+        distinct.tolist(), scan.names[first].tolist(), strict=True
+    ):
+        prefix = scan.text[space:space_end] + b"^" if space_end > space else b""
+        on_name(feature, (prefix + scan.text[lo:hi]).decode(errors="replace"))
 
 
-def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
+def _take_rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
     y = None if batch.y is None else batch.y[rows]
     weight = None if batch.weight is None else batch.weight[rows]
     tags = None if batch.tags is None else batch.tags[rows]
@@ -193,20 +195,20 @@ def _rows(batch: Batch, rows: NDArray[np.intp]) -> Batch:
 
 
 def _texts(scan: VwScan, spans: NDArray[np.int64]) -> NDArray[np.str_]:
-    """Return the label, or the tag, of every row; "" where it has none."""
+    """Return the label or the tag of every row, "" without one."""
     return np.array([scan.text[lo:hi].decode() for lo, hi in spans.tolist()], dtype=np.str_)
 
 
-def _scanned(text: bytearray) -> tuple[VwScan, dict[int, tuple[str, int]]]:
-    """Scan a block; lines that are no text are left blank in it, and told: what is wrong, and in which column."""
+def _scan_text(text: bytearray) -> tuple[VwScan, dict[int, tuple[str, int]]]:
+    """Scan a block without its lines that are not UTF-8 text; return their reasons and columns by line offset."""
     if b"\0" not in text and _is_utf8(text):
         return scan_vw(text), {}
     lines, not_text = text.split(b"\n"), {}
-    for at, line in enumerate(lines):
+    for offset, line in enumerate(lines):
         if b"\0" in line or not _is_utf8(line):
             nul = line.find(b"\0")
-            not_text[at] = (NUL, nul + 1) if nul >= 0 else (NOT_TEXT, first_not_utf8(bytes(line)) + 1)
-            lines[at] = bytearray()
+            not_text[offset] = (NUL, nul + 1) if nul >= 0 else (NOT_TEXT, first_not_utf8(bytes(line)) + 1)
+            lines[offset] = bytearray()
     return scan_vw(bytearray(b"\n").join(lines)), not_text
 
 
@@ -217,14 +219,14 @@ def _is_utf8(text: bytearray) -> bool:
         return False
 
 
-def _in_words(path: str, first: int, text: bytes | bytearray, line: int, what: int, start: int) -> BadLine:
+def _bad_line(path: str, first: int, text: bytes | bytearray, line: int, error: int, start: int) -> BadLine:
     tokens = text[start : start + 200].split(b"\n", 1)[0].split(maxsplit=1)
     token = tokens[0].decode("utf-8", "backslashreplace") if tokens else "the end of the line"
     column = start - text.rfind(b"\n", 0, start)
-    return BadLine(path, first + line, REASONS[what].format(token=shown(token)), column)
+    return BadLine(path, first + line, REASONS[error].format(token=shown(token)), column)
 
 
-def _at_label(path: str, first: int, scan: VwScan, row: int) -> BadLine:
+def _bad_label(path: str, first: int, scan: VwScan, row: int) -> BadLine:
     start, end = scan.label_spans[row].tolist()
     token = scan.text[start:end].decode("utf-8", "backslashreplace")
     column = start - scan.text.rfind(b"\n", 0, start)

@@ -1,4 +1,4 @@
-"""Text to words: cut, counted, and known by their place in a vocabulary or by their hash."""
+"""Split texts into words, count them, and index them by a vocabulary or a hash."""
 
 import re
 import unicodedata
@@ -12,39 +12,35 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.textblocks import in_order
 
-# Letters, digits and underscores, with the combining marks that `\w` leaves out; an apostrophe joins two of them.
+# Letters, digits, underscores, and the combining marks that `\w` does not match; an apostrophe may be between two.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u200d"
 WORD_CHARACTERS = rf"[\w{_MARKS}]"
 WORD = re.compile(rf"{WORD_CHARACTERS}+(?:['’]{WORD_CHARACTERS}+)*")
-LONG_TEXT = (
-    1 << 16
-)  # characters; the words of a longer text are read one by one, so that other threads may run
-MANY_CHARACTERS = 1 << 15  # fewer are counted without compiled loops
-PART_CHARACTERS = 1 << 21  # that are counted at a time
+LONG_TEXT = 1 << 16  # characters; longer texts are matched word by word, so that other threads can run
+MANY_CHARACTERS = 1 << 15  # with fewer, words are counted without compiled loops
+PART_CHARACTERS = 1 << 21  # characters counted at a time
 MOST_BUCKETS = 1 << 30
 Weighting = Literal["binary", "counts", "tfidf"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-LONGEST_RUN = 256  # characters outside ASCII that are normalised together
+LONGEST_RUN = 256  # characters outside ASCII that are normalized together
 LONG_RUN = re.compile(rf"[^\x00-\x7f]{{{LONGEST_RUN + 1},}}")
 RUN = re.compile(rf"[\x00-\x7f]+[^\x00-\x7f]{{0,{LONGEST_RUN}}}|[^\x00-\x7f]{{1,{LONGEST_RUN}}}")
 
 
 class Words(NamedTuple):
-    """How a text becomes words.
+    """Options of the split of texts into words.
 
     >>> Words(ngrams=(1, 2)).cut("Don't PANIC, please")
     ["don't", 'panic', 'please', "don't panic", 'panic please']
     """
 
-    ngrams: tuple[int, int] = (1, 1)  # from how many words in a row to how many
+    ngrams: tuple[int, int] = (1, 1)  # shortest and longest n-gram
     lowercase: bool = True
-    weighting: Weighting = (
-        "binary"  # 1 for a word that occurs, how often it does, or rows of tf-idf with unit length
-    )
-    buckets: int = 0  # words are hashed into so many features; 0: each word has a feature of its own
+    weighting: Weighting = "binary"  # 1 for a word that occurs, its count, or tf-idf rows of unit length
+    buckets: int = 0  # hash words into this many features; 0: one feature per word
 
     def check(self) -> "Words":
-        """Return these words, or raise ValueError where they make no sense."""
+        """Return these options; raise ValueError if they are invalid."""
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise ValueError(
@@ -58,15 +54,15 @@ class Words(NamedTuple):
 
     @property
     def binary(self) -> bool:
-        """Whether a word counts once, however often it occurs."""
+        """Whether a word counts once, no matter how often it occurs."""
         return self.weighting == "binary"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :func:`words_from_dict` needs, ready for JSON."""
+        """Return the options as a dict for JSON, the input of :func:`words_from_dict`."""
         return {**self._asdict(), "ngrams": list(self.ngrams)}
 
     def cut(self, text: str) -> list[str]:
-        """Return the words of a text in their order, then pairs, then triples, as far as ``ngrams`` says."""
+        """Return the n-grams of a text in order, shortest first."""
         text = self.normalized(text)
         long = len(text) > LONG_TEXT
         words: list[str] = [word.group() for word in WORD.finditer(text)] if long else WORD.findall(text)
@@ -74,27 +70,27 @@ class Words(NamedTuple):
             return words
         shortest, longest = self.ngrams
         return [
-            " ".join(words[at : at + length])
+            " ".join(words[start : start + length])
             for length in range(shortest, longest + 1)
-            for at in range(len(words) - length + 1)
+            for start in range(len(words) - length + 1)
         ]
 
     def normalized(self, text: str) -> str:
-        """Return a text in Unicode's form NFC, in lower case where that is asked for."""
+        """Return a text in Unicode normal form NFC, in lower case with ``lowercase``."""
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             text = _normalized(text)
         return text.lower() if self.lowercase else text
 
     def bucket(self, word: str) -> int:
-        """Return the feature of a hashed word: CRC-32 of its UTF-8 bytes, the same everywhere and for ever."""
+        """Return the feature of a hashed word, by the CRC-32 of its UTF-8 bytes, which never changes."""
         return zlib.crc32(word.encode("utf-8", "surrogatepass")) % self.buckets
 
 
 def _normalized(text: str) -> str:
-    """Return a text in Unicode's form NFC, in linear time.
+    """Return a text in Unicode normal form NFC, in linear time.
 
-    Python sorts a run of combining marks by insertion, which takes quadratic time. No character of ASCII is part of
-    such a run, so texts are cut before them; a longer run than :data:`LONGEST_RUN` is cut anywhere.
+    Python sorts a run of combining marks by insertion, in quadratic time. ASCII characters are never part of such a
+    run, so the text is split before them; a run longer than :data:`LONGEST_RUN` is split anywhere.
     """
     if LONG_RUN.search(text) is None:
         return unicodedata.normalize("NFC", text)
@@ -102,7 +98,7 @@ def _normalized(text: str) -> str:
 
 
 def words_from_dict(stored: Any) -> Words:
-    """Read back what a schema wrote of words; TypeError for anything else.
+    """Return the options stored in a schema; raise TypeError for anything else.
 
     Version 0.1 wrote ``binary`` instead of ``weighting``.
 
@@ -130,35 +126,35 @@ def words_from_dict(stored: Any) -> Words:
 
 
 class WordCounts(NamedTuple):
-    """How often the words of some texts occur in each of them."""
+    """Counts of words in rows of texts."""
 
-    words: list[str]  # that occur, in order of appearance
+    words: list[str]  # in order of appearance
     indptr: NDArray[np.int64]  # (rows + 1,)
-    numbers: NDArray[np.int32]  # of the words of each row, ascending
+    numbers: NDArray[np.int32]  # the words of each row, ascending
     counts: NDArray[np.float64]
 
-    def rows(self, places: NDArray[np.int32], n_features: int) -> Any:
-        """Return the counts as CSR rows, each word at its place; -1 leaves it out, words of one place add up."""
-        indices, values, indptr = places[self.numbers], self.counts, self.indptr
-        if not (places[1:] > places[:-1]).all() or (places[:1] < 0).any():
+    def rows(self, features: NDArray[np.int32], n_features: int) -> Any:
+        """Return CSR rows with each word at its feature; -1 drops a word, words of the same feature add up."""
+        indices, values, indptr = features[self.numbers], self.counts, self.indptr
+        if not (features[1:] > features[:-1]).all() or (features[:1] < 0).any():
             from rosenblatt.data.scanners.names import sorted_rows
 
             indptr, values = indptr.copy(), values.copy()
-            entries, _ = sorted_rows(indptr, indices, values)
-            indices, values = indices[:entries], values[:entries]
+            size, _ = sorted_rows(indptr, indices, values)
+            indices, values = indices[:size], values[:size]
         return sparse_rows(values, indices, indptr, n_features)
 
 
 def words_in(texts: Sequence[str], words: Words, prefixes: Sequence[str] = ("",)) -> WordCounts:
     """Count the words of texts; with ``binary`` every count is 1.
 
-    Of several prefixes each row has as many texts, and a word is called by the prefix of its text:
+    Each row consists of one text per prefix, and the prefix of a text is put before its words:
 
     >>> words_in(["free offer", "bob"] + ["free", "ann"], Words(), ["", "from:"])
     WordCounts(words=['free', 'offer', 'from:bob', 'from:ann'], indptr=array([0, 3, 5]), ...)
     """
     if texts and words.ngrams == (1, 1) and sum(map(len, texts)) >= MANY_CHARACTERS:
-        return _scanned(texts, words, prefixes)
+        return _count_compiled(texts, words, prefixes)
     index: dict[str, int] = {}
     numbers: list[int] = []
     counts: list[int] = []
@@ -178,8 +174,8 @@ def words_in(texts: Sequence[str], words: Words, prefixes: Sequence[str] = ("",)
     )
 
 
-def _scanned(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> WordCounts:
-    """Count by compiled loops, a few megabytes of text at a time on all cores."""
+def _count_compiled(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> WordCounts:
+    """Count with compiled loops, a few megabytes of text at a time on all cores."""
     from rosenblatt.data.scanners.names import NameTable, sorted_rows
     from rosenblatt.data.scanners.words import number_in_order, scan_words
 
@@ -191,16 +187,16 @@ def _scanned(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> Wor
     parts: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = []
     bounds = list(_parts(texts, n))
     scans = in_order(lambda part: scan(*part), bounds) if len(bounds) > 1 else [scan(*bounds[0])]
-    for found in scans:
-        numbers = table.numbers(found.text, found.spans, found.crcs)
+    for text_scan in scans:
+        numbers = table.numbers(text_scan.text, text_scan.spans, text_scan.crcs)
         if n > 1:
             numbered = np.concatenate([numbered, np.zeros(n * len(table) - numbered.size, np.int32)])
             keys = np.concatenate([keys, np.empty(n * len(table) - keys.size, np.int64)])
-            size = number_in_order(numbers, found.starts, n, numbered, keys, size)
-        indptr, counts = found.starts[::n].copy(), np.ones(numbers.size)
-        entries, _ = sorted_rows(indptr, numbers, counts)
-        counts = np.ones(entries) if words.binary else counts[:entries].copy()
-        parts.append((indptr, numbers[:entries].copy(), counts))
+            size = number_in_order(numbers, text_scan.starts, n, numbered, keys, size)
+        indptr, counts = text_scan.starts[::n].copy(), np.ones(numbers.size)
+        n_entries, _ = sorted_rows(indptr, numbers, counts)
+        counts = np.ones(n_entries) if words.binary else counts[:n_entries].copy()
+        parts.append((indptr, numbers[:n_entries].copy(), counts))
     names = table.names()
     if n > 1:
         names = [prefixes[key % n] + names[key // n] for key in keys[:size].tolist()]
@@ -218,28 +214,28 @@ def _scanned(texts: Sequence[str], words: Words, prefixes: Sequence[str]) -> Wor
 
 
 def _parts(texts: Sequence[str], n: int) -> Iterator[tuple[int, int]]:
-    """Cut texts into parts of about :data:`PART_CHARACTERS`, each a multiple of ``n`` texts."""
+    """Split texts into parts of about :data:`PART_CHARACTERS`, each a multiple of ``n`` texts."""
     first = size = 0
-    for at, text in enumerate(texts):
+    for k, text in enumerate(texts):
         size += len(text)
-        if size >= PART_CHARACTERS and (at + 1) % n == 0:
-            yield first, at + 1
-            first, size = at + 1, 0
+        if size >= PART_CHARACTERS and (k + 1) % n == 0:
+            yield first, k + 1
+            first, size = k + 1, 0
     if first < len(texts):
         yield first, len(texts)
 
 
 class Counted(NamedTuple):
-    """Texts as rows of a matrix."""
+    """Texts as rows of word counts."""
 
     X: Any  # csr_array (texts, features)
-    unknown: int  # texts that have words, but none that is known
+    unknown: int  # texts with words, but no known one
 
 
 def count_words(texts: Iterable[str], words: Words, index: dict[str, int], grow: bool = False) -> Counted:
-    """Count the words of every text; with ``grow``, words not met before join ``index`` in order of appearance.
+    """Count the words of every text; with ``grow``, add new words to ``index`` in order of appearance.
 
-    So any split of the texts gives the same features as one go.
+    Any split of the texts gives the same features as one call.
 
     >>> index = {}
     >>> count_words(["to be", "or not to be"], Words(), index, grow=True).X.toarray()
@@ -247,26 +243,26 @@ def count_words(texts: Iterable[str], words: Words, index: dict[str, int], grow:
     >>> index
     {'to': 0, 'be': 1, 'or': 2, 'not': 3}
     """
-    counted = words_in(list(texts), words)
+    counts = words_in(list(texts), words)
     if words.buckets:
-        places = [words.bucket(word) for word in counted.words]
+        features = [words.bucket(word) for word in counts.words]
     elif grow:
-        places = [index.setdefault(word, len(index)) for word in counted.words]
+        features = [index.setdefault(word, len(index)) for word in counts.words]
     else:
-        places = [index.get(word, -1) for word in counted.words]
-    X = counted.rows(np.array(places, np.int32), words.buckets or len(index))
+        features = [index.get(word, -1) for word in counts.words]
+    X = counts.rows(np.array(features, np.int32), words.buckets or len(index))
     if words.buckets and words.binary:
         X.data[:] = 1.0
-    return Counted(X, int(((np.diff(X.indptr) == 0) & (np.diff(counted.indptr) > 0)).sum()))
+    return Counted(X, int(((np.diff(X.indptr) == 0) & (np.diff(counts.indptr) > 0)).sum()))
 
 
 def looks_like_text(values: Iterable[str]) -> bool:
-    """Whether the values of a discrete column are prose: mostly different, three words or more on average.
+    """Whether the values of a discrete column are prose: mostly distinct, with three words or more on average.
 
     >>> looks_like_text(["I will be late", "see you at nine then", "ok"])
     True
     >>> looks_like_text(["New York", "Paris", "New York"])
     False
     """
-    some = list(values)
-    return len("\n".join(some).split()) >= 3 * len(some) > 0 and 2 * len(set(some)) > len(some)
+    texts = list(values)
+    return len("\n".join(texts).split()) >= 3 * len(texts) > 0 and 2 * len(set(texts)) > len(texts)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
+from rosenblatt.data.infer import ColumnReport
 from rosenblatt.data.libsvm import looks_zero_based
 from rosenblatt.data.open import find_format
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
@@ -58,8 +59,8 @@ def split(source: str, shards: int, options: ReadOptions) -> list[Files]:
     ]
 
 
-def with_schema(every: Sequence[Files], engine: Engine) -> tuple[list[Files], Schema]:
-    """Return the shards with the schema of all files, and that schema.
+def with_schema(every: Sequence[Files], engine: Engine) -> tuple[list[Files], Schema, list[ColumnReport]]:
+    """Return the shards with the schema of all files, that schema, and how every column of a table was read.
 
     Workers infer the schemas of tables, each of its own files, and the driver merges them: categories and words are
     united. Where files disagree on the kind of a column, where numbers are scaled, and for formats with feature names,
@@ -71,20 +72,37 @@ def with_schema(every: Sequence[Files], engine: Engine) -> tuple[list[Files], Sc
     if form == "libsvm":
         based = first.options.zero_based
         based = looks_zero_based(first.paths[0]) if based is None else based
-        return [
-            each._replace(options=each.options.changed(zero_based=based)) for each in every
-        ], LibsvmSchema(0, based)
+        shards = [each._replace(options=each.options.changed(zero_based=based)) for each in every]
+        return shards, LibsvmSchema(0, based), []
     schema: Schema | None = None
+    columns: list[ColumnReport] = []
     if form in TABLES and not first.options.scale and len(paths) > 1:
         inferred = engine.map(Files.infer_schema, [files for files in every if files.part == 0])
-        schema = merged_schema([_table_schema(stored) for stored in inferred])
+        merged = merged_schema([_table_schema(stored) for stored in inferred])
+        schema, columns = merged, [] if merged is None else _reports(merged)
     if schema is None:
         examples = open_examples(paths, first.options, batch_rows=None)
         if form not in TABLES:
             for _ in examples:  # the vocabulary grows as rows are read
                 pass
-        schema = examples.schema
-    return [each._replace(schema=schema.to_dict()) for each in every], schema
+        schema, columns = examples.schema, examples.columns
+    return [each._replace(schema=schema.to_dict()) for each in every], schema, columns
+
+
+def _reports(schema: TableSchema) -> list[ColumnReport]:
+    """Return how columns were read as far as a merged schema says: their kinds and features, no ranges."""
+    reports = [
+        ColumnReport(column.name, column.kind, 0, _levels(column), column.width) for column in schema.columns
+    ]
+    return [*reports, *([] if schema.target is None else [ColumnReport(schema.target, "target", 0, "", 0)])]
+
+
+def _levels(column: Column) -> str:
+    if column.categories is None:
+        return ""
+    if column.words is not None:
+        return f"{len(column.categories):,} words"
+    return ", ".join(column.categories[:4]) + (", …" if len(column.categories) > 4 else "")
 
 
 def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:

@@ -1,29 +1,64 @@
-"""The lab as a web application: its pages, behind a guard, on loopback."""
+"""The lab as a web application: its pages behind a guard, on loopback or for a class."""
 
+import errno
 import socket
+from collections.abc import Collection
 from typing import Any
+
+from rosenblatt.lab.guard import ClassRoom
 
 LOOPBACK = "127.0.0.1"
 PORT = 8137
 TITLE = "rosenblatt lab"
+MOST_PAGES = 200  # on this computer alone
+BUILDING_SECONDS = 60.0  # in which the first network of a page must be built
 RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
 
 
-def make_app() -> Any:
-    """Return the application; it can be made once in a process."""
+EVERYWHERE = ("0.0.0.0", "::")
+
+
+class Visitors:
+    """The pages that are open, and whose they are: a page above the limits is refused, not built."""
+
+    def __init__(self, room: ClassRoom | None) -> None:
+        self.room = room
+        self._pages: dict[str, list[str]] = {}  # visitor -> ids of pages
+
+    def refusal(self, visitor: str, alive: Collection[str]) -> str:
+        """Say why a visitor gets no further page, or nothing where one is free; ``alive`` are the ids of all pages."""
+        if self.room is None:
+            return "" if len(alive) <= MOST_PAGES else f"{MOST_PAGES} pages of this lab are open: close some."
+        self._pages = {
+            each: kept for each, ids in self._pages.items() if (kept := [one for one in ids if one in alive])
+        }
+        if len(self._pages.get(visitor, ())) >= self.room.pages_each:
+            return f"You have {self.room.pages_each} pages of this lab open: close one, then load this page again."
+        if sum(len(ids) for ids in self._pages.values()) >= self.room.most_pages:
+            return f"This lab is full: {self.room.most_pages} pages are open. Try again in a minute."
+        return ""
+
+    def enter(self, visitor: str, page: str) -> None:
+        """Note a page of a visitor."""
+        self._pages.setdefault(visitor, []).append(page)
+
+
+def make_app(room: ClassRoom | None = None) -> Any:
+    """Return the application, for this computer or for a class; it can be made once in a process."""
     from fastapi import FastAPI, Request
     from fastapi.responses import PlainTextResponse
     from nicegui import Client, ui
     from nicegui import app as pages
 
-    from rosenblatt.lab.frame import NotFoundPage
+    from rosenblatt.lab.frame import FullPage, NotFoundPage
     from rosenblatt.lab.game import GamePage
     from rosenblatt.lab.gates import GatesPage
     from rosenblatt.lab.guard import OwnPagesOnly
+    from rosenblatt.lab.insight import Insight
     from rosenblatt.lab.lessons import LessonsPage
     from rosenblatt.lab.networks import NetworksPage
     from rosenblatt.lab.playground import PlaygroundPage
-    from rosenblatt.lab.playground_state import THEMES
+    from rosenblatt.web.theme import THEMES
 
     @pages.exception_handler(404)  # type: ignore[untyped-decorator]
     async def not_found(request: Request, error: Exception) -> Any:
@@ -34,43 +69,67 @@ def make_app() -> Any:
         return client.build_response(request, 404)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    visitors = Visitors(room)
+    if room is not None:
+        pages.state.public_address = room.address
+        Insight.seconds = room.seconds
+
+    def admitted(request: Request) -> bool:
+        """Whether a visitor may have this page; where not, the page says why."""
+        visitor, page = request.scope.get("visitor", ""), ui.context.client.id
+        refusal = visitors.refusal(visitor, set(Client.instances) - {page})
+        if refusal:
+            FullPage(request.url.path, refusal)
+            return False
+        visitors.enter(visitor, page)
+        return True
 
     @ui.page("/", title=TITLE)  # type: ignore[untyped-decorator]
     def playground(request: Request) -> None:
-        PlaygroundPage(request.query_params)
+        if admitted(request):
+            PlaygroundPage(request.query_params)
 
     @ui.page("/game", title=f"Game · {TITLE}")  # type: ignore[untyped-decorator]
     def game(request: Request) -> None:
-        GamePage(request.query_params)
+        if admitted(request):
+            GamePage(request.query_params)
 
     @ui.page("/gates", title=f"Gates · {TITLE}")  # type: ignore[untyped-decorator]
     def gates(request: Request) -> None:
-        GatesPage(request.query_params)
+        if admitted(request):
+            GatesPage(request.query_params)
 
-    @ui.page("/networks", title=f"Networks · {TITLE}")  # type: ignore[untyped-decorator]
-    def networks(request: Request) -> None:
-        NetworksPage(request.query_params)
+    @ui.page("/networks", title=f"Networks · {TITLE}", response_timeout=BUILDING_SECONDS)  # type: ignore[untyped-decorator]
+    async def networks(request: Request) -> None:
+        if admitted(request):
+            await NetworksPage.open(request.query_params)
 
     @ui.page("/lessons", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
     @ui.page("/lessons/{name}", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
-    def lesson(name: str = "", theme: str = "auto") -> None:
-        LessonsPage(name, theme if theme in THEMES else "auto")
+    def lesson(request: Request, name: str = "", theme: str = "auto") -> None:
+        if admitted(request):
+            LessonsPage(name, theme if theme in THEMES else "auto")
 
     ui.run_with(
         app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
     )
-    return OwnPagesOnly(app)
+    return OwnPagesOnly(app, room)
 
 
-def listening(port: int) -> socket.socket:
-    """Return a socket on loopback; port 0 takes a free one."""
-    own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listening(port: int, host: str = LOOPBACK) -> socket.socket:
+    """Return a socket on loopback or on another address of this computer; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    own = socket.socket(family, socket.SOCK_STREAM)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        own.bind((LOOPBACK, port))
+        own.bind((host, port))
         own.listen(128)  # who comes before the pages are ready waits
     except OSError as error:
         own.close()
+        if error.errno != errno.EADDRINUSE:
+            raise ValueError(
+                f"host {host} is no address of this computer ({error.strerror}): 0.0.0.0 takes all of them"
+            ) from None
         raise ValueError(
             f"port {port} is taken ({error.strerror}): choose another with --port, or 0 for a free one"
         ) from None
@@ -78,27 +137,42 @@ def listening(port: int) -> socket.socket:
 
 
 def address_of(own: socket.socket) -> str:
-    """Return the address to open."""
-    return f"http://{LOOPBACK}:{own.getsockname()[1]}"
+    """Return the address to open: that of this computer in its network, where the socket is on all addresses."""
+    host, port = own.getsockname()[:2]
+    if host in EVERYWHERE:
+        host = _network_address(own.family)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(own: socket.socket) -> None:
+def _network_address(family: int) -> str:
+    """Return the address of this computer on the way to others; asking for it sends nothing."""
+    v6 = family == socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("2001:db8::1" if v6 else "192.0.2.1", 9))  # addresses reserved for documentation
+            return str(probe.getsockname()[0])
+        except OSError:  # no network
+            return "::1" if v6 else LOOPBACK
+
+
+def serve(own: socket.socket, room: ClassRoom | None = None) -> None:
     """Answer requests until interrupted."""
     import uvicorn
 
     from rosenblatt.web.connections import limited_protocol
     from rosenblatt.web.settings import Settings
 
+    limits = Settings() if room is None else Settings(most_connections=4 * room.most_pages)
     config = uvicorn.Config(
-        make_app(), http=limited_protocol(Settings()), log_level="warning", ws_max_size=1 << 20
+        make_app(room), http=limited_protocol(limits), log_level="warning", ws_max_size=1 << 20
     )
     uvicorn.Server(config).run(sockets=[own])
 
 
 def warm_up() -> None:
     """Take a step and prove a few things, so that what must be compiled is compiled before a page is open."""
-    from rosenblatt.lab.playground_session import PlaygroundSession
-    from rosenblatt.lab.playground_state import PlaygroundState
+    from rosenblatt.lab.learners import PlaygroundState
+    from rosenblatt.lab.playground import PlaygroundSession
 
     for data in ("separable", "xor", "circles"):
         session = PlaygroundSession(PlaygroundState(data=data, n=12, proof=True))

@@ -1,13 +1,19 @@
 """What every page has: heading, ways to the other pages, Share, Export, theme; controls that change the state."""
 
-from collections.abc import Callable, Mapping
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
-from nicegui import events, ui
+from nicegui import app, events, ui
 
-from rosenblatt.lab.table import column_of, default_of
+from rosenblatt.lab.table import column_of, default_of, from_query, to_query
+from rosenblatt.web import layout
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.theme import NEXT_THEME, THEMES, css
 
@@ -18,6 +24,7 @@ PAGES = (
     ("/networks", "Networks"),
     ("/lessons", "Lessons"),
 )
+LONGEST = 20_000  # letters of a link
 TOOLS = {
     "move": ("open_with", "Move", "Drag points"),
     "plus": ("circle", "Put +1", "Put blue circles, y = +1"),
@@ -41,13 +48,28 @@ class Session(Protocol):
 
 
 S = TypeVar("S", bound=Session)
+SHARE, ADVANCE = 0.25, 4.0  # of a second each second, and seconds: what a page of a class may compute
+SLIDE = 1.0  # seconds within which changes of one control are one step of the history
+SCRIPT = Path(layout.__file__).with_name("lab.js")
 
 
 class LabPage(Generic[S]):
-    """A page that shows a session."""
+    """A page that shows a session; every state that it showed is an entry of the browser's history."""
 
     path: str
-    session: S
+    passing = frozenset({"tool", "theme", "speed"})  # values whose change is nothing to undo
+
+    def __init__(self, session: S) -> None:
+        self.session = session
+        self.controls: dict[str, Any] = {}  # by the name of the value that each shows
+        self.at = self.last = 0  # the present entry of the history, and the last one
+        self._recorded = self._essence()
+        self._changed: tuple[tuple[str, ...], float] = ((), 0.0)
+        self._merge = False
+        self._client = ui.context.client
+        self._spent, self._looked = 0.0, time.monotonic()  # seconds of computing, fading at SHARE
+        self.undo_button: Any = None
+        self.redo_button: Any = None
 
     @property
     def state(self) -> Any:
@@ -59,13 +81,45 @@ class LabPage(Generic[S]):
         """The query of the present state."""
         return self.session.link
 
-    def set(self, **values: Any) -> None:
-        """Change the state and show it; what cannot be is told, and changes nothing."""
+    @property
+    def allowed(self) -> bool:
+        """Whether this page may compute now: in a lab for a class each page has a share of the time."""
+        now = time.monotonic()
+        self._spent = max(0.0, self._spent - SHARE * (now - self._looked))
+        self._looked = now
+        if getattr(app.state, "public_address", None) is None or self._spent < ADVANCE:
+            return True
+        ui.notify("This lab is shared: it computes for others now. Try again in a few seconds.", type="info")
+        return False
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the time of what is done against the share of this page."""
+        began = time.perf_counter()
         try:
-            self.session.set(**values)
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
-        self.show()
+            yield
+        finally:
+            self._spent += time.perf_counter() - began
+
+    def set(self, **values: Any) -> None:
+        """Change the state and show it; a value that is refused is reported, and changes nothing."""
+        names, when = tuple(sorted(values)), time.monotonic()
+        merge = names == self._changed[0] and when - self._changed[1] < SLIDE
+        self._changed = (names, when)
+        self.apply(partial(self.session.set, **values), merge)
+
+    def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
+        """Make a change and show it; with ``merge`` it takes the place of the last entry of the history."""
+        if not self.allowed:
+            return
+        with self.timed():
+            try:
+                change()
+            except ValueError as error:
+                ui.notify(str(error), type="warning")
+            self._merge = merge
+            self.show()
+            self._merge = False
 
     def show(self) -> None:
         """Show the present state."""
@@ -75,16 +129,62 @@ class LabPage(Generic[S]):
         """Show what can be taken away."""
         raise NotImplementedError("a page exports its own session")
 
+    # History
 
-def keep_link(page: LabPage[Any]) -> None:
-    """Put the present state into the address of the page."""
-    ui.navigate.history.replace(page.path + (f"?{page.link}" if page.link else ""))
+    def _essence(self) -> str:
+        """Return the link without the values that are nothing to undo."""
+        state = self.session.state
+        names = [name for name in self.passing if hasattr(state, name)]
+        return to_query(replace(state, **{name: default_of(type(state), name) for name in names}))
+
+    def record(self, merge: bool = False) -> None:
+        """Put the present state into the address line, as a new entry of the history where it is another state."""
+        essence = self._essence()
+        push = essence != self._recorded and not merge and not self._merge
+        self._recorded = essence
+        if push:
+            self.at = self.last = self.at + 1
+        address = self.path + (f"?{self.link}" if self.link else "")
+        mark = {"lab": {"page": self._client.id, "at": self.at}}
+        self._client.run_javascript(
+            f"lab.show({json.dumps(address)}, {json.dumps(push)}, {json.dumps(mark)})"
+        )
+        for name, box in self.controls.items():
+            value = getattr(self.state, name)
+            shown = tuple(box.value) if isinstance(box.value, list) else box.value
+            if shown != value:
+                box.value = list(value) if isinstance(value, tuple) else value
+        if self.undo_button is not None:
+            self.undo_button.set_enabled(self.at > 0)
+            self.redo_button.set_enabled(self.at < self.last)
+
+    def undo(self) -> None:
+        """Go back by one entry, as the browser's Back does."""
+        if self.at > 0:
+            ui.navigate.back()
+
+    def redo(self) -> None:
+        """Go forward by one entry."""
+        if self.at < self.last:
+            ui.navigate.forward()
+
+    def restore(self, query: str, page: str, at: int) -> None:
+        """Show the state of an entry of the history."""
+        state, _ = from_query(type(self.state), dict(parse_qsl(query[:LONGEST], keep_blank_values=True)))
+        if page == self._client.id:
+            self.at = min(max(0, int(at)), self.last)
+        else:  # an entry of before the page was loaded again
+            self.at = self.last = 0
+        values = {name: value for name, value in vars(state).items() if name not in self.passing}
+        self._changed = ((), 0.0)
+        self.apply(partial(self.session.set, **values), merge=True)
 
 
 def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = False) -> Any:
     """Draw the heading; returns the button that opens the drawer on small screens, where there is one."""
     ui.add_css(css())
     ui.colors(primary="#0072B2")
+    ui.add_head_html(f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>")
     dark = ui.dark_mode(THEMES[theme])
     opener = None
     with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar"):
@@ -104,13 +204,43 @@ def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = F
 
 
 def _share_and_export(page: LabPage[Any]) -> None:
-    def share() -> None:
-        ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
-        ui.notify("The link to this very state is copied, and stands in the address line.", type="positive")
+    def came_back(event: events.GenericEventArguments) -> None:
+        page.restore(str(event.args["query"]), str(event.args["page"]), int(event.args["at"]))
 
-    for text, icon, act in (("Share", "link", share), ("Export", "download", page.export)):
-        made = ui.button(text, icon=icon, on_click=act, color=None)
-        made.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
+    ui.on("lab_history", came_back)
+    page.undo_button = _head_button("Undo", "undo", page.undo, "Ctrl-Z")
+    page.redo_button = _head_button("Redo", "redo", page.redo, "Ctrl-Shift-Z")
+    _head_button("Share", "link", partial(share, page))
+    _head_button("Export", "download", page.export)
+
+
+def _head_button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
+    made = ui.button(text, icon=icon, on_click=act, color=None)
+    made.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
+    if key:
+        with made:
+            ui.tooltip(f"Key: {key}")
+    return made
+
+
+def share(page: LabPage[Any]) -> None:
+    """Copy the link to the present state, and say who can open it."""
+    base = getattr(app.state, "public_address", None)
+    link = page.path + (f"?{page.link}" if page.link else "")
+    if base is None:
+        ui.run_javascript(f"lab.copy(location.origin + {json.dumps(link)})")
+        ui.notify(
+            "The link to this very state is copied. It is local: it opens on this computer, while the lab runs. "
+            "For others, start the lab with --host 0.0.0.0.",
+            type="info",
+            timeout=8000,
+            close_button="Close",
+        )
+        return
+    ui.run_javascript(f"lab.copy({json.dumps(base + link)})")
+    ui.notify(
+        f"Copied: the link to this very state opens for everybody who has joined {base}.", type="positive"
+    )
 
 
 def _theme_button(page: LabPage[Any] | None, dark: Any, theme: str) -> None:
@@ -140,6 +270,16 @@ class NotFoundPage:
             ui.label("This page does not exist").props("role=heading aria-level=1").classes("text-h5")
             ui.label(f"The lab has no page at {path[:200]}. Its pages are in the bar above.")
             ui.link("To the playground", "/").classes("lab-link")
+
+
+class FullPage:
+    """The page for a visitor for whom there is no room."""
+
+    def __init__(self, path: str, why: str) -> None:
+        head(None, path, "auto")
+        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
+            ui.label("No room").props("role=heading aria-level=1").classes("text-h5")
+            ui.label(why)
 
 
 def tell_problems(problems: list[str]) -> None:
@@ -173,17 +313,23 @@ def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -
     dialog.open()
 
 
-def shortcuts(act: Callable[[str], None]) -> None:
-    """Call a function with the name of every key pressed, except with modifiers, in inputs, or behind a dialog."""
+def shortcuts(page: LabPage[Any], act: Callable[[str], None] | None = None) -> None:
+    """Undo and redo by key, and call a function with the name of every other key; not in inputs or behind a dialog."""
     client = ui.context.client
 
     def pressed_key(event: events.KeyEventArguments) -> None:
-        held = event.modifiers
-        if not event.action.keydown or held.ctrl or held.meta or held.alt:
+        held, name = event.modifiers, str(event.key.name)
+        if not event.action.keydown:
             return
         if any(isinstance(element, ui.dialog) and element.value for element in client.elements.values()):
             return
-        act(str(event.key.name))
+        if (held.ctrl or held.meta) and not held.alt:
+            if name in ("Z", "y") or (name == "z" and held.shift):
+                page.redo()
+            elif name == "z":
+                page.undo()
+        elif not held.alt and act is not None:
+            act(name)
 
     ui.keyboard(pressed_key, ignore=["input", "select", "textarea"])
 
@@ -195,7 +341,13 @@ def choice(page: LabPage[Any], name: str, label: str, names: Mapping[str, str]) 
     """A list of names, one of which the state holds."""
     box = ui.select(dict(names), value=getattr(page.state, name), label=label)
     box.props("dense outlined options-dense").classes("w-full").mark(name)
-    box.on_value_change(lambda event: page.set(**{name: event.value}) if event.value is not None else None)
+
+    def chosen(event: Any) -> None:
+        if event.value is not None and event.value != getattr(page.state, name):
+            page.set(**{name: event.value})
+
+    box.on_value_change(chosen)
+    page.controls[name] = box
     return box
 
 
@@ -222,6 +374,7 @@ def slider(
             page.set(**{name: value})
 
     bar.on_value_change(moved)
+    page.controls[name] = bar
     return bar
 
 
@@ -251,7 +404,7 @@ def editing_tools(page: LabPage[Any]) -> dict[str, Any]:
     made = {}
     for name, (icon, label, hint) in TOOLS.items():
         tool = button(label, icon, partial(page.set, tool=name))
-        tool.classes(f"lab-icon-when-narrow lab-tool-{name}").props(f"aria-label='{label}'")
+        tool.classes(f"lab-tool-{name}").props(f"aria-label='{label}'")
         with tool:
             ui.tooltip(hint)
         made[name] = tool

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.lab.spaces import Space
-from rosenblatt.lab.training import Training
+from rosenblatt.lab.learners import Fitted, Space, Training
 from rosenblatt.learner.trace import trace_of
 from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
@@ -40,9 +39,14 @@ class Insight:
     seconds: float | None = SECONDS  # limit of one computation; None: unlimited
 
     def __init__(
-        self, space: str, X: NDArray[np.float64], y: NDArray[np.int64], patience: float | None = None
+        self,
+        space: str | Space,
+        X: NDArray[np.float64],
+        y: NDArray[np.int64],
+        patience: float | None = None,
     ) -> None:
-        self.space, self.X, self.y, self.patience = Space.named(space), X, y, patience
+        self.space = Space.named(space) if isinstance(space, str) else space
+        self.X, self.y, self.patience = X, y, patience
         self._proof: Any = None
         self._best: Best | bool | None = False
         self._computing: Future[None] | None = None
@@ -183,10 +187,37 @@ def _dot(training: Training, insight: Insight, best: Best) -> NDArray[np.float64
 
 def _criterion(training: Training, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``E(w) = −Σ y f(x)`` over the misclassified, after each number of updates."""
-    learner = training.learner
-    after = learner.ledger.weights_after(numbers, learner.bias_input)[:, 0]
-    if training.space.kernel:
-        scores = learner.space.all_times(training.Z, learner.support.all(), after.T)
-    else:
-        scores = training.Z @ after[:, 1:].T + after[:, 0]
+    scores = training.scores_after(numbers, training.X)
     return np.asarray(np.maximum(0.0, -training.y[:, None] * scores).sum(axis=0))
+
+
+class ErrorCurve(NamedTuple):
+    """The share of misclassified examples along a run, in percent."""
+
+    steps: NDArray[np.int64]  # updates, or iterations of a learner that sees all examples at once
+    train: NDArray[np.float64]
+    test: NDArray[np.float64] | None
+
+
+def error_curve(
+    model: Training | Fitted, X: NDArray[np.float64], y: NDArray[np.int64], test: NDArray[np.bool_]
+) -> ErrorCurve | None:
+    """Follow the errors of the last weights on training and held-out examples; None where nothing was learned."""
+    if isinstance(model, Fitted):
+        if not model.has_steps or not model.clock:
+            return None
+        steps, weights = model.path()
+        W = np.array(weights)
+        scores = model.space.rows(X) @ W[:, 1:].T + W[:, 0]
+    else:
+        ledger = model.learner.ledger
+        if ledger is None or not len(ledger):
+            return None
+        steps = np.unique(np.linspace(1, len(ledger), min(len(ledger), MOST_DRAWN)).astype(np.int64))
+        scores = model.scores_after(steps, X)
+    wrong = y[:, None] * scores <= 0.0
+    return ErrorCurve(
+        steps,
+        100.0 * wrong[~test].mean(axis=0),
+        100.0 * wrong[test].mean(axis=0) if test.any() else None,
+    )

@@ -1,25 +1,257 @@
-"""The page of networks: what Tower, Upstart and backpropagation build on data."""
+"""The page of networks: what Tower, Upstart and Backpropagation build on data."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
-from nicegui import ui
+import numpy as np
+from nicegui import Client, background_tasks, ui
+from numpy.typing import NDArray
 
 from rosenblatt.lab import frame
 from rosenblatt.lab.elements.circuit import Circuit, drawing_of
 from rosenblatt.lab.elements.plane import Plane
-from rosenblatt.lab.legend import legend
-from rosenblatt.lab.networks_code import networks_code
-from rosenblatt.lab.networks_session import NetworksSession
-from rosenblatt.lab.networks_state import ALL, NetworksState
-from rosenblatt.lab.table import from_query
-from rosenblatt.plots.style import MISTAKE
+from rosenblatt.lab.playground import PICTURE, data_code
+from rosenblatt.lab.points import POINTS, Points, arrays, counted, edited, generated
+from rosenblatt.lab.scene import (
+    Scene,
+    add_line,
+    add_shape,
+    empty_scene,
+    from_grid,
+    from_scores,
+    grid,
+    legend_of,
+)
+from rosenblatt.lab.table import changed, column, from_query, number, one_of, to_query, whole
+from rosenblatt.networks import Backpropagation, Tower, Upstart
+from rosenblatt.networks.gate import every_input
+from rosenblatt.plots.style import MISTAKE, PINK
 from rosenblatt.web import layout
 from rosenblatt.web.chart import Curve, chart
 from rosenblatt.web.layout import Markup, html
+from rosenblatt.web.theme import THEMES
 
-DATA = {
+# The state of the page
+
+PARITIES = ("parity-3", "parity-4", "parity-5", "parity-6")
+DATA = ("corners", "xor", "circles", "moons", "overlapping", *PARITIES, "own")
+BUILDERS = ("tower", "upstart", "backpropagation")
+MOST_ITERATIONS = 500
+ALL = 60  # units: as many as it takes
+CORNERS: Points = POINTS.read("b-150_-120a-150_120a150_-120b150_120")
+
+
+@dataclass(frozen=True)
+class NetworksState:
+    """Data, a learner that builds a network, and how many units it may have."""
+
+    data: str = column("corners", one_of(*DATA))
+    n: int = column(40, whole(4, 200))
+    noise: float = column(0.3, number(0.0, 1.0))
+    seed: int = column(0, whole(0, 9999))
+    points: Points = column((), POINTS)  # noqa: RUF009 (a tuple); used where data are "own"
+    builder: str = column("tower", one_of(*BUILDERS))
+    units: int = column(ALL, whole(1, ALL))
+    hidden: int = column(4, whole(1, 16))
+    iterations: int = column(
+        0, whole(0, MOST_ITERATIONS)
+    )  # of backpropagation; 0: until the loss stops moving
+    tool: str = column("move", one_of("move", "plus", "minus", "flip", "erase"))
+    theme: str = column("auto", one_of(*THEMES))
+
+    @property
+    def boolean(self) -> int:
+        """How many inputs a Boolean function has, 0 where data lie in the plane."""
+        return int(self.data[-1]) if self.data in PARITIES else 0
+
+    def examples(self) -> Points:
+        """Return the examples of the plane."""
+        if self.data == "own":
+            return self.points
+        if self.data == "corners":
+            return CORNERS
+        return () if self.boolean else generated(self.data, self.n, 0.3, self.noise, self.seed)
+
+
+# The session
+
+CLASSES = {"tower": Tower, "upstart": Upstart, "backpropagation": Backpropagation}
+FOLLOWED = 12  # iterations at which backpropagation is measured
+DRAWN = 12  # units whose own boundary is drawn
+
+
+RESET = ("data", "n", "noise", "seed", "points", "builder", "hidden")  # a change begins a new training
+
+
+class NetworksSession:
+    """One visitor's network."""
+
+    def __init__(self, state: NetworksState) -> None:
+        self.state = state
+        self._path: dict[int, tuple[float, float]] = {}  # loss and errors in percent, by iterations
+        self._build()
+
+    def _build(self) -> None:
+        state = self.state
+        self.points = state.examples()
+        self.X, self.y = arrays(self.points)
+        if state.boolean:
+            self.X = every_input(state.boolean)
+            self.y = np.where(self.X.sum(axis=1) % 2 == 1, 1, -1)
+        self.model: Any = None
+        if np.unique(self.y).size == 2:
+            self.model = CLASSES[state.builder](**self.arguments).fit(self.X, self.y)
+            if state.builder == "backpropagation":
+                self._follow()
+
+    def _follow(self) -> None:
+        """Measure the model after a few of its iterations, up to the present one."""
+        done = int(self.model.n_iter_)
+        self._path = {clock: told for clock, told in self._path.items() if clock < done}
+        for clock in np.unique(np.linspace(1, done, min(done, FOLLOWED)).astype(int)).tolist():
+            if clock == done or not any(abs(clock - other) <= done // FOLLOWED for other in self._path):
+                own = {**self.arguments, "max_iter": clock}
+                model = self.model if clock == done else Backpropagation(**own).fit(self.X, self.y)
+                wrong = float(100 * (model.predict(self.X) != self.y).mean())
+                self._path[clock] = (float(model.mlp_.loss_), wrong)
+
+    def path(self) -> tuple[list[int], list[float], list[float]]:
+        """Return iterations of backpropagation with the loss and the errors in percent after each."""
+        clocks = sorted(self._path)
+        return clocks, [self._path[c][0] for c in clocks], [self._path[c][1] for c in clocks]
+
+    @property
+    def trained(self) -> bool:
+        """Whether the loss of backpropagation stopped moving."""
+        return self.model is None or bool(self.model.converged_) or self.model.n_iter_ >= MOST_ITERATIONS
+
+    def step(self, count: int) -> None:
+        """Go on by so many iterations of backpropagation; from the end, begin anew."""
+        now = self.state.iterations
+        self.set(iterations=min(MOST_ITERATIONS, now + count) if now else count)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the learner is told."""
+        if self.state.builder == "backpropagation":
+            steps = {"max_iter": self.state.iterations} if self.state.iterations else {}
+            return {"hidden": (self.state.hidden,), **steps}
+        return {} if self.state.units == ALL else {"max_units": self.state.units}
+
+    @property
+    def link(self) -> str:
+        """The query that brings this very state back."""
+        return to_query(self.state)
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """The examples that the network gets wrong."""
+        if self.model is None:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.model.predict(self.X) != self.y)
+
+    def set(self, **values: Any) -> None:
+        """Change the state; the network is built anew."""
+        before, self.state = self.state, changed(self.state, **values)
+        if any(
+            getattr(before, n) != getattr(self.state, n) for n in vars(before) if n not in ("tool", "theme")
+        ):
+            if any(getattr(before, n) != getattr(self.state, n) for n in RESET if hasattr(before, n)):
+                self._path = {}
+            self._build()
+            if self.state.iterations and self.model is not None:
+                self.state = changed(self.state, iterations=min(self.state.iterations, self.model.n_iter_))
+
+    def edit(self, what: str, **told: Any) -> None:
+        """Do to the points what was done on the plane."""
+        self.set(data="own", points=edited(self.points, what, **told))
+
+    def status(self) -> str:
+        """Say what was built."""
+        if self.model is None:
+            return "A network needs examples of both classes."
+        wrong, n = len(self.wrong), len(self.y)
+        if self.state.builder == "backpropagation":
+            said = "the loss stopped moving" if self.model.converged_ else "the loss still moves"
+            after = counted(int(self.model.n_iter_), "iteration")
+            hidden = counted(self.state.hidden, "hidden unit")
+            return f"{hidden}, {wrong} of {n} wrong after {after}; {said}. Nothing is promised."
+        units = len(self.model.network_.units)
+        told = f"{counted(units, 'unit')}, {wrong} of {n} wrong."
+        return told if wrong else told + " Zero errors, as promised on any consistent data."
+
+    def errors(self) -> NDArray[np.int64] | None:
+        """Return the errors after each unit, where units come one after the other."""
+        return self.model.errors_[0] if self.state.builder == "tower" and self.model is not None else None
+
+    def drawing(self) -> tuple[list[str], list[tuple[str, tuple[int, ...]]], list[Any] | None]:
+        """Return the wiring: names of the inputs, units with what they read, weights."""
+        if self.model is None:
+            return [], [], None
+        if self.state.builder == "backpropagation":
+            hidden, inputs = self.state.hidden, self.X.shape[1]
+            units = [(f"h{k + 1}", tuple(range(inputs))) for k in range(hidden)]
+            output = ("out", tuple(range(inputs, inputs + hidden)))
+            coefs = self.model.mlp_.coefs_
+            weights = [list(coefs[0][:, k]) for k in range(hidden)] + [list(coefs[1][:, 0])]
+            return [f"x{j + 1}" for j in range(inputs)], [*units, output], weights
+        network = self.model.network_
+        units = [(f"u{k + 1}", unit.sources) for k, unit in enumerate(network.units)]
+        return list(network.input_names), units, [unit.gate.weights for unit in network.units]
+
+    def scene(self) -> Scene:
+        """Return the plane: examples, composed region, and the boundary of every unit."""
+        scene = empty_scene(self.points)
+        if self.model is None or self.state.boolean:
+            return scene
+        if self.state.builder == "backpropagation":
+            add_shape(scene, from_scores(lambda P: self.model.predict_proba(P)[:, 1] - 0.5, steps=True))
+            for plane in self.model.hidden_planes():
+                add_line(scene, plane, "unit")
+        else:
+            add_shape(scene, from_scores(self.model.decision_function, steps=True))
+            network, read = self.model.network_, self.model.inputs_.read
+            scores = network.scores(read(grid()))
+            for k in range(min(DRAWN, len(network.units) - 1)):
+                edge = from_grid(scores[:, k], lambda P, k=k: network.scores(read(P))[:, k]).edge  # type: ignore[misc]
+                scene["paths"].append([edge, "unit"])
+        scene["rings"] = [[int(row), "wrong", ""] for row in self.wrong]
+        return scene
+
+
+# The page as Python code
+
+
+def networks_code(session: NetworksSession) -> str:
+    """Return code that builds the network, and prints its errors."""
+    state, cls = session.state, CLASSES[session.state.builder].__name__
+    begin = f"# Made by the lab of rosenblatt: the network ?{session.link}\n"
+    if state.boolean:
+        data = (
+            "import numpy as np\n\nfrom rosenblatt.networks.gate import every_input\n\n"
+            f"X = every_input({state.boolean})\ny = np.where(X.sum(axis=1) % 2 == 1, 1, -1)\n"
+        )
+    else:
+        data = data_code(session.points)
+    if session.model is None:
+        return begin + data + "print('a network needs examples of both classes')\n"
+    told = ", ".join(f"{name}={value!r}" for name, value in session.arguments.items())
+    lines = [f"\nfrom rosenblatt import {cls}\n", f"clf = {cls}({told}).fit(X, y)"]
+    lines.append("print('wrong', int((clf.predict(X) != y).sum()), 'of', len(y))")
+    if state.builder != "backpropagation":
+        lines.append("print('units', clf.n_units_)\nprint(clf.network_.to_dot())")
+    drawn = state.builder != "backpropagation" and not state.boolean
+    picture = PICTURE.format(model="clf", name="network") if drawn else ""
+    return begin + data + "\n".join([*lines, ""]) + picture
+
+
+# The page
+
+DATA_TITLES = {
     "corners": "XOR, four corners",
     "xor": "XOR, clouds",
     "circles": "Circles",
@@ -31,12 +263,13 @@ DATA = {
     "parity-6": "Parity of 6 inputs",
     "own": "Your own points",
 }
-BUILDERS = {"tower": "Tower", "upstart": "Upstart", "backpropagation": "Backpropagation"}
+BUILDER_TITLES = {"tower": "Tower", "upstart": "Upstart", "backpropagation": "Backpropagation"}
 WHAT = {
     "tower": "Each new unit reads the inputs and the unit below it, and errs on fewer examples.",
     "upstart": "Daughters silence a unit where it is wrongly on, and wake it where it is wrongly off.",
     "backpropagation": "Soft units, all trained at once by scikit-learn. No guarantee.",
 }
+TICK = 0.25  # seconds between two iterations of a run
 MOST_DRAWN = 16  # units of a circuit that can still be read
 
 
@@ -45,10 +278,11 @@ class NetworksPage(frame.LabPage[NetworksSession]):
 
     path = "/networks"
 
-    def __init__(self, query: Mapping[str, str]) -> None:
-        state, problems = from_query(NetworksState, query)
-        self.session = NetworksSession(state)
-        opener = frame.head(self, self.path, state.theme, with_drawer=True)
+    def __init__(self, session: NetworksSession, problems: list[str]) -> None:
+        super().__init__(session)
+        self._building = asyncio.Lock()
+        self.timer = ui.timer(TICK, self._tick, active=False)
+        opener = frame.head(self, self.path, session.state.theme, with_drawer=True)
         with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
             self._controls()
         opener.on_click(drawer.toggle)
@@ -60,10 +294,39 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                     self.what = ui.label("").classes("lab-faint q-mb-sm")
                     self.circuit = Circuit(drawing_of(["x1"], [("u1", (0,))]), label="The wiring")
                     self.too_many = ui.label("").classes("lab-faint")
-                with layout.card("Errors after each unit") as self.errors_card:
+                with layout.card("Errors") as self.errors_card:
                     self.errors = html().classes("lab-chart")
+        frame.shortcuts(self)
         frame.tell_problems(problems)
         self.show()
+
+    @classmethod
+    async def open(cls, query: Mapping[str, str]) -> "NetworksPage":
+        """Build the network of a link in another thread, then draw its page."""
+        state, problems = from_query(NetworksState, query)
+        return cls(await asyncio.to_thread(NetworksSession, state), problems)
+
+    def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
+        """Make a change in another thread, since it builds a network, and then show it."""
+        if self.allowed:
+            background_tasks.create(self._apply(change, merge))
+
+    async def _apply(self, change: Callable[[], Any], merge: bool) -> None:
+        async with self._building:
+            refused = ""
+            with self.timed():
+                try:
+                    await asyncio.to_thread(change)
+                except ValueError as error:
+                    refused = str(error)
+            if self._client.id not in Client.instances:
+                return  # the visitor left
+            with self._client:
+                if refused:
+                    ui.notify(refused, type="warning")
+                self._merge = merge
+                self.show()
+                self._merge = False
 
     def export(self) -> None:
         """Offer picture and code."""
@@ -72,14 +335,14 @@ class NetworksPage(frame.LabPage[NetworksSession]):
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
             layout.heading("Data")
-            self.data = frame.choice(self, "data", "Examples", DATA)
+            self.data = frame.choice(self, "data", "Examples", DATA_TITLES)
             self.made = ui.element("div").classes("w-full")
             with self.made:
                 frame.slider(self, "n", "Points", 1)
                 frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", lambda: self.set(seed=(self.state.seed + 1) % 10_000))
             layout.heading("Learner")
-            frame.choice(self, "builder", "Built by", BUILDERS)
+            frame.choice(self, "builder", "Built by", BUILDER_TITLES)
             self.units = frame.slider(self, "units", "Most units", 1, {ALL: "all it takes"})
             self.hidden = frame.slider(self, "hidden", "Hidden units", 1)
 
@@ -97,28 +360,51 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                     on_edit=self._edited,
                 )
             self.table = html().classes("lab-scroll")
+            self.steps = frame.toolbar("Steps", "lab-steps")
+            with self.steps:
+                self.step_button = frame.main_button("Step", "play_arrow", partial(self._step, 1))
+                self.ten_button = frame.button("Ten steps", "fast_forward", partial(self._step, 10))
+                self.run_button = frame.button("Run", "directions_run", self._run)
+                self.end_button = frame.button("To the end", "skip_next", partial(self.set, iterations=0))
             self.status = html().classes("lab-status q-mt-sm").props("role=status")
-            html(Markup(legend("plus", "minus", "wrong"))).classes("lab-key")
+            self.key = html().classes("lab-key")
 
     def _edited(self, told: dict[str, Any]) -> None:
         what, done = told.pop("what"), told.pop("done", True)
         if not done:
             return  # building anew takes longer than a drag
-        try:
-            self.session.edit(what, **told)
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
+        self.apply(partial(self.session.edit, what, **told))
+
+    def _step(self, count: int) -> None:
+        self.timer.deactivate()
+        self.apply(partial(self.session.step, count))
+
+    def _run(self) -> None:
+        if self.timer.active:
+            self.timer.deactivate()
+        else:
+            self.timer.activate()
         self.show()
+
+    def _tick(self) -> None:
+        if self.session.state.iterations and self.session.trained:
+            self.timer.deactivate()
+            self.show()
+        elif not self._building.locked():
+            self.apply(partial(self.session.step, 1), merge=bool(self.session.state.iterations))
 
     def show(self) -> None:
         """Bring the page to the state."""
         session, state = self.session, self.state
         self.in_plane.set_visibility(not state.boolean)
         self.table.set_visibility(bool(state.boolean))
+        self.key.set_visibility(not state.boolean)
         if state.boolean:
             self.table.content = Markup(self._truth())
         else:
-            self.plane.show(session.scene(), state.tool)
+            scene = session.scene()
+            self.plane.show(scene, state.tool)
+            self.key.content = Markup(legend_of(scene))
         colour = "lab-right" if session.model is not None and not len(session.wrong) else ""
         self.status.content = Markup(f"<b class='{colour}'>{escape(session.status())}</b>")
         self.what.text = WHAT[state.builder]
@@ -129,19 +415,32 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         if readable:
             self.circuit.show(drawing_of(inputs, units, weights))
         errors = session.errors()
-        self.errors_card.set_visibility(errors is not None)
+        clocks, losses, percents = session.path()
+        self.errors_card.set_visibility(errors is not None or bool(clocks))
+        if errors is None and clocks:
+            self.errors.content = Markup(
+                chart(
+                    "Misclassified, in percent",
+                    "iteration",
+                    [Curve(clocks, percents, MISTAKE, f"wrong: {percents[-1]:.3g}%")],
+                )
+                + chart("Loss", "iteration", [Curve(clocks, losses, PINK, f"loss: {losses[-1]:.3g}")])
+            )
         if errors is not None:
             curve = Curve(range(1, len(errors) + 1), errors, MISTAKE, f"errors: {errors[-1]}")
             self.errors.content = Markup(chart("Errors after each unit", "units", [curve]))
         self.made.set_visibility(state.data in ("xor", "circles", "moons", "overlapping"))
         soft = state.builder == "backpropagation"
+        self.steps.set_visibility(soft)
+        for each in (self.step_button, self.ten_button, self.run_button):
+            each.set_enabled(not (state.iterations and session.trained))
+        self.end_button.set_enabled(bool(state.iterations) and not session.trained)
+        self.run_button.set_text("Pause" if self.timer.active else "Run")
         self.units.parent_slot.parent.set_visibility(not soft)
         self.hidden.parent_slot.parent.set_visibility(soft)
-        if self.data.value != state.data:
-            self.data.value = state.data
         for name, tool in self.tools.items():
             frame.pressed(tool, name == state.tool)
-        frame.keep_link(self)
+        self.record()
 
     def _truth(self) -> str:
         session = self.session

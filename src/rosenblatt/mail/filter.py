@@ -1,4 +1,4 @@
-"""What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
+"""Answers about messages, into the journal and out of it again: by a command, or in a running server."""
 
 import asyncio
 import sqlite3
@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from rosenblatt import rules
 from rosenblatt.data.errors import BadLine, SkippedLines
+from rosenblatt.mail.features import WordReason
 from rosenblatt.mail.folders import failure_reason
-from rosenblatt.mail.listing import Listing
-from rosenblatt.mail.mailbox import Answer, Mailbox, Waiting
-from rosenblatt.mail.marks import MODEL, SETTINGS, speaks_of_mail
+from rosenblatt.mail.mailbox import Answer, Mailbox, StoredMessage, Waiting
+from rosenblatt.mail.marks import MODEL, SETTINGS, UNDECIDED, Mark, Marks, speaks_of_mail
 from rosenblatt.mail.message import Mail
+from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
-from rosenblatt.service.schemas import Change, Example
+from rosenblatt.service.schemas import Change, Example, ModelSettings
 from rosenblatt.service.store import Fresh
 from rosenblatt.service.writer import LocalModels, Service
+from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.web.refusals import Busy, Closing, Refusal, Unknown
 
 T = TypeVar("T")
@@ -25,6 +30,10 @@ AT_ONCE = 200
 CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written
 LEARNED_AT_ONCE = 50  # in a running server, so that other requests come between
 MOST_MESSAGES = 50_000  # of one upload
+MOST_LISTED = 2000  # messages of a listing, the newest
+NO_MODEL = 0  # number under which answers wait for a model to be chosen
+FEW_TO_CHOOSE = 200  # messages
+CANDIDATES = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0))
 
 
 class Imported(NamedTuple):
@@ -114,14 +123,97 @@ def settle(models: LocalModels, box: Mailbox) -> None:
 def import_sorted(
     models: LocalModels, box: Mailbox, items: Iterable[tuple[Mail, str | None] | BadLine]
 ) -> Imported:
-    """Keep messages, and learn in time order from those with a label."""
-    models.create(MODEL, SETTINGS)
-    intake = Intake(box, models.model(MODEL).number)
+    """Keep messages, and learn in time order from those with a label.
+
+    The first import chooses the rule that the filter learns by: :func:`choose_settings`.
+    """
+    if MODEL in models or MODEL in models.offline:
+        return models.wait_for(MailFilter(models.service, box).import_labelled(items))
+    intake = Intake(box, NO_MODEL)
     intake.take(items)
+    models.create(MODEL, choose_settings(_dated_answers(box)))
+    box.assign_answers(NO_MODEL, models.model(MODEL).number)
     return _imported(intake, learn_waiting(models, box))
 
 
+def choose_settings(examples: Iterable[tuple[dict[str, float], str]]) -> ModelSettings:
+    """Return the settings whose marks were wrong least often, each message marked before it is learned from.
+
+    The candidates are passive-aggressive and AROW, each with its last and its averaged weights; mistakes of long ago
+    count less (``OnlineLearner("auto")``). All strive for a score of 1, as the page shows it. Fewer than
+    :data:`FEW_TO_CHOOSE` messages choose nothing: the passive-aggressive rule with its last weights.
+
+    >>> choose_settings([]) == SETTINGS
+    True
+    """
+    learner = OnlineLearner("auto", candidates=CANDIDATES, scale=False, calibrated=False)
+    for features, label in examples:
+        learner.learn_one(features, label)
+    if learner.rows < FEW_TO_CHOOSE:
+        return SETTINGS
+    rule = rules.to_dict(learner.learner.rule)
+    name = rule.pop("name")
+    return msgspec.structs.replace(SETTINGS, hypothesis=learner.predicting, rule=name, parameters=rule)
+
+
+def _dated_answers(box: Mailbox) -> Iterator[tuple[dict[str, float], str]]:
+    """Yield the features and labels of messages that no model has learned from, as they were sent."""
+    dated = [each.number for each in box.waiting(NO_MODEL) if each.dated]
+    for numbers in batched(dated, AT_ONCE):
+        yield from ((features, answer.label) for answer, features in box.answers(numbers))
+
+
 # In a running server
+
+
+class Listing:
+    """Messages of a search with their marks; which they are does not change, how they are marked does.
+
+    Reading messages and looking at the weights take tens of milliseconds, and are done in a thread.
+    """
+
+    def __init__(self, box: Mailbox, query: str, model: int) -> None:
+        self.newest = box.newest()  # message of the box when this was read
+        messages = box.find(query, model, MOST_LISTED)
+        self._known_senders = box.met_again([each.sender for each in messages])
+        self._marks = Marks([each.features for each in messages])
+        self.messages: list[StoredMessage] = [
+            each._replace(features={}) for each in messages
+        ]  # the marks have them
+        self.answers = {each.number: each.answer for each in messages if each.answer is not None}
+        self._looked_at: Any = None
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def look(self, model: Model | None, frozen: ServedLearner | None, state: Any) -> None:
+        """Mark all messages anew, unless the weights are those of ``state`` already."""
+        if state != self._looked_at:
+            self._marks.look(model, frozen)
+            self._looked_at = state
+
+    def mark(self, at: int) -> Mark:
+        """Return the mark of a message."""
+        return self._marks.mark(at)
+
+    def reasons(self, at: int, most: int) -> list[WordReason]:
+        """Return what decided the mark of a message."""
+        return self._marks.reasons(at, most, self._lone_sender(at))
+
+    def words(self, at: int) -> dict[str, float]:
+        """Return what every word of a message adds to its score."""
+        return self._marks.words(at, self._lone_sender(at))
+
+    def unsure(self) -> int:
+        """Return how many messages that nobody has answered the model is unsure about."""
+        return sum(
+            self.mark(at).label == UNDECIDED
+            for at, each in enumerate(self.messages)
+            if each.number not in self.answers
+        )
+
+    def _lone_sender(self, at: int) -> bool:
+        return self.messages[at].sender not in self._known_senders
 
 
 class MailFilter:
@@ -136,8 +228,8 @@ class MailFilter:
     def model(self) -> Model | None:
         """The model, once there is one."""
         models = self.service.models
-        found = models.model(MODEL) if MODEL in models else None
-        return found if found is not None and speaks_of_mail(found) else None
+        model = models.model(MODEL) if MODEL in models else None
+        return model if model is not None and speaks_of_mail(model) else None
 
     @property
     def number(self) -> int:
@@ -155,13 +247,13 @@ class MailFilter:
     async def listing(self, query: str = "") -> Listing:
         """Return the newest messages in which all words of a query occur, marked."""
         async with self._listing:
-            found = self._all if not query else None
-            if found is None or found.newest != await asyncio.to_thread(self.box.newest):
-                found = await asyncio.to_thread(Listing, self.box, query, self.number)
+            listing = self._all if not query else None
+            if listing is None or listing.newest != await asyncio.to_thread(self.box.newest):
+                listing = await asyncio.to_thread(Listing, self.box, query, self.number)
             if not query:
-                self._all = found
-        await self.refresh(found)
-        return found
+                self._all = listing
+        await self.refresh(listing)
+        return listing
 
     async def refresh(self, listing: Listing, answers: bool = False) -> None:
         """Mark the messages of a listing anew; with ``answers``, read what was said about them too."""
@@ -171,7 +263,7 @@ class MailFilter:
             await asyncio.to_thread(listing.look, model, frozen, state)
             if answers:
                 numbers = [each.number for each in listing.messages]
-                listing.told = await asyncio.to_thread(self.box.told_among, numbers, self.number)
+                listing.answers = await asyncio.to_thread(self.box.answers_among, numbers, self.number)
 
     async def unsure(self) -> int:
         """Return how many of the newest messages that nobody has answered the model is unsure about."""
@@ -219,10 +311,15 @@ class MailFilter:
 
         Messages are read and written in a thread. Each is short work, so the server answers meanwhile.
         """
-        await self.service.create(MODEL, SETTINGS)
-        intake = Intake(self.box, self.number)
         some = islice(mails, MOST_MESSAGES)
-        items = (mail if isinstance(mail, BadLine) else (mail, label) for mail in some)
+        return await self.import_labelled(
+            mail if isinstance(mail, BadLine) else (mail, label) for mail in some
+        )
+
+    async def import_labelled(self, items: Iterable[tuple[Mail, str | None] | BadLine]) -> Imported:
+        """Keep messages, and learn in time order from those with a label."""
+        await self._create_model()
+        intake = Intake(self.box, self.number)
         await asyncio.to_thread(intake.take, items)
         counts = await self.learn_waiting()
         if counts.learned >= AT_ONCE:  # what is taken back later is then replayed from here
@@ -231,7 +328,7 @@ class MailFilter:
 
     async def answer(self, messages: Sequence[int], label: str) -> LearnedAnswers:
         """Learn what a person says about messages; answers and feedback are on disk when this returns."""
-        await self.service.create(MODEL, SETTINGS)
+        await self._create_model()
         answers = await asyncio.to_thread(self.box.answer, messages, self.number, label)
         counts = LearnedAnswers()
         for some in batched(answers, LEARNED_AT_ONCE):
@@ -243,6 +340,11 @@ class MailFilter:
                 )
                 raise
         return counts
+
+    async def _create_model(self) -> None:
+        """Create the model unless there is one that knows mail, by whatever rule."""
+        if self.model is None:
+            await self.service.create(MODEL, SETTINGS)
 
     async def undo(self) -> list[Answer]:
         """Take the newest answers of the page back: the model becomes what it would be had they never been given."""

@@ -154,11 +154,19 @@ def solve_integers(matrix: Sequence[Sequence[int]], right: Sequence[int]) -> tup
     return [int(value) for value in numerators.entries()], int(denominator)
 
 
-def adds_up_to_zero(rows: Sequence[Sequence[int]], weights: Sequence[int]) -> bool:
-    """Return whether ``Σ weightᵢ · rowᵢ`` is zero in every column."""
+def weighted_total(rows: Sequence[Sequence[int]], weights: Sequence[int]) -> list[int]:
+    """Return ``Σ weightᵢ · rowᵢ``, column by column."""
     import flint
 
-    return not any((flint.fmpz_mat([list(weights)]) * flint.fmpz_mat([list(row) for row in rows])).entries())
+    if not rows or not rows[0]:
+        return []
+    total = flint.fmpz_mat([list(weights)]) * flint.fmpz_mat([list(row) for row in rows])
+    return [int(value) for value in total.entries()]
+
+
+def adds_up_to_zero(rows: Sequence[Sequence[int]], weights: Sequence[int]) -> bool:
+    """Return whether ``Σ weightᵢ · rowᵢ`` is zero in every column."""
+    return not any(weighted_total(rows, weights))
 
 
 def null_space(matrix: Sequence[Sequence[int]], width: int) -> list[list[int]]:

@@ -43,6 +43,17 @@ class ExactVector:
         """Take floats, integers or Fractions as they are."""
         return cls(values, bias)
 
+    @classmethod
+    def difference(cls, a: Float64s, b: Float64s, bias: bool) -> "ExactVector":
+        """Return ``a − b`` of floats without rounding, and without Fractions where their sizes are moderate."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            high = a - b
+            back = high - a  # Knuth's two-sum: what the rounding of a − b left out
+            low = (a - (high - back)) - (b + back)
+        if not (np.isfinite(low).all() and _moderate(high) and _moderate(low)):
+            return cls([x - y for x, y in zip(as_fractions(a), as_fractions(b), strict=True)], bias)
+        return _Sum(high, low, bias) if low.any() else cls(high, bias)
+
     def __len__(self) -> int:
         return len(self._source)
 
@@ -66,9 +77,7 @@ class ExactVector:
         floats = self._source if isinstance(self._source, np.ndarray) else self.as_floats
         if floats is None:
             return over_common_denominator(self.values)
-        m, e = mantissas(floats)
-        lowest = min(int(e.min(initial=0)), 0)
-        return [a << b for a, b in zip(m.tolist(), (e - lowest).tolist(), strict=True)], 1 << -lowest
+        return _dyadic(floats)
 
     @cached_property
     def exponent(self) -> int:
@@ -131,6 +140,46 @@ class ExactVector:
     def sqnorm(self) -> Fraction:
         """``‖w̃‖²``, exactly."""
         return Fraction(sum(value * value for value in self.numerators), self.denominator**2)
+
+
+def _dyadic(floats: Float64s) -> tuple[list[int], int]:
+    """Return floats as integers over one power of two."""
+    m, e = mantissas(floats)
+    lowest = min(int(e.min(initial=0)), 0)
+    return [a << b for a, b in zip(m.tolist(), (e - lowest).tolist(), strict=True)], 1 << -lowest
+
+
+class _Sum(ExactVector):
+    """Weights that are each the sum of two floats, the second below half a unit in the last place of the first."""
+
+    def __init__(self, high: Float64s, low: Float64s, bias: bool) -> None:
+        super().__init__(high, bias)
+        self._low = low
+
+    as_floats = None
+
+    @cached_property
+    def values(self) -> tuple[Fraction, ...]:
+        pairs = zip(as_fractions(self._source), as_fractions(self._low), strict=True)
+        return tuple(a + b for a, b in pairs)
+
+    @cached_property
+    def _over_denominator(self) -> tuple[list[int], int]:
+        numerators, denominator = _dyadic(np.concatenate([self._source, self._low]))
+        n = len(self)
+        return [a + b for a, b in zip(numerators[:n], numerators[n:], strict=True)], denominator
+
+    @cached_property
+    def exponent(self) -> int:
+        return int(np.frexp(np.abs(self._source).max())[1]) - 1
+
+    @cached_property
+    def high(self) -> Float64s:
+        return np.ldexp(self._source, -self.exponent)
+
+    @cached_property
+    def low(self) -> Float64s:
+        return np.ldexp(self._low, -self.exponent)
 
 
 def as_fractions(values: Sequence[Any] | Float64s) -> tuple[Fraction, ...]:

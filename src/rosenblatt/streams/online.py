@@ -69,8 +69,8 @@ ROW_STATE = frozenset(
 class OnlineLearner(RowsLearner):
     """Learns from one example at a time; an example is a dict of named features.
 
-    A number counts as it is; text becomes ``name=value``; true is 1, false and None are nothing. Features and classes
-    are added as they appear.
+    A number is a value; text becomes ``name=value``; true is 1, false and None are ignored. Features and classes are
+    added as they appear.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class OnlineLearner(RowsLearner):
     # One example
 
     def predict_one(self, x: Example) -> Any:
-        """Return the class of an example; the first class where none is ahead, None before any is known."""
+        """Return the class of an example: the first class in a tie, None before any is known."""
         if not self.labels:
             return None
         if not self.compiled:
@@ -290,27 +290,29 @@ class OnlineLearner(RowsLearner):
             weights = folded(weights, self.statistics)
         names: Sequence[str] = self.names
         if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
-            called = [f"#{place}" for place in range(n)]
+            hashed_names = [f"#{feature}" for feature in range(n)]
             for name in flattened({str(key): value for key, value in x.items()}):
-                place = self._vocabulary.place(name)
-                called[place] = name if called[place].startswith("#") else f"{called[place]} + {name}"
-            names = called
+                feature = self._vocabulary.feature(name)
+                hashed_names[feature] = (
+                    name if hashed_names[feature].startswith("#") else f"{hashed_names[feature]} + {name}"
+                )
+            names = hashed_names
         return explain_row(weights, row, self.learner.classes, names, label=label, against=against)
 
     def top_features(self, most: int = 20) -> dict[str, float | dict[Any, float]]:
         """Return the features with the largest weights by name, the largest first: their weight, or one for each class.
 
         With ``scale`` they are the weights of the standardised features, which can be compared with each other.
-        Hashed features are called by the name that was heard for them most of the time.
+        Hashed features are named by the name that occurred most often for them.
         """
         weights = self.learner.weights("averaged" if self.predicting == "averaged" else "last")
         size = np.abs(weights[:, 1:]).max(axis=0)
         order = np.argsort(-size, kind="stable")[:most]
         names = self.names
         features: dict[str, float | dict[Any, float]] = {}
-        for at in order[size[order] > 0].tolist():
-            name = self._sketch.name(at) if self.hash_bits else names[at]
-            each = weights[:, 1 + at].tolist()
+        for feature in order[size[order] > 0].tolist():
+            name = self._sketch.name(feature) if self.hash_bits else names[feature]
+            each = weights[:, 1 + feature].tolist()
             features[name] = each[0] if len(each) == 1 else dict(zip(self.labels, each, strict=True))
         return features
 
@@ -347,7 +349,7 @@ class OnlineLearner(RowsLearner):
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, all or nothing; reading it back goes on as if it had never stopped."""
+        """Write the model atomically; a loaded model continues exactly where this one stopped."""
         schema = NamedSchema(() if self.hash_bits else self.names, self.hash_bits)
         save_stream(self, path, schema, {"online": True}, self._sketch if self.hash_bits else None)
 
@@ -377,7 +379,7 @@ class OnlineLearner(RowsLearner):
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
         self._vocabulary, self._sketch = Vocabulary(schema), sketch
         if schema.bits:
-            self._vocabulary.heard = sketch.hear
+            self._vocabulary.on_name = sketch.add
 
     def _clear(self) -> None:
         super()._clear()
@@ -455,7 +457,7 @@ class OnlineLearner(RowsLearner):
         self._tables: list[NDArray[np.int64]] = [table]  # keeps the memory of the addresses
         self._scaling = ()
         if self.statistics is not None:
-            self._scale, self._scaled_values = buffer_scaler(), np.zeros(reader.room)
+            self._scale, self._scaled_values = buffer_scaler(), np.zeros(reader.capacity)
             scaled = self._scaled_values.ctypes.data
             self._scaling = (table.ctypes.data, self.statistics.ctypes.data, self.statistics.size, scaled)
             values = scaled

@@ -61,8 +61,9 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
         )
     for tick in _ticks(0.0, right, 4, least=1.0):
         x = LEFT + (WIDTH - LEFT - RIGHT) * tick / right
+        anchor = "end" if x > WIDTH - RIGHT - 14 else "middle"  # a number at the edge is not cut off
         parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle" fill="var(--faint)">'
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}" fill="var(--faint)">'
             f"{_short(tick)}</text>"
         )
     parts.append(
@@ -101,8 +102,8 @@ class _Scale(NamedTuple):
 
 def _line(curve: Curve, right: float, scale: _Scale) -> str:
     points, before = [], None
-    kept = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), MOST)).astype(int))
-    for x, y in ((curve.x[k], curve.y[k]) for k in kept):
+    chosen = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), MOST)).astype(int))
+    for x, y in ((curve.x[k], curve.y[k]) for k in chosen):
         px, py = LEFT + (WIDTH - LEFT - RIGHT) * float(x) / right, scale.at(float(y))
         if curve.stairs and before is not None:
             points.append(f"{px:.1f},{before:.1f}")

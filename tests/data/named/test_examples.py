@@ -94,7 +94,7 @@ def test_rows_that_do_not_fit_into_memory_are_read_twice(folder, lines, monkeypa
     expected = [read_all(source).X.toarray() for source in (folder, lines)]
     with lines.open("a") as file:
         file.write("not JSON\n")
-    monkeypatch.setattr(named_examples, "HELD_SHARE", 0.0)
+    monkeypatch.setattr(named_examples, "BUFFERED_SHARE", 0.0)
     assert (read_all(folder).X.toarray() == expected[0]).all()
     again = open_examples(lines, skip_bad=True, batch_rows=1)
     assert (np.vstack([batch.X.toarray() for batch in again]) == expected[1]).all()

@@ -38,7 +38,7 @@ def test_an_error_has_a_column_in_bytes(tmp_path, line, column, reason):
 def test_a_target_that_is_named_must_be_there(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n{"a": 2, "z": "up"}\n{"a": 3, "z": "down"}\n')
-    with pytest.raises(BadInput, match=r"a.jsonl:1:1: no label: the field 'z' is not there"):
+    with pytest.raises(BadInput, match=r"a.jsonl:1:1: no label: the field 'z' is missing"):
         read_all(path, target="z")
     assert read_all(path, target="z", skip_bad=True).y.tolist() == ["up", "down"]
 

@@ -140,10 +140,10 @@ def test_stray_files_beside_class_folders_are_passed_over_with_a_note(tmp_path):
         assert examples.format == "folders"
         assert sorted(label for batch in examples for label in batch.y) == ["neg", "pos", "pos"]
         assert examples.notes == [
-            f"{reviews}: 4 files beside the class folders passed over (LICENSE.md, README, notes.txt, ...)"
+            f"{reviews}: 4 files beside the class folders skipped (LICENSE.md, README, notes.txt, ...)"
         ]
     answer = run_well(f"fit {reviews} --model {tmp_path / 'm'}")
-    assert "4 files beside the class folders passed over" in answer.stderr
+    assert "4 files beside the class folders skipped" in answer.stderr
     (reviews / "data.csv").write_text("a,y\n1,0\n2,1\n")  # a table is data: which is meant must be said
     assert open_examples(reviews, format="folders").format == "folders"
     assert len(list(open_examples(reviews, format="folders"))) == 1
@@ -159,9 +159,7 @@ def test_mail_in_class_folders_loses_its_envelope_line_and_what_is_not_mail_is_p
     (tmp_path / "spam" / "cmds").write_bytes(b"mv 1 0001\n")
     examples = open_examples(tmp_path)
     assert sum(len(batch.y) for batch in examples) == 12
-    assert examples.notes == [
-        f"{tmp_path}: 1 file that is not mail passed over ({tmp_path / 'spam' / 'cmds'})"
-    ]
+    assert examples.notes == [f"{tmp_path}: 1 file that is not mail skipped ({tmp_path / 'spam' / 'cmds'})"]
     names = set(examples.feature_names)
     assert {"hello", "subject:word3"} <= names
     assert "from" not in names

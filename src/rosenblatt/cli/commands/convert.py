@@ -1,18 +1,16 @@
 """``rosenblatt convert``: a source read once, written as Arrow batches that are mapped into memory ever after."""
 
-from typing import Annotated
-
-import typer
-
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.output import counted
+from rosenblatt.cli.reading import note_oddities, output_file, refuse_overwriting
 
 
 def convert(
     source: opt.Source,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write, FILE.arrow.")],
     data: opt.DataFlags,
+    out: opt.OutputArgument = None,
+    output: opt.RequiredOutput = None,
     hash_bits: opt.HashBits = None,
     json: opt.AsJson = False,
 ) -> None:
@@ -20,16 +18,17 @@ def convert(
 
     \b
     Examples:
-      rosenblatt convert data.svm.gz data.arrow
-      rosenblatt convert 'logs/*.csv' logs.arrow --target y
+      rosenblatt convert data.svm.gz -o data.arrow
+      rosenblatt convert 'logs/*.csv' -o logs.arrow --target y
     """
+    out = output_file(out, output, "data.arrow")
     if not out.endswith((".arrow", ".ipc", ".feather")):
         refuse(f"{out}: only Arrow is written: choose a name that ends in .arrow")
     refuse_overwriting(out, source)
     from pathlib import Path
 
     from rosenblatt.data.arrow_batches import write_batches
-    from rosenblatt.data.batch import gathered
+    from rosenblatt.data.batch import coalesce
     from rosenblatt.data.open import open_examples
     from rosenblatt.storage import replacing
 
@@ -39,7 +38,7 @@ def convert(
             data.read_options(hash_bits=hash_bits),
             batch_rows=None,
         )
-        written = write_batches(file, examples, gathered(examples))
+        written = write_batches(file, examples, coalesce(examples))
     note_oddities(examples)
     report = {
         "source": examples.path,
@@ -60,7 +59,7 @@ def convert(
     else:
         print(
             f"{out}: {report['rows']:,} rows, {report['features']:,} features{_first_index(report['zero_based'])}, "
-            f"{report['classes']} classes, {report['bytes']:,} bytes"
+            f"{counted(report['classes'], 'class', 'classes')}, {report['bytes']:,} bytes"
         )
 
 

@@ -1,28 +1,26 @@
 """``rosenblatt export``: a model as an ONNX graph, or as source that runs anywhere."""
 
-from typing import Annotated
-
-import typer
-
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
-from rosenblatt.cli.reading import refuse_overwriting
+from rosenblatt.cli.reading import output_file, refuse_overwriting
 from rosenblatt.learner.models import load
 
 
 def export(
     model: opt.ModelFile,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.onnx, FILE.py, FILE.c or FILE.sql.")],
+    out: opt.OutputArgument = None,
+    output: opt.RequiredOutput = None,
     hypothesis: opt.Hypothesis = None,
 ) -> None:
     """Write a model as an ONNX graph, or as Python, C or SQL source.
 
     \b
     Examples:
-      rosenblatt export m.safetensors m.onnx
-      rosenblatt export m.safetensors model.c
-      rosenblatt export m.safetensors model.sql --hypothesis last
+      rosenblatt export m.safetensors -o m.onnx
+      rosenblatt export m.safetensors -o model.c
+      rosenblatt export m.safetensors -o model.sql --hypothesis last
 
+    The ending of the name says what is written: FILE.onnx, FILE.py, FILE.c or FILE.sql.
     ONNX takes linear and kernel models; source is for linear ones. Features come in the order of training, except in
     SQL, which speaks of the columns of the table that the model was trained on. A model with probabilities is exported
     with them.
@@ -32,6 +30,7 @@ def export(
     from rosenblatt.learner.models import stored_schema
     from rosenblatt.learner.models.folds import calibration_of, score_norm
 
+    out = output_file(out, output, "model.onnx")
     refuse_overwriting(out, model)
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)

@@ -9,7 +9,7 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.predict import known_hypothesis
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
-from rosenblatt.cli.output import listed
+from rosenblatt.cli.output import counted, listed
 from rosenblatt.cli.reading import note_oddities, scaling_of
 from rosenblatt.learner.models import Model, load
 
@@ -111,14 +111,16 @@ def _show_data(report: dict[str, Any]) -> None:
         target = "numbers: fit with --task regression"
     else:
         each = [f"{name} ({count:,})" for name, count in labels.items()]
-        target = f"{len(labels):,} classes: {listed(each, MOST_CLASSES)}" if each else "none"
+        target = (
+            f"{counted(len(labels), 'class', 'classes')}: {listed(each, MOST_CLASSES)}" if each else "none"
+        )
     rows = [
         ("format", report["format"]),
         ("rows", f"{report['rows']:,}"),
         ("features", f"{report['features']:,}"),
         ("target", f"{report['target']}, {target}" if report["target"] else target),
     ]
-    table = ["", column_table(report["columns"])] if report["columns"] else []
+    table = ["", column_table(report["columns"], len(report["columns"]))] if report["columns"] else []
     show(title(report["source"]), facts(rows), *table)
 
 

@@ -12,7 +12,7 @@ from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 from rosenblatt.cli.progress import Meter, describe
-from rosenblatt.cli.reading import note_oddities, refuse_overwriting
+from rosenblatt.cli.reading import TABLES, note_oddities, refuse_overwriting
 
 if TYPE_CHECKING:
     from rosenblatt.data import Examples
@@ -116,7 +116,7 @@ def stream(
     from rosenblatt.learner.models.options import parse_parameters, rule_from
     from rosenblatt.rules import to_dict
     from rosenblatt.streams.model_file import load_stream
-    from rosenblatt.streams.names import NameSketch, listen
+    from rosenblatt.streams.names import NameSketch, collect_names
     from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
     if every < 1:
@@ -170,10 +170,12 @@ def stream(
         schema=schema,
         batch_rows=None,
     )
+    if data.words == "tfidf" and examples.format in TABLES:
+        refuse("--words tfidf: the rows of a table that arrives are not counted; choose counts or binary")
     if not stored and scale is None and examples.format in ("libsvm", "vw"):
         learner.statistics = None  # prepared vectors are scaled only on request
     sketch = stored.get("names") or NameSketch()
-    listen(examples, sketch)
+    collect_names(examples, sketch)
     run = _Run(learner, examples, model, every, json, int(stored.get("right", 0)), sketch, Meter(source))
     try:
         run.all()

@@ -63,7 +63,7 @@ def _train(
 
     passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:
-        files, schema = with_schema(split(request.source, shards, request.reading), engine)
+        files, schema, columns = with_schema(split(request.source, shards, request.reading), engine)
         training = with_default_rule(request.training, schema, scale=request.reading.scale)._replace(
             standardised=is_scaled(schema)
         )
@@ -90,6 +90,7 @@ def _train(
         {"source": request.source, "rows": data.rows},
         scores,
         class_counts=dict(zip(map(str, data.classes.tolist()), data.counts.tolist(), strict=True)),
+        columns=columns,
         seconds=watch.seconds,
         more=record,
     )

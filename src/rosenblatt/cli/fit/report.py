@@ -135,8 +135,8 @@ def show(report: dict[str, Any]) -> None:
     output.show(*parts)
 
 
-def column_table(reports: list[dict[str, Any]]) -> Any:
-    """Return a table of how each column was read."""
+def column_table(reports: list[dict[str, Any]], at_most: int = MOST_COLUMNS) -> Any:
+    """Return a table of how each column was read; of many columns the first ones."""
     from rich.text import Text
 
     missing = any(each["missing"] for each in reports)
@@ -146,7 +146,7 @@ def column_table(reports: list[dict[str, Any]]) -> Any:
         column.no_wrap = column.header != "features"
         column.overflow = "fold" if column.header == "features" else "ellipsis"
         column.max_width = {"column": 24, "values": 28}.get(str(column.header))
-    for each in reports[:MOST_COLUMNS]:
+    for each in reports[:at_most]:
         left_out = not each["features"] and each["kind"] != "target"
         parts = [
             "left out" if left_out else f"{each['features']:,}" if each["features"] else "",
@@ -156,12 +156,16 @@ def column_table(reports: list[dict[str, Any]]) -> Any:
             each["name"],
             each["kind"],
             *([f"{each['missing']:,}" if each["missing"] else ""] if missing else []),
-            re.sub(r"^\d+ values: ", "", each["summary"]),
+            re.sub(r"^[\d,]+ values?: ", "", each["summary"]),
             "; ".join(part for part in parts if part),
         ]
         table.add_row(*(Text(cell, style="dim" if left_out else "") for cell in cells))
-    if len(reports) > MOST_COLUMNS:
-        table.add_row(Text(f"and {len(reports) - MOST_COLUMNS:,} more", style="dim"))
+    if len(reports) > at_most:
+        left_out = sum(not each["features"] and each["kind"] != "target" for each in reports[at_most:])
+        more = f"and {len(reports) - at_most:,} more" + (f", {left_out:,} left out" if left_out else "")
+        table.add_row(
+            Text(more, style="dim"), *[""] * (len(table.columns) - 2), Text("all: info FILE", style="dim")
+        )
     return table
 
 
@@ -169,7 +173,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     spent = report["seconds"]
     reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
     if "compile" in spent:
-        reading += f", {seconds(spent['compile'])} compiling for this machine (once)"
+        reading += f", {seconds(spent['compile'])} compiling (once)"
     skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     out_of_core = ", out of core" if "out_of_core" in report else ""

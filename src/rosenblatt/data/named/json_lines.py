@@ -1,7 +1,7 @@
-"""JSON lines: one object a line, its fields the features, one of them the target.
+"""JSON lines: one object per line; one field is the target, the others are features.
 
-A number is a feature of its own name; a string becomes ``name=value``, or words (``name:word``) where the field is
-prose; true is 1; an object inside adds ``name.`` before its fields, a list ``name=item`` or, of numbers, ``name[i]``.
+A number is a feature with the name of its field; a string becomes ``name=value``, or words ``name:word`` if the field
+is prose; true is 1. A nested object gives ``name.field``, a list ``name=item`` or, for numbers, ``name[i]``.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.labels import EXACT, wrong_with_text
+from rosenblatt.data.labels import EXACT, invalid_text_reason
 from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.vocabulary import (
     NamedSchema,
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
 
 ROWS_AT_ONCE = 8192
-HEAD_BYTES = 1 << 16  # which fields are prose is seen from these
-USUAL_TARGETS = ("label", "target", "class", "y")
+HEAD_BYTES = 1 << 16  # from which target and prose are inferred
+DEFAULT_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
-TOKEN = re.compile(
-    rb'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[A-Za-z]+|[{}\[\]]'
-)  # a string, and whether it is a name
+# Group 1: a string; group 2: the colon after it, which makes it a name.
+TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[A-Za-z]+|[{}\[\]]')
 
 
 def flattened(
     record: Mapping[str, Any], text: Sequence[str] = (), words: Words | None = None
 ) -> dict[str, float]:
-    """Return the named numbers of an object; ValueError where a value cannot be one.
+    """Return the features of an object; raise :class:`BadValue` for a value that cannot be one.
 
     >>> flattened({"wind": 3, "sky": "grey", "tags": ["a", "b"], "at": {"x": 0.5}, "wet": True, "none": None})
     {'wind': 3.0, 'sky=grey': 1.0, 'tags=a': 1.0, 'tags=b': 1.0, 'at.x': 0.5, 'wet': 1.0}
@@ -55,21 +54,21 @@ def flattened(
         except BadValue as error:
             error.field = key
             raise
-    if wrong_with_text("".join(features)) is not None:
-        _refuse_name(record, text, words or Words())
+    if invalid_text_reason("".join(features)) is not None:
+        _raise_invalid_name(record, text, words or Words())
     return features
 
 
-def _refuse_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -> NoReturn:
-    """Raise :class:`BadValue` for the first field that makes a name with a NUL or half a surrogate pair."""
+def _raise_invalid_name(record: Mapping[str, Any], text: Sequence[str], words: Words) -> NoReturn:
+    """Raise :class:`BadValue` for the first field that gives an invalid feature name."""
     for key, value in record.items():
         features: dict[str, float] = {}
         _flatten(key, value, features, text, words, 0, None)
         for name in features:
-            reason = wrong_with_text(name)
+            reason = invalid_text_reason(name)
             if reason is not None:
                 raise BadValue(f"the feature {shown(name)} {reason}", key)
-    raise AssertionError("a name was refused that no field makes")
+    raise AssertionError("no field gives an invalid name")
 
 
 def _flatten(
@@ -81,7 +80,7 @@ def _flatten(
     depth: int,
     repeatable: set[str] | None,
 ) -> None:
-    """Add the named numbers of a value to ``into``; ``repeatable`` are the names made by the strings of one list."""
+    """Add the features of a value to ``into``; ``repeatable`` are the names from strings of this list."""
     if value is None or value is False:
         return
     if value is True:
@@ -111,17 +110,17 @@ def _flatten(
             _flatten(f"{key}.{inner}", inner_value, into, text, words, depth + 1, None)
     elif isinstance(value, list | tuple):
         names_of_strings: set[str] = set()
-        for at, item in enumerate(value):
+        for k, item in enumerate(value):
             if isinstance(item, str):
                 _flatten(key, item, into, text, words, depth + 1, names_of_strings)
             else:
-                _flatten(f"{key}[{at}]", item, into, text, words, depth + 1, None)
+                _flatten(f"{key}[{k}]", item, into, text, words, depth + 1, None)
     else:
         raise BadValue(f"{key!r} is {shown(str(value))}, neither a number nor text")
 
 
 def _add(name: str, value: float, into: dict[str, float]) -> None:
-    """Set a feature; refuse a name that another field of the object has made already."""
+    """Set a feature; raise :class:`BadValue` if another field of the object has the same name."""
     if name in into:
         raise BadValue(f"the feature {shown(name)} comes from two fields: rename one of them")
     into[name] = value
@@ -147,38 +146,40 @@ class JsonExamples(NamedExamples):
         head = _head(opening.paths[0])
         required = (
             schema is None and target is not None
-        )  # every line must have it, whatever the first ones have
+        )  # every line must have a label, whatever the head has
         grow = options.grow or schema is None
         if schema is None:
-            target = target or _usual_target(opening.paths[0], head)
+            target = target or _default_target(opening.paths[0], head)
             text = options.text or _prose(head, target)
             words = options.weighted_words(any_text=bool(text))
             schema = NamedSchema((), options.hash_bits, target, _label_kind(head, target), text, words)
         elif target is not None:
             schema = replace(schema, target=target)
         super().__init__(opening, schema, grow)
-        if STANDARD_INPUT in self._paths and self._weighs and not (self._in_turn or self._fitted):
-            standard_input().keep()  # read twice: for the document counts, then for the rows
+        if STANDARD_INPUT in self._paths and self._tfidf and not (self._streaming or self._fitted):
+            standard_input().spool()  # two passes: for the document counts, then for the rows
         self._labelled = options.labels and (required or any(schema.target in record for record in head))
         self._set_texts(schema.text)
-        self._written_as: dict[str, type] = {}  # of text labels: string, or a number or truth value
-        self._large_label: float | None = None  # an integer label that no float64 holds
-        self._fraction: float | None = None  # a label that is no integer
+        self._label_types: dict[str, type] = {}  # JSON type of each text label
+        self._large_label: float | None = None  # the first integer label beyond 2^53
+        self._fraction: float | None = None  # the first label that is not an integer
 
     def _set_texts(self, fields: Sequence[str]) -> None:
-        """Set the fields whose words are counted many at a time."""
-        self._scanned_fields = [field for field in fields if wrong_with_text(field) is None]
+        """Set the text fields whose words are counted by batch."""
+        self._scanned_fields = [field for field in fields if invalid_text_reason(field) is None]
         self._prefixes = tuple(f"{field}:" for field in self._scanned_fields)
 
     def _counted_blocks(self) -> Iterator[Batch]:
-        self._written_as = {}
+        self._label_types = {}
         self._large_label = self._fraction = None
-        kind = self._settings.labels if self._labelled else None
+        kind = self._options.labels if self._labelled else None
         for path in self._paths:
-            for block in blocks_of_lines(path):  # what has arrived waits for no more
+            for block in blocks_of_lines(
+                path
+            ):  # a batch never spans blocks, so that what has arrived need not wait
                 for records in in_batches(self._records(path, block), self.batch_rows or ROWS_AT_ONCE):
                     batch, unknown = batch_of(
-                        records, self._vocabulary, kind, self._settings.words, self._prefixes
+                        records, self._vocabulary, kind, self._options.words, self._prefixes
                     )
                     if unknown:
                         self.unseen_in["features the model does not know"] += unknown
@@ -192,54 +193,54 @@ class JsonExamples(NamedExamples):
             try:
                 yield self._record(number, line)
             except BadValue as error:
-                self._pass_over([BadLine(path, number, str(error), error.column(line))])
+                self._skip_lines([BadLine(path, number, str(error), error.column(line))])
             except json.JSONDecodeError as error:
                 reason = f"not JSON: {error.msg}"
-                column = len(error.doc[: error.pos].encode()) + 1  # in bytes, as everywhere
-                self._pass_over([BadLine(path, number, reason, column)])
+                column = len(error.doc[: error.pos].encode()) + 1  # in bytes, like all columns
+                self._skip_lines([BadLine(path, number, reason, column)])
             except UnicodeDecodeError as error:
                 reason = "not UTF-8 text: convert the file to UTF-8"
-                self._pass_over([BadLine(path, number, reason, error.start + 1)])
+                self._skip_lines([BadLine(path, number, reason, error.start + 1)])
             except RecursionError:
-                self._pass_over([BadLine(path, number, "not JSON: nested too deep", 1)])
+                self._skip_lines([BadLine(path, number, "not JSON: nested too deep", 1)])
 
     def _record(self, number: int, line: bytes) -> Record:
         record = parsed(line)
         label: Any = None
         if self._labelled:
-            label = _label(record, self._settings.target, self._settings.labels)
-        value = record.pop(self._settings.target or "", None)
+            label = _label(record, self._options.target, self._options.labels)
+        value = record.pop(self._options.target or "", None)
         features, texts = self._features(record)
-        if self._settings.bits and not isfinite(sum(map(abs, features.values()))):
+        if self._options.bits and not isfinite(sum(map(abs, features.values()))):
             raise BadValue(
                 "the values of this line add up beyond a float64, and those that share a hash are added: "
                 "write smaller ones, or keep the names (no --hash-bits)"
             )
-        if self._labelled and self._settings.labels == "text":
-            self._check_spelling(label, value)  # last: a bad line settles nothing
-        elif self._labelled and self._settings.labels == "integer":
+        if self._labelled and self._options.labels == "text":
+            self._check_spelling(label, value)  # last: a bad line must not decide the spelling
+        elif self._labelled and self._options.labels == "integer":
             self._check_exact(label)
         return Record(number, label, features, texts)
 
     def _features(self, record: dict[str, Any]) -> tuple[dict[str, float], tuple[str, ...]]:
-        """Return the named numbers of a record, and the texts whose words are counted many at a time.
+        """Return the features of a record, and the texts whose words are counted by batch.
 
-        Where another field makes names like those of words, all of them are made here, so that names that come from two
-        fields are refused.
+        If another field gives names like those of words, flatten the texts here too, so that a name from two fields is
+        an error.
         """
         if self._prefixes:
             texts = tuple(_text(record, field) for field in self._scanned_fields)
             if any(texts):
                 fields = {key for key, text in zip(self._scanned_fields, texts, strict=True) if text}
                 others = {key: value for key, value in record.items() if key not in fields}
-                features = flattened(others, self._settings.text, self._settings.words)
+                features = flattened(others, self._options.text, self._options.words)
                 if not any(name.startswith(self._prefixes) for name in features):
                     return features, texts
-        features = flattened(record, self._settings.text, self._settings.words)
+        features = flattened(record, self._options.text, self._options.words)
         return features, ("",) * len(self._prefixes)
 
     def _check_exact(self, label: float) -> None:
-        """Refuse integers beyond 2^53 and fractions in one file: a float64 would merge neighbouring integers."""
+        """Raise :class:`BadValue` for integers beyond 2^53 beside fractions, as float64 would merge neighbours."""
         fraction = isinstance(label, float)
         if not fraction and abs(label) < EXACT:
             return
@@ -247,9 +248,9 @@ class JsonExamples(NamedExamples):
         if other is not None:
             large, part = (other, label) if fraction else (label, other)
             raise BadValue(
-                f"the labels {self._settings.target!r} are both {large}, which a float64 does not hold, and {part}: "
+                f"the labels {self._options.target!r} are both {large}, which a float64 does not hold, and {part}: "
                 "write all labels as text",
-                self._settings.target,
+                self._options.target,
             )
         if fraction:
             self._fraction = label
@@ -257,30 +258,32 @@ class JsonExamples(NamedExamples):
             self._large_label = label
 
     def _check_spelling(self, label: str, value: Any) -> None:
-        """Refuse ``1`` and ``"1"`` in one file: as text they would be one label."""
-        if self._written_as.setdefault(label, type(value)) is not type(value):
+        """Raise :class:`BadValue` for ``1`` beside ``"1"``: as text they would be one label."""
+        if self._label_types.setdefault(label, type(value)) is not type(value):
             raise BadValue(
-                f"the label {self._settings.target!r} is {json.dumps(value)} here and "
+                f"the label {self._options.target!r} is {json.dumps(value)} here and "
                 f"{label if isinstance(value, str) else json.dumps(label)} on a line before: write it one way",
-                self._settings.target,
+                self._options.target,
             )
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """Return the object on a line; anything else is :class:`BadValue` or a decoding error."""
+    """Parse the object on a line; raise :class:`BadValue` or a decoding error for anything else."""
     try:
-        record = json.loads(line.decode(), parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+        record = json.loads(
+            line.decode(), parse_constant=_reject_constant, object_pairs_hook=_without_duplicates
+        )
     except (BadValue, json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
-        most = sys.get_int_max_str_digits()
-        raise TooManyDigits(f"an integer of more than {most:,} digits: write it as text") from None
+        limit = sys.get_int_max_str_digits()
+        raise TooManyDigits(f"an integer of more than {limit:,} digits: write it as text") from None
     if not isinstance(record, dict):
         raise BadValue(f"{shown(str(record))} is not an object: write {{...}} on every line")
     return record
 
 
-def _no_constant(text: str) -> Any:
+def _reject_constant(text: str) -> Any:
     raise BadValue(f"{text} is not a finite number", word=text)
 
 
@@ -288,7 +291,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for key, value in pairs:
         if key in record:
-            raise GivenTwice(f"the field {key!r} is given twice: keep one", key)
+            raise RepeatedField(f"the field {key!r} is given twice: keep one", key)
         record[key] = value
     return record
 
@@ -301,12 +304,12 @@ def _text(record: dict[str, Any], field: str) -> str:
 def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
     value = record.get(target) if target is not None else None
     if value is None or value == "":
-        raise BadValue(f"no label: the field {target!r} is not there or empty", target)
+        raise BadValue(f"no label: the field {target!r} is missing or empty", target)
     if isinstance(value, list | dict):
         raise BadValue(f"the label {target!r} is {shown(str(value))}: expected a number or text", target)
     if kind == "text":
         label = value if isinstance(value, str) else json.dumps(value)
-        reason = wrong_with_text(label)
+        reason = invalid_text_reason(label)
         if reason is not None:
             raise BadValue(f"the label {target!r} is {shown(label)}, which {reason}", target)
         return label
@@ -320,9 +323,7 @@ def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
         return value
     number = _finite(str(target), value)
     if abs(number) >= EXACT:
-        if (
-            kind == "number"
-        ):  # a target of regression; as classes such labels are refused where they are learned
+        if kind == "number":  # valid as a target of regression; training refuses such classes
             return number
         raise BadValue(
             f"the label {target!r} is {number!r}, beyond 2^53, where float64 merges neighbours: "
@@ -333,24 +334,24 @@ def _label(record: dict[str, Any], target: str | None, kind: LabelKind) -> Any:
 
 
 def _head(path: str) -> list[dict[str, Any]]:
-    """Return the good records among the first lines."""
+    """Return the valid records among the first lines."""
     first_text_line(path)
-    found = []
+    records = []
     for line in next(blocks_of_lines(path, HEAD_BYTES)).text.split(b"\n"):
         if line.strip():
             try:
-                found.append(parsed(line))
+                records.append(parsed(line))
             except (BadValue, ValueError, RecursionError):
                 continue
-            if path == STANDARD_INPUT:  # how much has arrived must not matter
+            if path == STANDARD_INPUT:  # the result must not depend on how much has arrived
                 break
-    return found
+    return records
 
 
-def _usual_target(path: str, head: list[dict[str, Any]]) -> str:
+def _default_target(path: str, head: list[dict[str, Any]]) -> str:
     if not head:
         raise BadInput(path, 1, "no JSON object in the first lines: expected one on every line")
-    named = [name for name in USUAL_TARGETS if name in head[0]]
+    named = [name for name in DEFAULT_TARGETS if name in head[0]]
     if not named:
         fields = ", ".join(map(repr, list(head[0])[:10]))
         raise BadInput(path, 1, f"which field is the target? Name it (--target); there are {fields}")
@@ -363,36 +364,35 @@ def _label_kind(head: list[dict[str, Any]], target: str | None) -> LabelKind:
 
 
 def _prose(head: list[dict[str, Any]], target: str | None) -> tuple[str, ...]:
-    """Return the fields whose values read like prose."""
+    """Return the fields whose values look like prose."""
     fields = {key for record in head for key in record if key != target}
-    found = []
+    prose = []
     for key in sorted(fields):
         values = [record[key] for record in head if isinstance(record.get(key), str)]
         if looks_like_text(values):
-            found.append(key)
-    return tuple(found)
+            prose.append(key)
+    return tuple(prose)
 
 
 class BadValue(ValueError):
-    """A value that cannot be a feature or a label; its text says why."""
+    """A value that is not valid as a feature or a label; its text is the reason."""
 
     def __init__(self, reason: str, field: str | None = None, word: str | None = None) -> None:
         super().__init__(reason)
-        self.field = field  # of the line's object that it is, or is in
-        self.word = word  # that stands for it in the line, where that is no number and no string
+        self.field = field  # top-level field of the value
+        self.word = word  # literal in the line, like NaN, if there is no field
 
     def column(self, line: bytes) -> int:
-        r"""Return where the field, or else the word, stands: 1-based, in bytes; else where the line's value begins.
+        r"""Return the column of the field, else of the word, else of the value of the line: 1-based, in bytes.
 
         >>> BadValue("too large", "b").column(b'{"a": {"b": 1}, "b": 1e999}')
         17
         >>> BadValue("not finite", word="NaN").column(b' {"a": "NaN", "b": NaN}'), BadValue("no label").column(b" {}")
         (20, 2)
         """
-        found = [*self._places(line), len(line) - len(line.lstrip())]
-        return found[0] + 1
+        return next(self._positions(line), len(line) - len(line.lstrip())) + 1
 
-    def _places(self, line: bytes) -> Iterator[int]:
+    def _positions(self, line: bytes) -> Iterator[int]:
         depth = 0
         for token in TOKEN.finditer(line):
             text = token.group()
@@ -401,7 +401,7 @@ class BadValue(ValueError):
             elif text in b"}]":
                 depth -= 1
             elif token[1] is not None:
-                if depth == 1 and token[2] is not None and _spelled(token[1]) == self.field:
+                if depth == 1 and token[2] is not None and _decoded(token[1]) == self.field:
                     yield token.start()
             elif self.word is not None and text == self.word.encode():
                 yield token.start()
@@ -410,21 +410,21 @@ class BadValue(ValueError):
 class TooManyDigits(BadValue):
     """An integer with more digits than Python converts."""
 
-    def _places(self, line: bytes) -> Iterator[int]:
+    def _positions(self, line: bytes) -> Iterator[int]:
         for token in re.finditer(rb'"(?:[^"\\]|\\.)*+"|(-?\d{%d,})' % sys.get_int_max_str_digits(), line):
             if token[1] is not None:
                 yield token.start()
 
 
-class GivenTwice(BadValue):
-    """A field that an object has twice, however deep."""
+class RepeatedField(BadValue):
+    """A field that an object has twice, at any depth."""
 
-    def _places(self, line: bytes) -> Iterator[int]:
+    def _positions(self, line: bytes) -> Iterator[int]:
         names = [token for token in TOKEN.finditer(line) if token[2] is not None]
-        yield from reversed([name.start() for name in names if _spelled(name[1]) == self.field])
+        yield from reversed([name.start() for name in names if _decoded(name[1]) == self.field])
 
 
-def _spelled(text: bytes) -> str | None:
+def _decoded(text: bytes) -> str | None:
     try:
         return str(json.loads(text))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Mail and text files: mbox, Maildir, folders of text by class; every message a bag of words.
+"""Mail and text files (mbox, Maildir, folders of text by class) as bags of words.
 
-Nothing in a message is run, rendered or fetched; HTML is stripped to its text. Each message stands alone: one that
-cannot be read says why (:attr:`Letter.problem`), and those after it are read.
+Nothing in a message is run, rendered or fetched; HTML is reduced to its text. A message that cannot be read is reported
+(:attr:`Letter.problem`) and does not affect the others.
 """
 
 import os
@@ -16,7 +16,7 @@ import numpy as np
 
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine, shown
-from rosenblatt.data.labels import wrong_with_text
+from rosenblatt.data.labels import invalid_text_reason
 from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.mime import (
     LONGEST_TEXT,
@@ -36,11 +36,15 @@ if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
 
 ROWS_AT_ONCE, BYTES_AT_ONCE = 1024, 4 << 20
-PREFIXES = {"subject": "subject:", "from": "from:", "text": ""}  # of the words of each part of a message
+PREFIXES = {
+    "subject": "subject:",
+    "from": "from:",
+    "text": "",
+}  # put before the words of each part of a message
 LARGEST_MESSAGE = 64 << 20  # bytes
-HEAD = 1 << 16  # bytes of a message in which its date and its label are looked for
-PIECE = 1 << 20  # bytes of an mbox that are read at a time; a longer line comes in pieces
-MOSTLY_MAIL = 0.1  # share of files that are not mail, below which a folder is one of mail
+HEAD = 1 << 16  # bytes of a message that are searched for its date and label
+PIECE = 1 << 20  # bytes of an mbox read at a time; a longer line is split
+MAX_OTHER_FILES = 0.1  # share of other files in a folder of mail
 LABEL_HEADERS = ("X-Label", "X-Gmail-Labels", "X-Keywords", "X-Spam-Flag")
 MAILDIR_PARTS = ("cur", "new")
 ESCAPED_FROM = re.compile(rb"^>(?=>*+From )", re.MULTILINE)
@@ -48,30 +52,30 @@ TOO_LARGE = f"larger than {LARGEST_MESSAGE >> 20} MB: take it out"
 
 
 class Letter(NamedTuple):
-    """A message or a text: where it stands, and whose class it is in unless a header says."""
+    """The content of a message or text file, and its location."""
 
     path: str
-    line: int  # of its file where it begins, from 1
-    box: str
+    line: int  # first line in its file, from 1
+    box: str  # mailbox or folder, its class unless a header names one
     content: bytes
-    problem: str = ""  # why it cannot be read; its content is then empty, or how it begins
+    problem: str = ""  # why it cannot be read; its content is then empty or truncated
 
 
 def letters(path: str, format: str = "") -> Iterator[Letter]:
-    """Yield the messages of an mbox or Maildir, or the files of a folder by class, in a settled order.
+    """Yield the messages of an mbox or Maildir, or the files of a folder by class, in a deterministic order.
 
-    A folder that could be a Maildir is none where ``format`` is ``"folders"``.
+    With ``format="folders"`` a folder is never read as a Maildir.
     """
-    place = Path(path)
-    if place.is_dir():
-        is_mail = format != "folders" and is_maildir(place)
-        yield from _maildir(place) if is_mail else _by_class(str(place))
+    folder = Path(path)
+    if folder.is_dir():
+        is_mail = format != "folders" and is_maildir(folder)
+        yield from _maildir(folder) if is_mail else _by_class(path)
     else:
         yield from _mbox(path)
 
 
 def is_maildir(folder: Path) -> bool:
-    """Whether a folder is a Maildir, or holds some.
+    """Whether a folder is a Maildir, or contains one.
 
     >>> is_maildir(Path("/nowhere"))
     False
@@ -80,10 +84,12 @@ def is_maildir(folder: Path) -> bool:
 
 
 def _is_box(folder: Path) -> bool:
-    """Whether a folder has the parts of a Maildir; of two classes one may also be called ``new``."""
-    there = [part for part in MAILDIR_PARTS if (folder / part).is_dir()]
+    """Whether a folder has the subfolders of a Maildir; a class folder may also be called ``new``."""
+    present = [part for part in MAILDIR_PARTS if (folder / part).is_dir()]
     others = {inner.name for inner in _folders_in(folder)} - {*MAILDIR_PARTS, "tmp"}
-    return len(there) == len(MAILDIR_PARTS) or (bool(there) and all(name.startswith(".") for name in others))
+    return len(present) == len(MAILDIR_PARTS) or (
+        bool(present) and all(name.startswith(".") for name in others)
+    )
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -103,32 +109,32 @@ def _maildir(folder: Path) -> Iterator[Letter]:
 
 
 def _by_class(folder: str) -> Iterator[Letter]:
-    """Take the classes in turn, in proportion to their sizes, so that none comes all at once; hidden files are none."""
+    """Yield files except hidden ones, with classes interleaved in proportion to their sizes."""
     classes = class_folders(folder)
     if not classes:
         raise BadInput(folder, None, "no folders in it: expected one for every class, with its files inside")
     ranked = []
     for name in classes:
         files = sorted(_files_below(f"{folder}/{name}"), key=lambda file: file.split("/"))
-        ranked += [((at + 0.5) / len(files), name, file) for at, file in enumerate(files)]
+        ranked += [((k + 0.5) / len(files), name, file) for k, file in enumerate(files)]
     for _, name, file in sorted(ranked):
         yield read_file(f"{folder}/{name}/{file}", name, follow_links=True)
 
 
 def class_folders(folder: str) -> list[str]:
-    """Return the names of the folders in a folder, hidden ones left out, sorted."""
+    """Return the names of the subfolders except hidden ones, sorted."""
     with os.scandir(folder) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
 def beside_classes(folder: str) -> list[str]:
-    """Return the names of the files that lie beside the class folders, hidden ones left out, sorted."""
+    """Return the names of the files beside the class folders except hidden ones, sorted."""
     with os.scandir(folder) as entries:
         return sorted(entry.name for entry in entries if entry.is_file() and not entry.name.startswith("."))
 
 
 def _files_below(folder: str, inner: str = "") -> Iterator[str]:
-    """Yield the paths of all files in a folder and its folders, from it on; hidden ones are left out."""
+    """Yield the relative paths of all files below a folder except hidden ones."""
     with os.scandir(f"{folder}/{inner}") as entries:
         for entry in entries:
             name = f"{inner}/{entry.name}" if inner else entry.name
@@ -141,9 +147,9 @@ def _files_below(folder: str, inner: str = "") -> Iterator[str]:
 
 
 def read_file(path: str | Path, box: str = "", follow_links: bool = False) -> Letter:
-    """Read a file with one message or text. What is no regular file, a link or too large is not read.
+    """Read a file with one message or text, unless it is a link, too large or not a regular file.
 
-    Mail folders may come from elsewhere, so their links are not followed: they could name any file of this machine.
+    Mail folders may be copies from elsewhere, whose links could point to any file of this machine.
     """
     path = str(path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0))
@@ -168,14 +174,12 @@ def read_file(path: str | Path, box: str = "", follow_links: bool = False) -> Le
 
 
 def _mbox(path: str) -> Iterator[Letter]:
-    """Split an mbox at its lines ``From ...`` that follow an empty line; no more than one message is held."""
+    """Split an mbox at ``From ...`` lines that follow an empty line, with one message in memory at a time."""
     name = Path(path).name.split(".")[0]
-    message: list[bytes] = []  # pieces of the one under way
-    begins = size = 0  # its first line, and its bytes so far
+    message: list[bytes] = []  # pieces of the current message
+    begins = size = 0  # its first line and its bytes so far
     line = 1
-    line_start = blank = (
-        True  # whether the next block begins a line, and whether the line before it is empty so far
-    )
+    line_start = blank = True  # the next block begins a line; the line before it is empty so far
 
     def letter() -> Letter:
         return Letter(path, begins, name, b"".join(message), TOO_LARGE if size > LARGEST_MESSAGE else "")
@@ -189,7 +193,7 @@ def _mbox(path: str) -> Iterator[Letter]:
                 if size <= LARGEST_MESSAGE:
                     escaped = b">From " in piece and (at or line_start)
                     message.append(ESCAPED_FROM.sub(b"", piece) if escaped else piece)
-                elif sum(map(len, message)) != HEAD:  # its beginning says which message it is
+                elif sum(map(len, message)) != HEAD:  # the head identifies the message
                     message = [(b"".join(message) + piece[:HEAD])[:HEAD]]
             elif piece.strip():
                 line += piece[: len(piece) - len(piece.lstrip())].count(b"\n")
@@ -208,7 +212,7 @@ def _mbox(path: str) -> Iterator[Letter]:
 
 
 def _line_blocks(path: str) -> Iterator[bytes]:
-    """Yield a file in blocks of whole lines; only a line that is longer than :data:`PIECE` comes in several blocks."""
+    """Yield a file in blocks of whole lines; only a line longer than :data:`PIECE` is split."""
     rest = b""
     for piece in pieces(path, PIECE):
         whole, newline, last = piece.rpartition(b"\n")
@@ -225,7 +229,7 @@ def _line_blocks(path: str) -> Iterator[bytes]:
 
 
 def _from_lines(block: bytes, line_start: bool, blank: bool) -> Iterator[int]:
-    """Yield where lines ``From ...`` begin that follow an empty line; ``blank``: the line before the block is one."""
+    """Yield the positions of ``From ...`` lines after an empty line; ``blank``: the line before the block is empty."""
     if line_start and blank and block.startswith(b"From "):
         yield 0
     at = block.find(b"\nFrom ") + 1
@@ -236,24 +240,24 @@ def _from_lines(block: bytes, line_start: bool, blank: bool) -> Iterator[int]:
 
 
 def _blank_before(block: bytes, at: int, first_blank: bool) -> bool:
-    """Whether the line that ends at a position is empty; ``first_blank``: what the block's first line began with is."""
+    """Whether the line that ends at ``at`` is empty; ``first_blank``: the part of it before the block is."""
     begin = block.rfind(b"\n", 0, at - 1) + 1
     return (begin > 0 or first_blank) and not block[begin:at].strip()
 
 
 def words_of(content: bytes, words: Words) -> dict[str, float]:
-    """Return the words of a message: ``subject:free``, ``from:example.org``, and those of its text."""
+    """Return the words of a message: ``subject:free``, ``from:example.org``, and those of its body."""
     fields = fields_of(content)
     features: dict[str, float] = {}
-    for place, text in fields.items():
+    for part, text in fields.items():
         for word in words.cut(text):
-            name = word if place == "text" else f"{place}:{word}"
+            name = word if part == "text" else f"{part}:{word}"
             features[name] = 1.0 if words.binary else features.get(name, 0.0) + 1.0
     return features
 
 
 def fields_of(content: bytes) -> dict[str, str]:
-    """Return the parts of a message that are read: subject, from, text."""
+    """Return subject, from and text of a message."""
     if not is_message(content):
         return {"text": content[: 4 * LONGEST_TEXT].decode("utf-8", "replace")[:LONGEST_TEXT]}
     message = parse_message(content)
@@ -263,13 +267,13 @@ def fields_of(content: bytes) -> dict[str, str]:
 
 
 def sent_at(content: bytes) -> float:
-    """Return when a message says it was sent, in seconds; infinity where it does not say."""
+    """Return the date of a message as a timestamp; infinity without one."""
     seconds = sent(parse_headers(content[:HEAD]))
     return float("inf") if seconds is None else seconds
 
 
 class MailExamples(NamedExamples):
-    """Messages as examples: the class is a header where one is named or usual, else the box or folder."""
+    """Messages as examples; the label is a header, named or of :data:`LABEL_HEADERS`, else the mailbox or folder."""
 
     def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
         options = opening.options
@@ -280,12 +284,12 @@ class MailExamples(NamedExamples):
             schema or NamedSchema((), options.hash_bits, options.target, "text", (), words),
             options.grow or schema is None,
         )
-        self._target = options.target or self._settings.target
-        self._not_mail: set[str] = set()  # files among those of messages that are none
-        self._order = self._by_time()
-        self._settings = replace(self._settings, target=self._target, labels="text", text=())
+        self._target = options.target or self._options.target
+        self._not_mail: set[str] = set()  # files in a folder of mail that are not messages
+        self._order = self._date_order()
+        self._options = replace(self._options, target=self._target, labels="text", text=())
         if self.format == "folders":
-            self.notes = [_note_of_strays(path) for path in self._paths if beside_classes(path)]
+            self.notes = [_stray_files_note(path) for path in self._paths if beside_classes(path)]
             if self._not_mail:
                 files = sorted(self._not_mail)
                 what = (
@@ -293,15 +297,15 @@ class MailExamples(NamedExamples):
                     if len(files) == 1
                     else f"{len(files):,} files that are not mail"
                 )
-                self.notes.append(f"{self.path}: {what} passed over ({_listed(files)})")
+                self.notes.append(f"{self.path}: {what} skipped ({_abbreviated(files)})")
 
     def _all(self) -> Iterator[Letter]:
         for path in self._paths:
             yield from letters(path, self.format)
 
-    def _by_time(self) -> Any:
-        """Return the place of every message in time; texts and undated messages keep their order, last."""
-        texts = self.format == "folders"  # which holds mail or other texts
+    def _date_order(self) -> Any:
+        """Return the order of the messages by date; texts and undated messages are last, in their order."""
+        texts = self.format == "folders"  # of mail or of other texts
         times, not_mail = [], []
         for letter in self._all():
             if texts and not is_message(letter.content):
@@ -311,51 +315,51 @@ class MailExamples(NamedExamples):
                 times.append(sent_at(letter.content))
         if not times:
             raise BadInput(self.path, None, "no messages in it")
-        if texts and len(not_mail) < MOSTLY_MAIL * len(times):
+        if texts and len(not_mail) < MAX_OTHER_FILES * len(times):
             self._not_mail = set(not_mail)
         if self._target is None and self.format in ("mbox", "maildir"):
-            self._target = self._usual_header()
+            self._target = self._default_header()
         return np.argsort(np.array(times), kind="stable")
 
-    def _usual_header(self) -> str | None:
+    def _default_header(self) -> str | None:
         for letter in self._all():
             headers = parse_headers(letter.content[:HEAD])
             return next((name for name in LABEL_HEADERS if headers.first(name.lower())), None)
         return None
 
     def _counted_blocks(self) -> Iterator[Batch]:
-        for labelled in _gathered(self._labelled()):
+        for labelled in _batches(self._labelled()):
             texts: list[str] = []
             for letter, _ in labelled:
                 fields = fields_of(letter.content)
-                texts += [fields.get(place, "") for place in PREFIXES]
-            counted = words_in(texts, self._settings.words, [*PREFIXES.values()])
-            places = np.array(self._vocabulary.places(counted.words), np.int32)
-            unknown = int((places[counted.numbers] < 0).sum())
+                texts += [fields.get(part, "") for part in PREFIXES]
+            counts = words_in(texts, self._options.words, [*PREFIXES.values()])
+            features = np.array(self._vocabulary.features(counts.words), np.int32)
+            unknown = int((features[counts.numbers] < 0).sum())
             if unknown:
                 self.unseen_in["words the model does not know"] += unknown
-            X = counted.rows(places, len(self._vocabulary))
+            X = counts.rows(features, len(self._vocabulary))
             y = labels_of([label for _, label in labelled], "text")
             lines = np.array([letter.line for letter, _ in labelled], np.int64)
             yield Batch(X, y, lines, files=_files([letter for letter, _ in labelled]))
 
     def _labelled(self) -> Iterator[tuple[Letter, str]]:
-        """Yield what is read with its label; a header or folder name that can be no label is a bad line."""
+        """Yield the messages and texts with their labels; an invalid label is a bad line."""
         for letter in self._texts():
             label = self._label(letter)
-            reason = wrong_with_text(label)
+            reason = invalid_text_reason(label)
             if reason is None:
                 yield letter, label
             else:
-                self._pass_over([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
+                self._skip_lines([BadLine(letter.path, letter.line, f"the label {shown(label)} {reason}")])
 
     def _texts(self) -> Iterator[Letter]:
-        """Yield what is read, in order: messages, whatever is in them, and texts that are some."""
-        for letter in self._in_time_order():
+        """Yield messages, and texts without NUL bytes, in order; others are bad lines."""
+        for letter in self._by_date():
             if letter.path in self._not_mail and not letter.problem:
                 continue
             if letter.problem:
-                self._pass_over([BadLine(letter.path, letter.line, letter.problem)])
+                self._skip_lines([BadLine(letter.path, letter.line, letter.problem)])
                 continue
             nul = letter.content.find(b"\0")
             if nul < 0 or is_message(letter.content):
@@ -363,18 +367,18 @@ class MailExamples(NamedExamples):
             else:
                 before = letter.content[:nul]
                 line, column = before.count(b"\n") + 1, nul - before.rfind(b"\n")
-                self._pass_over([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
+                self._skip_lines([BadLine(letter.path, line, "a NUL byte: is this a text file?", column)])
 
-    def _in_time_order(self) -> Iterator[Letter]:
-        """Read messages by time: straight through where they lie so, else held until their turn comes."""
+    def _by_date(self) -> Iterator[Letter]:
+        """Yield messages by date; hold those that come too early until their turn."""
         waiting: dict[int, Letter] = {}
         order = iter(self._order.tolist())
-        next_place = next(order, None)
-        for place, letter in enumerate(self._all()):
-            waiting[place] = letter
-            while next_place is not None and next_place in waiting:
-                yield waiting.pop(next_place)
-                next_place = next(order, None)
+        next_position = next(order, None)
+        for position, letter in enumerate(self._all()):
+            waiting[position] = letter
+            while next_position is not None and next_position in waiting:
+                yield waiting.pop(next_position)
+                next_position = next(order, None)
 
     def _label(self, letter: Letter) -> str:
         if self._target is None:
@@ -383,29 +387,29 @@ class MailExamples(NamedExamples):
         return value.strip() or letter.box
 
 
-def _note_of_strays(folder: str) -> str:
-    """Say which files beside the class folders are not read."""
+def _stray_files_note(folder: str) -> str:
+    """Return the note about files beside the class folders."""
     names = beside_classes(folder)
     files = "1 file" if len(names) == 1 else f"{len(names):,} files"
-    return f"{folder}: {files} beside the class folders passed over ({_listed(names)})"
+    return f"{folder}: {files} beside the class folders skipped ({_abbreviated(names)})"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _abbreviated(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def _gathered(labelled: Iterable[tuple[Letter, str]]) -> Iterator[list[tuple[Letter, str]]]:
-    """Collect messages into lists of at most :data:`ROWS_AT_ONCE`, and little more than :data:`BYTES_AT_ONCE`."""
-    held: list[tuple[Letter, str]] = []
+def _batches(labelled: Iterable[tuple[Letter, str]]) -> Iterator[list[tuple[Letter, str]]]:
+    """Collect messages into lists of at most :data:`ROWS_AT_ONCE`, and slightly more than :data:`BYTES_AT_ONCE`."""
+    batch: list[tuple[Letter, str]] = []
     size = 0
     for letter, label in labelled:
-        held.append((letter, label))
+        batch.append((letter, label))
         size += len(letter.content)
-        if len(held) == ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+        if len(batch) == ROWS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _files(letters: Sequence[Letter]) -> tuple[tuple[int, str], ...]:

@@ -1,15 +1,15 @@
-"""One mail message read in linear time: headers, parts and their text, whatever the bytes are.
+"""Parse any mail message in linear time: headers, parts and their text.
 
 Python's :mod:`email` reads ordinary mail well, but a hostile message makes it recurse without limit, take quadratic
-time, or raise whatever a codec raises. This reader gives the same headers and texts on ordinary mail and is total:
-every sequence of bytes has headers and parts, each byte is looked at a bounded number of times, and nothing is raised.
+time, or raise any exception of a codec. This parser gives the same headers and texts for ordinary mail and is total:
+any sequence of bytes has headers and parts, each byte is read a bounded number of times, and nothing is raised.
 
-What lies beyond these limits is not read:
+What exceeds these limits is ignored:
 
 ===========================  ===================================================================================
 :data:`MOST_HEADERS`         header fields of a part; of all parts together, :data:`MOST_HEADER_LINES` lines
 :data:`LONGEST_HEADER`       bytes of a header field, its folded lines included
-:data:`LONGEST_ADDRESSES`    characters of all ``From`` fields, or of all recipients, in which addresses are looked for
+:data:`LONGEST_ADDRESSES`    characters of all ``From`` fields, or of all recipients, that are searched for addresses
 :data:`MOST_PARTS`           parts of a message
 :data:`DEEPEST`              multiparts and attached messages inside each other
 :data:`MOST_DELIMITERS`      lines that begin with ``--`` and may end a part
@@ -39,11 +39,11 @@ DEEPEST = 50
 MOST_DELIMITERS = 100_000
 LARGEST_TEXT_PART = 1 << 22
 LONGEST_TEXT = 1 << 20
-WINDOW = 1 << 22  # bytes that one call searches: a search keeps other threads waiting
+WINDOW = 1 << 22  # bytes searched per call, which blocks other threads
 MOST_NESTED = 30  # comments and groups in addresses; the standard library's parser recurses into each
 
-# Text encodings by the names of Python's codecs. Those that are no text encodings (zlib, rot13), decode what no mail is
-# written in (idna, punycode, unicode_escape) or always fail (undefined) are left out.
+# Python's codecs for text, except those that are not encodings of text (zlib, rot13), are not used in mail (idna,
+# punycode, unicode_escape) or always fail (undefined).
 _CODECS = (
     "ascii big5 big5hkscs cp037 cp273 cp424 cp437 cp500 cp720 cp737 cp775 cp850 cp852 cp855 cp856 "
     "cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866 cp869 cp874 cp875 cp932 cp949 cp950 cp1006 "
@@ -74,32 +74,32 @@ UU_NAMES = ("x-uuencode", "uuencode", "uue", "x-uue")
 
 
 class Headers(dict[str, list[str]]):
-    """Header fields: the values of each name, lower-cased, in their order."""
+    """Header fields: lower-case name to values, in order."""
 
     def first(self, name: str) -> str:
-        """Return the first value of a field, or nothing."""
+        """Return the first value of a field, "" without one."""
         return self[name][0] if name in self else ""
 
 
 class Part(NamedTuple):
-    """A part of a message; of a multipart, only its headers matter."""
+    """A part of a message."""
 
     headers: Headers
-    content_type: str  # as in text/plain
+    content_type: str  # like text/plain
     parameters: dict[str, str]  # of the content type
     start: int  # of its body in the message
     end: int
 
     @property
     def is_attachment(self) -> bool:
-        """Whether it names a file."""
+        """Whether the part has a file name."""
         disposition = self.headers.first("content-disposition")
         name = parse_parameters(disposition).get("filename") if disposition else None
         return bool((name if name is not None else self.parameters.get("name", "")).strip())
 
 
 class Message(NamedTuple):
-    """A message: its bytes, its headers, and its parts in their order, itself the first."""
+    """A message: its bytes, its headers, and its parts in order; the first part is the message itself."""
 
     content: bytes
     headers: Headers
@@ -149,7 +149,7 @@ def parse_message(content: bytes) -> Message:
     content = _with_newlines(content)
     parts: list[Part] = []
     boundaries: list[bytes] = []  # of the open multiparts, outermost first
-    levels: dict[bytes, int] = {}  # boundary -> its place among them
+    levels: dict[bytes, int] = {}  # boundary -> its position in ``boundaries``
     delimiters = _Delimiters(content)
     lines_left = MOST_HEADER_LINES
     depth, start, default_type = 0, 0, "text/plain"
@@ -158,61 +158,67 @@ def parse_message(content: bytes) -> Message:
         # An entity begins at ``start``: its headers, then another one inside it, or a body up to the next delimiter.
         headers, body, lines = _read_headers(content, start, lines_left, levels)
         lines_left -= lines
-        kind, parameters = _content_type(headers, default_type)
-        if kind.startswith("message/") and kind != "message/delivery-status" and depth < DEEPEST:
-            parts.append(Part(headers, kind, parameters, body, body))
+        content_type, parameters = _content_type(headers, default_type)
+        if (
+            content_type.startswith("message/")
+            and content_type != "message/delivery-status"
+            and depth < DEEPEST
+        ):
+            parts.append(Part(headers, content_type, parameters, body, body))
             depth, start, default_type = depth + 1, body, "text/plain"
             continue
         boundary = parameters.get("boundary", "").rstrip().encode("utf-8", "replace")
         is_new = bool(boundary) and boundary not in levels and len(boundaries) < DEEPEST
-        if kind.startswith("multipart/") and is_new:
+        if content_type.startswith("multipart/") and is_new:
             levels[boundary] = len(boundaries)
             boundaries.append(boundary)
-            digests.append(kind == "multipart/digest")
-        at = delimiters.next(body, levels)
-        parts.append(Part(headers, kind, parameters, body, max(body, at.start)))
-        while at.boundary is not None:  # close what the delimiter ends, and skip what follows a last part
-            keep = levels[at.boundary] + (not at.closes)
+            digests.append(content_type == "multipart/digest")
+        delimiter = delimiters.next(body, levels)
+        parts.append(Part(headers, content_type, parameters, body, max(body, delimiter.start)))
+        while (
+            delimiter.boundary is not None
+        ):  # close what the delimiter ends, and skip what follows a last part
+            keep = levels[delimiter.boundary] + (not delimiter.closes)
             for closed in boundaries[keep:]:
                 del levels[closed]
             del boundaries[keep:], digests[keep:]
-            if not at.closes:
+            if not delimiter.closes:
                 break
-            at = delimiters.next(at.end, levels)
-        if at.boundary is None:
+            delimiter = delimiters.next(delimiter.end, levels)
+        if delimiter.boundary is None:
             break
-        depth, start = 0, at.end
+        depth, start = 0, delimiter.end
         default_type = "message/rfc822" if digests[-1] else "text/plain"
     return Message(content, parts[0].headers, parts)
 
 
 def _with_newlines(content: bytes) -> bytes:
-    """Return a message whose lines end with a newline, where they all ended with a carriage return."""
+    """Replace carriage returns by newlines in a message without newlines."""
     return content if b"\n" in content else content.replace(b"\r", b"\n")
 
 
 class _Delimiter(NamedTuple):
-    start: int  # where the line end before it begins
+    start: int  # of the line end before it
     end: int  # after its own line end
     boundary: bytes | None  # None at the end of the message
     closes: bool
 
 
 class _Delimiters:
-    """The lines of a message that end its parts, found from left to right."""
+    """A scanner of the delimiter lines of a message, from left to right."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self._left = MOST_DELIMITERS
+        self._remaining = MOST_DELIMITERS
 
     def next(self, at: int, levels: dict[bytes, int]) -> _Delimiter:
-        """Return the first delimiter of an open multipart at or after a position that begins a line."""
+        """Return the first delimiter of an open multipart from ``at`` on, the start of a line."""
         content, end = self._content, len(self._content)
-        while levels and self._left and at < end:
+        while levels and self._remaining and at < end:
             line = at if content.startswith(b"--", at) else self._find(at)
             if line < 0:
                 break
-            self._left -= 1
+            self._remaining -= 1
             at = content.find(b"\n", line) + 1 or end
             boundary, closes = _boundary_of(content, line, at, levels)
             if boundary is not None:
@@ -222,7 +228,7 @@ class _Delimiters:
         return _Delimiter(end, end, None, True)
 
     def _find(self, at: int) -> int:
-        """Return where the next line with two hyphens begins, or -1; other threads run between two windows."""
+        """Return the start of the next line with two hyphens, or -1; other threads can run between two windows."""
         for start in range(at, len(self._content), WINDOW):
             newline = self._content.find(b"\n--", start, start + WINDOW + 2)
             if newline >= 0:
@@ -231,8 +237,8 @@ class _Delimiters:
 
 
 def _boundary_of(content: bytes, line: int, end: int, levels: dict[bytes, int]) -> tuple[bytes | None, bool]:
-    """Return the open boundary that a line with two hyphens names, and whether it closes its multipart."""
-    # No boundary is longer than the parameters in which it is named.
+    """Return the open boundary in a line with two hyphens, or None, and whether it closes its multipart."""
+    # A boundary is a parameter of a header, whose length is limited.
     text = content[line + 2 : min(end, line + LONGEST_PARAMETERS + 100)].rstrip(b" \t\r\n")
     if text in levels:
         return text, False
@@ -244,9 +250,9 @@ def _boundary_of(content: bytes, line: int, end: int, levels: dict[bytes, int]) 
 def _read_headers(
     content: bytes, at: int, lines_left: int, levels: dict[bytes, int]
 ) -> tuple[Headers, int, int]:
-    """Return the header fields at a position, where the body begins, and how many lines they took."""
+    """Parse the header fields at a position: (headers, start of the body, number of lines)."""
     headers = Headers()
-    name, value, size = "", [b""], 0  # of the field under way
+    name, value, size = "", [b""], 0  # of the current field
     start, end, fields, lines = at, len(content), 0, 0
 
     def finish() -> None:
@@ -255,7 +261,7 @@ def _read_headers(
             headers.setdefault(name, []).append(text)
 
     while at < end:
-        if lines >= lines_left or fields > MOST_HEADERS:  # the rest of them is passed over
+        if lines >= lines_left or fields > MOST_HEADERS:  # skip the rest of them
             blanks = content.find(b"\n\n", at - 1), content.find(b"\n\r\n", at - 1)
             blank = min((place for place in blanks if place >= 0), default=end)
             at = content.find(b"\n", blank + 1) + 1 or end
@@ -263,7 +269,7 @@ def _read_headers(
         newline = content.find(b"\n", at, end)
         stop = end if newline < 0 else newline + 1
         match = HEADER_LINE.match(content, at, stop)
-        if match is None:  # an empty line, which is passed over, or a line of text, which is not
+        if match is None:  # an empty line, which is skipped, or the first line of text
             at = at if content[at : min(stop, at + 3)].strip(b"\r\n") else stop
             break
         if (
@@ -312,7 +318,7 @@ def parse_parameters(value: str) -> dict[str, str]:
     percent: set[str] = set()
     start = value.find(";")
     for match in PARAMETER.finditer(value[:LONGEST_PARAMETERS], start) if start >= 0 else ():
-        name, text = match[1].lower(), _unquoted((match[2] or "").strip())
+        name, text = match[1].lower(), _unquote((match[2] or "").strip())
         name, star, number = name.partition("*")
         if not star:
             plain.setdefault(name, text)
@@ -332,7 +338,7 @@ def parse_parameters(value: str) -> dict[str, str]:
     return plain
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if len(text) > 1 and text.startswith('"') and text.endswith('"'):
         return text[1:-1].replace("\\\\", "\\").replace('\\"', '"')
     if len(text) > 1 and text.startswith("<") and text.endswith(">"):
@@ -344,7 +350,7 @@ def _unquoted(text: str) -> str:
 
 
 def text_of(message: Message) -> str:
-    """Return the text of a message; of HTML, what it says."""
+    """Return the text of a message, with HTML reduced to text."""
     texts: list[str] = []
     size = 0
     for part in message.parts:
@@ -362,7 +368,7 @@ def text_of(message: Message) -> str:
 
 
 def _payload(message: Message, part: Part) -> bytes:
-    """Return the bytes of a part, as its transfer encoding has them; what cannot be decoded is returned as it is."""
+    """Return the bytes of a part with their transfer encoding decoded, or unchanged if that fails."""
     payload = message.content[part.start : min(part.end, part.start + LARGEST_TEXT_PART)]
     encoding = part.headers.first("content-transfer-encoding").lower()
     if encoding == "quoted-printable":
@@ -374,11 +380,11 @@ def _payload(message: Message, part: Part) -> bytes:
             except binascii.Error:
                 continue
     if encoding in UU_NAMES:
-        return _uudecoded(payload)
+        return _uudecode(payload)
     return payload
 
 
-def _uudecoded(payload: bytes) -> bytes:
+def _uudecode(payload: bytes) -> bytes:
     begin = UU_BEGIN.search(payload)
     if begin is None:
         return payload
@@ -398,10 +404,10 @@ def _uudecoded(payload: bytes) -> bytes:
 
 
 def text_codec(charset: str) -> str | None:
-    """Return Python's codec for the name of a charset, or None where it is no text encoding.
+    """Return Python's codec for a charset, or None if it is not a text encoding.
 
-    Names are looked up in a table: a name from a message never reaches :func:`codecs.lookup`, which would import a
-    module by that name and remember every name it was asked for.
+    A name from a message is never passed to :func:`codecs.lookup`, which would import a module of that name and cache
+    every name.
 
     >>> text_codec("ISO-8859-1"), text_codec("idna"), text_codec("rot13")
     ('latin_1', None, None)
@@ -416,7 +422,7 @@ def text_codec(charset: str) -> str | None:
 
 
 def decode_text(content: bytes, charset: str) -> str:
-    """Decode bytes; a charset that is none is read as UTF-8, and what cannot be decoded becomes U+FFFD."""
+    """Decode bytes, with UTF-8 for an unknown charset and U+FFFD for what cannot be decoded."""
     text = content.decode(text_codec(charset) or "utf-8", "replace")
     return text if text.isascii() else SURROGATES.sub("\ufffd", text)
 
@@ -424,13 +430,13 @@ def decode_text(content: bytes, charset: str) -> str:
 def html_text(text: str) -> str:
     """Return the text of HTML: tags, comments, scripts and styles become spaces, character references are decoded.
 
-    One pass from left to right. Where the end of a comment, script or style is not found once, it is not looked for
-    again: it would not be found from a later place either.
+    One pass from left to right. If the end of a comment, script or style is not found, it is never searched again, as
+    there is none later either.
 
     >>> html_text("<style>p{}</style><p>Buy&nbsp;<b>gold</b> &#x2265; 3</p>").split()
     ['Buy', 'gold', '≥', '3']
     """
-    end = text.rfind(">") + 1  # no tag ends after
+    end = text.rfind(">") + 1  # no tag ends later
     pieces: list[str] = []
     missing: set[str] = set()  # ends that the rest of the text does not have
     at = size = 0
@@ -441,11 +447,11 @@ def html_text(text: str) -> str:
     if size < 2 * LONGEST_TEXT:
         pieces.append(text[at : at + 2 * LONGEST_TEXT])
     text = " ".join(pieces)
-    return html.unescape(LONG_NUMBER.sub(_number, text)) if "&" in text else text
+    return html.unescape(LONG_NUMBER.sub(_short_reference, text)) if "&" in text else text
 
 
 def _tag_end(text: str, start: int, missing: set[str]) -> int:
-    """Return where the tag that begins at ``start`` ends; a script or style ends with its closing tag."""
+    """Return the end of the tag at ``start``; a script or style ends with its closing tag."""
     mark = text[start + 1]
     if mark in "sSſ" and (raw := RAW_TEXT.match(text, start)):
         name = raw[1].lower()
@@ -467,8 +473,8 @@ def _tag_end(text: str, start: int, missing: set[str]) -> int:
     return text.index(">", start) + 1
 
 
-def _number(match: re.Match[str]) -> str:
-    """Return a character reference with many digits as one with few, or as U+FFFD where there is no such character."""
+def _short_reference(match: re.Match[str]) -> str:
+    """Remove the leading zeros of a character reference; return U+FFFD if its number is too large."""
     digits = (match[1] or match[2]).lstrip("0") or "0"
     base = "" if match[1] else "x"
     return f"&#{base}{digits};" if len(digits) <= 7 else "\ufffd"
@@ -478,20 +484,20 @@ def _number(match: re.Match[str]) -> str:
 
 
 def encoded_words(value: str) -> list[tuple[bytes, str]] | None:
-    """Return the pieces of a header with encoded words (RFC 2047), each with its charset; None where there are none.
+    """Return the pieces of a header with encoded words (RFC 2047), each with its charset; None without encoded words.
 
-    Text between encoded words has no charset (``""``). Neighbours with one charset are one piece: a character may
-    be split between two words. None also where a word is not base64.
+    Text between encoded words has no charset (``""``). Neighbours with the same charset are one piece, as a character
+    may be split between two words. Return None also if a word is not valid base64.
     """
     words: list[tuple[bytes, str, bool]] = []  # content, charset, whether it was encoded
     for line in value.splitlines():
         at = 0
         while match := ENCODED_WORD.search(line, at):
             stop = line.find("?=", match.end())
-            if stop < 0:  # nor does any word after it end
+            if stop < 0:  # no later word ends either
                 break
             plain = line[at : match.start()] if at else line[: match.start()].lstrip()
-            decoded = _encoded_word(line[match.end() : stop], match[2].lower())
+            decoded = _decode_word(line[match.end() : stop], match[2].lower())
             if decoded is None:
                 return None
             words += [(plain.encode("raw-unicode-escape"), "", False), (decoded, match[1].lower(), True)]
@@ -506,10 +512,10 @@ def encoded_words(value: str) -> list[tuple[bytes, str]] | None:
         for at in range(len(words) - 2)
         if words[at][2] and words[at + 2][2] and not words[at + 1][2] and words[at + 1][0].isspace()
     }
-    return _collapsed([word[:2] for at, word in enumerate(words) if at not in spaces])
+    return _merge_charsets([word[:2] for at, word in enumerate(words) if at not in spaces])
 
 
-def _encoded_word(text: str, encoding: str) -> bytes | None:
+def _decode_word(text: str, encoding: str) -> bytes | None:
     content = text.encode("raw-unicode-escape")
     if encoding == "q":
         return QUOTED_BYTE.sub(lambda match: bytes.fromhex(match[1].decode()), content.replace(b"_", b" "))
@@ -519,7 +525,7 @@ def _encoded_word(text: str, encoding: str) -> bytes | None:
         return None
 
 
-def _collapsed(words: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
+def _merge_charsets(words: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
     runs: list[tuple[list[bytes], str]] = []
     for content, charset in words:
         if runs and runs[-1][1] == charset:
@@ -530,7 +536,7 @@ def _collapsed(words: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
 
 
 def header_words(value: str) -> str:
-    """Return a header with its encoded words decoded, a space between pieces: what words are cut from."""
+    """Return a header with decoded words and spaces between pieces, ready to be split into words."""
     pieces = encoded_words(value)
     if pieces is None:
         return value
@@ -538,7 +544,7 @@ def header_words(value: str) -> str:
 
 
 def header_text(value: str) -> str:
-    """Return a header with its encoded words decoded, as it is shown; as it is where one of them cannot be decoded.
+    """Return a header with decoded words for display, or unchanged if one cannot be decoded.
 
     >>> header_text("Re: =?utf-8?q?caf=C3=A9?= =?utf-8?b?IG5vaXI=?= today")
     'Re: café noir today'
@@ -567,28 +573,28 @@ def header_text(value: str) -> str:
 
 
 def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (name, address) of everybody in address headers.
+    """Return (name, address) of all addresses in header values.
 
-    Comments and groups beyond :data:`MOST_NESTED` are read as plain text.
+    With more than :data:`MOST_NESTED` comments or groups, all of them are read as plain text.
 
     >>> addresses(["Ann <ann@example.org>, bob@example.org (Bob)"])
     [('Ann', 'ann@example.org'), ('Bob', 'bob@example.org')]
     """
-    taken: list[str] = []
-    room = LONGEST_ADDRESSES
+    limited: list[str] = []
+    remaining = LONGEST_ADDRESSES
     for value in values:
-        taken.append(value[:room])
-        room -= len(taken[-1])
-        if not room:
+        limited.append(value[:remaining])
+        remaining -= len(limited[-1])
+        if not remaining:
             break
     for marks in ("()", ":;"):
-        if sum(value.count(marks[0]) for value in taken) > MOST_NESTED:
-            taken = [value.translate(dict.fromkeys(map(ord, marks), " ")) for value in taken]
-    return getaddresses(taken)
+        if sum(value.count(marks[0]) for value in limited) > MOST_NESTED:
+            limited = [value.translate(dict.fromkeys(map(ord, marks), " ")) for value in limited]
+    return getaddresses(limited)
 
 
 def sent(headers: Headers) -> float | None:
-    """Return when a message says it was sent, in seconds; None where it does not say."""
+    """Return the date of a message as a timestamp, None without a valid one."""
     try:
         return float(parsedate_to_datetime(headers.first("date")[:LONGEST_DATE]).timestamp())
     except (TypeError, ValueError, OverflowError, IndexError):

@@ -1,4 +1,4 @@
-"""Features known by name: an open vocabulary that grows in order of appearance, a fixed one, or hashes."""
+"""Named features: a vocabulary that grows in order of appearance, a fixed one, or hashes."""
 
 import itertools
 import zlib
@@ -25,30 +25,30 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class NamedSchema:
-    """Names in order of appearance, or hashes of ``bits`` bits; how texts become words, and the target.
+    """Names in order of appearance or hashes of ``bits`` bits, options for the words of texts, and the target.
 
     >>> NamedSchema(("free", "offer")).feature_names
     ['free', 'offer']
     """
 
     names: tuple[str, ...] = ()
-    bits: int = 0  # names are hashed into 2^bits features; 0: each name has a feature of its own
+    bits: int = 0  # hash names into 2^bits features; 0: one feature per name
     target: str | None = None
     labels: "LabelKind" = "text"
-    text: tuple[str, ...] = ()  # fields that are prose; with none, and tf-idf, every feature is a word
+    text: tuple[str, ...] = ()  # fields that are prose; if empty, tf-idf weights every feature
     words: Words = field(default_factory=Words)
-    documents: int = 0  # how many rows the weights of tf-idf come from; 0: nothing is weighed
-    frequency: tuple[int, ...] = ()  # in how many of them each feature occurs
-    columns: "tuple[Column, ...]" = ()  # of a table that was read as it arrived, where its values have decided
+    documents: int = 0  # rows that tf-idf was fitted on; 0: no tf-idf
+    frequency: tuple[int, ...] = ()  # number of these rows that have each feature
+    columns: "tuple[Column, ...]" = ()  # of a table read as a stream, where their kind has been inferred
 
     def __post_init__(self) -> None:
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
             raise ValueError(f"hash bits must be between 1 and {MOST_BITS}, or 0 for names, got {self.bits}")
         strings = [*self.names, *self.text, *([] if self.target is None else [self.target])]
         if not all(isinstance(name, str) for name in strings) or len(set(self.names)) < len(self.names):
-            raise ValueError("not a schema: names must be strings, each given once")
+            raise ValueError("not a schema: names must be distinct strings")
         if self.bits and self.names:
-            raise ValueError("not a schema: features are hashed, and named all the same")
+            raise ValueError("not a schema: features are both hashed and named")
         if not isinstance(self.labels, str) or self.labels not in ("integer", "number", "text"):
             raise ValueError(f"not a schema: {self.labels!r} is not a kind of label")
         if type(self.documents) is not int or self.documents < 0:
@@ -62,20 +62,20 @@ class NamedSchema:
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Names of the features; a hash has none."""
+        """Names of the features; None for hashes."""
         return None if self.bits else list(self.names)
 
     @property
     def n_features(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return 1 << self.bits if self.bits else len(self.names)
 
     def weighed_by(self, tfidf: Tfidf) -> "NamedSchema":
-        """Return this schema with the document counts of a fitted weighting."""
+        """Return this schema with the document counts of a fitted tf-idf weighting."""
         return replace(self, documents=tfidf.documents, frequency=tuple(tfidf.frequency.tolist()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :func:`named_schema_from_dict` needs, ready for JSON."""
+        """Return the schema as a dict for JSON, the input of :func:`named_schema_from_dict`."""
         stored: dict[str, Any] = {
             "kind": "named",
             "names": list(self.names),
@@ -93,7 +93,7 @@ class NamedSchema:
 
 
 def named_schema_from_dict(stored: Mapping[str, Any]) -> NamedSchema:
-    """Read back what ``to_dict`` wrote; anything else is a ValueError.
+    """Return the schema that ``to_dict`` wrote; raise ValueError for anything else.
 
     >>> named_schema_from_dict(NamedSchema(("a",), labels="integer").to_dict())
     NamedSchema(names=('a',), ..., labels='integer', ...)
@@ -123,7 +123,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def hashed(name: str, bits: int) -> int:
-    """Return the feature of a hashed name: CRC-32 of its UTF-8 bytes, the same everywhere and for ever.
+    """Return the feature of a hashed name, by the CRC-32 of its UTF-8 bytes, which never changes.
 
     >>> hashed("free", 18)
     180680
@@ -132,19 +132,19 @@ def hashed(name: str, bits: int) -> int:
 
 
 class Vocabulary:
-    """Where every name's weight is.
+    """The feature (column index) of every name.
 
     >>> words = Vocabulary()
-    >>> words.place("free"), words.place("offer"), words.place("free")
+    >>> words.feature("free"), words.feature("offer"), words.feature("free")
     (0, 1, 0)
     """
 
     def __init__(self, schema: NamedSchema | None = None, grow: bool = True) -> None:
         schema = schema or NamedSchema()
-        self.index = {name: at for at, name in enumerate(schema.names)}
+        self.index = {name: k for k, name in enumerate(schema.names)}
         self.bits = schema.bits
         self.grow = grow
-        self.heard: Callable[[int, str], None] | None = None  # told of every name that is hashed
+        self.on_name: Callable[[int, str], None] | None = None  # called with each hashed feature and its name
 
     def __len__(self) -> int:
         return 1 << self.bits if self.bits else len(self.index)
@@ -161,24 +161,24 @@ class Vocabulary:
         [1, -1]
         """
         if self.bits:
-            crc32, mask = zlib.crc32, (1 << self.bits) - 1  # as :func:`hashed`, without a call for each name
+            crc32, mask = zlib.crc32, (1 << self.bits) - 1  # inlined :func:`hashed`, for speed
             return [crc32(name.encode("utf-8", "surrogatepass")) & mask for name in names]
         return list(map(self.index.get, names, itertools.repeat(-1)))
 
     def extend(self, names: Sequence[str]) -> int:
-        """Add unknown, valid and distinct names to a vocabulary that is not hashed; return the feature of the first."""
+        """Add new, valid and distinct names to a vocabulary without hashing; return the feature of the first."""
         first = len(self.index)
         self.index.update(zip(names, range(first, first + len(names)), strict=True))
         return first
 
-    def places(self, names: Sequence[str]) -> list[int]:
-        """Return the feature of every one of some distinct names, as :meth:`place` does.
+    def features(self, names: Sequence[str]) -> list[int]:
+        """Return the features of distinct names, as :meth:`feature` does.
 
-        >>> Vocabulary(NamedSchema(("free", "offer"))).places(["offer", "lunch"])
+        >>> Vocabulary(NamedSchema(("free", "offer"))).features(["offer", "lunch"])
         [1, 2]
         """
-        if self.bits and self.heard is not None:
-            return [self.place(name) for name in names]
+        if self.bits and self.on_name is not None:
+            return [self.feature(name) for name in names]
         codes = self.codes(names)
         if self.grow and not self.bits:
             new = [name for name, code in zip(names, codes, strict=True) if code < 0]
@@ -187,26 +187,26 @@ class Vocabulary:
             codes = [next(fresh) if code < 0 else code for code in codes]
         return codes
 
-    def place(self, name: str) -> int:
-        """Return the feature of a name: a new one where the vocabulary grows, else -1 for an unknown name."""
+    def feature(self, name: str) -> int:
+        """Return the feature of a name; an unknown name gets a new one if the vocabulary grows, else -1."""
         if self.bits:
-            at = hashed(name, self.bits)
-            if self.heard is not None:
-                self.heard(at, checked_name(name, "feature"))
-            return at
-        known = self.index.get(name, -1)
-        if known < 0 and self.grow:
-            self.index[checked_name(name, "feature")] = known = len(self.index)
-        return known
+            feature = hashed(name, self.bits)
+            if self.on_name is not None:
+                self.on_name(feature, checked_name(name, "feature"))
+            return feature
+        index = self.index.get(name, -1)
+        if index < 0 and self.grow:
+            self.index[checked_name(name, "feature")] = index = len(self.index)
+        return index
 
 
 class Record(NamedTuple):
-    """One example as a format tells it."""
+    """One example of a source of named features."""
 
     line: int
     label: Any
     features: Mapping[str, float]
-    texts: tuple[str, ...] = ()  # whose words are features too
+    texts: tuple[str, ...] = ()  # their words are features too
 
 
 def rows_of_records(
@@ -215,49 +215,49 @@ def rows_of_records(
     words: Words | None = None,
     prefixes: Sequence[str] = (),
 ) -> tuple[Any, int]:
-    """Return the CSR rows of records, and how many of their features the vocabulary does not know.
+    """Return the CSR rows of records, and the number of their features that are not in the vocabulary.
 
-    Names join the vocabulary in order of appearance: record by record, the words of its texts last. So any split of the
-    records gives the same features. The words of text ``t`` are called by the prefix ``t``.
+    Names are added to the vocabulary in order of appearance: record by record, the words of its texts last, so that any
+    split of the records gives the same features. Prefix ``t`` is put before the words of text ``t``.
     """
     index: dict[str, int] = {}
-    own = [index.setdefault(name, len(index)) for record in records for name in record.features]
+    numbers = [index.setdefault(name, len(index)) for record in records for name in record.features]
     rows = np.repeat(np.arange(len(records)), [len(record.features) for record in records])
-    entries = np.array(own, np.int64)
+    entries = np.array(numbers, np.int64)
     values = np.array([value for record in records for value in record.features.values()], np.float64)
     names = list(index)
-    places = np.array(vocabulary.places(names), np.int32) if not prefixes else None
-    if places is None:
-        counted = words_in([text for record in records for text in record.texts], words or Words(), prefixes)
-        rows = np.concatenate([rows, np.repeat(np.arange(len(records)), np.diff(counted.indptr))])
-        entries = np.concatenate([entries, counted.numbers + np.int64(len(names))])
-        values = np.concatenate([values, counted.counts])
-        places = _places_by_row(vocabulary, [*names, *counted.words], len(names), rows, entries)
+    features = np.array(vocabulary.features(names), np.int32) if not prefixes else None
+    if features is None:
+        counts = words_in([text for record in records for text in record.texts], words or Words(), prefixes)
+        rows = np.concatenate([rows, np.repeat(np.arange(len(records)), np.diff(counts.indptr))])
+        entries = np.concatenate([entries, counts.numbers + np.int64(len(names))])
+        values = np.concatenate([values, counts.counts])
+        features = _features_by_row(vocabulary, [*names, *counts.words], len(names), rows, entries)
         order = np.argsort(rows, kind="stable")
         rows, entries, values = rows[order], entries[order], values[order]
-    columns = places[entries]
+    columns = features[entries]
     unknown = int((columns < 0).sum())
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(records)))]).astype(np.int64)
-    n, _ = sorted_rows(indptr, columns, values)  # of two names that share a hash, the values are added
+    n, _ = sorted_rows(indptr, columns, values)  # values of names with the same hash add up
     return sparse_rows(values[:n], columns[:n], indptr, len(vocabulary)), unknown
 
 
-def _places_by_row(
+def _features_by_row(
     vocabulary: Vocabulary, names: list[str], n_own: int, rows: NDArray[Any], entries: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return the features of names; new ones join by the first row they occur in, the first ``n_own`` before words."""
+    """Return the features of names; add new ones by their first row, and in it the first ``n_own`` before words."""
     first = np.zeros(len(names), np.int64)
     first[entries[::-1]] = rows[::-1]
     order = np.argsort(2 * first + (np.arange(len(names)) >= n_own), kind="stable")
     distinct: dict[str, int] = {}
     number = np.empty(len(names), np.int64)
-    for at in order.tolist():
-        number[at] = distinct.setdefault(names[at], len(distinct))
-    return np.array(vocabulary.places(list(distinct)), np.int32)[number]
+    for k in order.tolist():
+        number[k] = distinct.setdefault(names[k], len(distinct))
+    return np.array(vocabulary.features(list(distinct)), np.int32)[number]
 
 
 def labels_of(values: Iterable[Any], kind: "LabelKind") -> NDArray[Any]:
-    """Return labels as an array of their kind.
+    """Return labels as an array of the given kind.
 
     >>> labels_of([1, 2.0], "integer"), labels_of(["a", "bc"], "text")
     (array([1, 2]), array(['a', 'bc'], dtype='<U2'))
@@ -269,22 +269,22 @@ def labels_of(values: Iterable[Any], kind: "LabelKind") -> NDArray[Any]:
 
 
 def kind_of_label(value: Any) -> "LabelKind":
-    """Return what kind of label a value is: what the first example has, all must have."""
+    """Return the kind of a label; that of the first example holds for all."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "text"
     return "integer" if isinstance(value, int) else "number"
 
 
 def in_batches(records: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Collect records into lists of so many."""
-    held: list[T] = []
+    """Collect records into lists of ``size``."""
+    batch: list[T] = []
     for record in records:
-        held.append(record)
-        if len(held) == size:
-            yield held
-            held = []
-    if held:
-        yield held
+        batch.append(record)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def batch_of(
@@ -294,7 +294,7 @@ def batch_of(
     words: Words | None = None,
     prefixes: Sequence[str] = (),
 ) -> tuple[Batch, int]:
-    """Return records as a batch, and how many features are unknown; without labels where ``kind`` is None."""
+    """Return records as a batch, without labels if ``kind`` is None, and the number of unknown features."""
     X, unknown = rows_of_records(records, vocabulary, words, prefixes)
     y = None if kind is None else labels_of([record.label for record in records], kind)
     return Batch(X, y, np.array([record.line for record in records], np.int64)), unknown

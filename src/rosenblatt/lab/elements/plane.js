@@ -41,14 +41,14 @@ export default {
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="var(--ink)" opacity="0.16" data-part="halo" />
       <circle v-if="halo" :cx="halo[0]*100" :cy="-halo[1]*100" :r="15*k" fill="none" stroke="var(--ink)" :stroke-width="2*k" />
       <g fill="#0072B2" stroke="var(--paper)" :stroke-width="k" :style="small ? {} : {willChange: 'transform'}">
-        <circle v-for="(p, i) in plus" :key="'p'+i" v-memo="[p[0], p[1], k, mark]" :cx="p[0]*100" :cy="-p[1]*100" :r="mark*k" data-part="plus" />
+        <circle v-for="(p, i) in plus" :key="'p'+i" v-memo="[p[0], p[1], p[2], k, mark]" :cx="p[0]*100" :cy="-p[1]*100" :r="(p[2] ? mark - 1 : mark)*k" v-bind="look(p[2], '#0072B2')" data-part="plus" />
       </g>
       <g fill="#E69F00" stroke="var(--paper)" :stroke-width="k" :style="small ? {} : {willChange: 'transform'}">
-        <rect v-for="(p, i) in minus" :key="'n'+i" v-memo="[p[0], p[1], k, mark]" :x="p[0]*100-mark*k" :y="-p[1]*100-mark*k" :width="2*mark*k"
-              :height="2*mark*k" data-part="minus" />
+        <rect v-for="(p, i) in minus" :key="'n'+i" v-memo="[p[0], p[1], p[2], k, mark]" :x="p[0]*100-(p[2] ? mark - 1 : mark)*k" :y="-p[1]*100-(p[2] ? mark - 1 : mark)*k" :width="2*(p[2] ? mark - 1 : mark)*k"
+              :height="2*(p[2] ? mark - 1 : mark)*k" v-bind="look(p[2], '#E69F00')" data-part="minus" />
       </g>
       <g v-for="kind in ['wrong', 'margin', 'culprit']" :key="kind" fill="none" :stroke="kind === 'margin' ? 'var(--ink)' : '#D55E00'"
-         :stroke-width="(kind === 'culprit' ? 3.2 : 2.2)*k">
+         :stroke-width="(thin ? (kind === 'culprit' ? 2.6 : 1.4) : kind === 'culprit' ? 3.2 : 2.2)*k">
         <template v-for="(r, i) in scene.rings" :key="'r'+i">
           <circle v-if="r[1] === kind && points[r[0]]" :cx="points[r[0]][0]*100" :cy="-points[r[0]][1]*100" :r="ring(kind)*k" :data-part="kind" />
         </template>
@@ -62,7 +62,7 @@ export default {
       <g v-for="(a, i) in scene.arrows" :key="'a'+i">
         <line :x1="a[0]*100" :y1="-a[1]*100" :x2="a[2]*100" :y2="-a[3]*100" :stroke="INK[a[4]]" :stroke-width="3.2*k"
               :marker-end="'url(#' + ids + a[4] + ')'" :data-part="a[4]" />
-        <text v-if="a[5]" :x="a[2]*100 + label_at(a)[0]*16*k" :y="-a[3]*100 - label_at(a)[1]*16*k + 6*k" text-anchor="middle" :font-size="18*k" font-weight="700"
+        <text v-if="a[5]" :x="a[2]*100 + label_at(a)[0]*16*k" :y="-a[3]*100 - label_at(a)[1]*16*k + 6*k" text-anchor="middle" :font-size="16*k" font-weight="700"
               :fill="INK[a[4]]" stroke="var(--paper)" :stroke-width="4*k" paint-order="stroke" font-family="system-ui, sans-serif">{{ a[5] }}</text>
       </g>
       <g v-for="(m, i) in scene.notes" :key="'m'+i">
@@ -101,15 +101,18 @@ export default {
     box() { return this.scene.box; },
     viewBox() { return `${this.box[0] * 100} ${-this.box[3] * 100} ${(this.box[2] - this.box[0]) * 100} ${(this.box[3] - this.box[1]) * 100}`; },
     k() { return ((this.box[2] - this.box[0]) * 100) / this.width; }, // units for one pixel
-    mark() { return this.small ? 3.5 : this.scene.points.length > 200 ? 5 : 6.5; },
+    mark() { return this.small ? 3.5 : this.scene.points.length > 200 ? 4.5 : 6.5; },
+    thin() { return this.small || this.scene.points.length > 200; }, // many points: rings must not hide their neighbours
+    hollow() { return new Set(this.scene.held_out || []); },
     points() {
       if (!this.local) return this.scene.points;
       const moved = this.scene.points.slice();
       if (moved[this.local[0]]) moved[this.local[0]] = [this.local[1], this.local[2], moved[this.local[0]][2]];
       return moved;
     },
-    plus() { return this.points.filter((p) => p[2] > 0); },
-    minus() { return this.points.filter((p) => p[2] < 0); },
+    // [x, y, whether it is held out for the test]
+    plus() { return this.points.flatMap((p, i) => (p[2] > 0 ? [[p[0], p[1], this.hollow.has(i)]] : [])); },
+    minus() { return this.points.flatMap((p, i) => (p[2] < 0 ? [[p[0], p[1], this.hollow.has(i)]] : [])); },
     halo() { return this.scene.halo === null ? null : this.points[this.scene.halo]; },
     ticksX() { return this.ticks(this.box[0], this.box[2]); },
     ticksY() { return this.ticks(this.box[1], this.box[3]); },
@@ -122,7 +125,11 @@ export default {
       return found;
     },
     said(t) { return String(Math.round(t * 10) / 10).replace("-", "−"); },
-    ring(kind) { return (this.small ? 0.7 : 1) * (kind === "culprit" ? 13 : kind === "margin" ? 10 : 11.5); },
+    ring(kind) {
+      if (this.thin && !this.small) return kind === "culprit" ? 9.5 : 7;
+      return (this.small ? 0.7 : 1) * (kind === "culprit" ? 13 : kind === "margin" ? 10 : 11.5);
+    },
+    look(held_out, colour) { return held_out ? { fill: "var(--paper)", stroke: colour, "stroke-width": 2.4 * this.k, "data-held-out": true } : {}; },
     cross(m) {
       const r = 8 * this.k, x = m[0] * 100, y = -m[1] * 100;
       return `M${x - r},${y - r}L${x + r},${y + r}M${x - r},${y + r}L${x + r},${y - r}`;

@@ -271,9 +271,9 @@ class Cone:
             X = examples.X[rows_of_class]
             for c in range(self.k):
                 if c != y and len(rows_of_class):
-                    gap = _exact_difference(blocks[y], blocks[c])
+                    gap = _gap(blocks[y], blocks[c], examples.fit_intercept)
                     ids = rows_of_class * (self.k - 1) + c - (c > y)
-                    parts.append((ids, 1.0, scores(X, ExactVector.of(gap, examples.fit_intercept))))
+                    parts.append((ids, 1.0, scores(X, gap)))
         return parts
 
     def _blocks(self, w: Sequence[Any] | Float64s) -> list[Any]:
@@ -293,14 +293,8 @@ class Cone:
         return out
 
 
-def _exact_difference(a: Any, b: Any) -> Sequence[Fraction] | Float64s:
-    """Return ``a − b`` without rounding: as floats where every difference is one, else as Fractions."""
+def _gap(a: Any, b: Any, bias: bool) -> ExactVector:
+    """Return ``a − b`` of the weights of two classes, without rounding."""
     if isinstance(a, np.ndarray):
-        with np.errstate(over="ignore", invalid="ignore"):
-            gap: Float64s = a - b
-            back = gap - a  # Knuth's two-sum: what the rounding of a − b left out
-            lost = (a - (gap - back)) - (b + back)
-        if not lost.any() and np.isfinite(lost).all():
-            return gap
-        a, b = as_fractions(a), as_fractions(b)
-    return [x - y for x, y in zip(a, b, strict=True)]
+        return ExactVector.difference(a, b, bias)
+    return ExactVector([x - y for x, y in zip(a, b, strict=True)], bias)

@@ -15,12 +15,13 @@ from rosenblatt.proofs.signs import ExactVector, exact_numerators
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.combination import Combination, exact_combination
 from rosenblatt.proofs.solvers.cone import Cone, Float64s, Ids
-from rosenblatt.proofs.solvers.wolfe import working_rows
+from rosenblatt.proofs.solvers.wolfe import working_rows, writing_cost
 
 CUTS = 60  # rounds of added rows per magnification
 MAGNIFICATIONS = 12
 STEP = 20  # bits of magnification at a time
 TOLERANCE = 1e-9  # of HiGHS
+EXACT_TIME = 1e-6  # seconds for one value of a row in exact arithmetic, measured, times two
 
 
 class Optimum(NamedTuple):
@@ -107,13 +108,18 @@ class _Focus:
         w = [value * Fraction(2) ** shift for value, shift in zip(self.center, scales, strict=True)]
         vector = ExactVector.of(w, False)
         rows = exact_numerators(
-            self.cone.sparse_rows(ids) if self.cone.is_sparse else self.cone.rows(ids), vector
+            self.cone.sparse_rows(ids) if _as_sparse(self.cone) else self.cone.rows(ids), vector
         )
         norms = self.cone.norms[self.cone.example_and_rival(ids)[0]]
         scaled = [
             _to_float(Fraction(n, vector.denominator) * Fraction(2) ** (e + self.bits)) for n, e in rows
         ]
         return np.array(scaled) / norms
+
+    def cost(self, n_rows: int) -> float:
+        """Predict the seconds that :meth:`offsets` takes."""
+        per_row = self.cone.n_values / len(self.cone.examples.codes) + 1
+        return EXACT_TIME * n_rows * per_row * (1 + self.bits / 64) * any(self.center)
 
     def moved(self, delta: Float64s) -> list[Fraction]:
         """Return the center corrected by ``delta · 2**-bits``, its largest weight brought to about one."""
@@ -124,9 +130,14 @@ class _Focus:
         ]
 
 
+def _as_sparse(cone: Cone) -> bool:
+    """Return whether demands are written out without their zeros: where the data are, and of three or more classes."""
+    return cone.is_sparse or cone.joint
+
+
 def _program_rows(cone: Cone, ids: Ids) -> Any:
-    """Write out demands of the working copy for HiGHS, brought to norm one: sparse where the data are."""
-    if not cone.is_sparse:
+    """Write out demands of the working copy for HiGHS, brought to norm one: sparse where they are."""
+    if not _as_sparse(cone):
         return working_rows(cone, ids)
     import scipy.sparse as sp
 
@@ -181,6 +192,12 @@ def _conclude(
     return None
 
 
+def _adding_cost(focus: _Focus, n_rows: int) -> float:
+    """Predict the seconds that it takes to write rows out for HiGHS, with their offsets."""
+    sparse = 2e-7 * n_rows * (2 * focus.cone.n_values / len(focus.cone.examples.codes) + 10)
+    return focus.cost(n_rows) + (sparse if _as_sparse(focus.cone) else writing_cost(n_rows, focus.cone))
+
+
 def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> tuple[Optimum | None, Ids]:
     """Solve over all rows by adding the most violated ones; return the optimum and the rows it knows."""
     cone = focus.cone
@@ -193,12 +210,15 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
     near = np.flatnonzero(magnified * (far - 1e-14 * (1 + cone.dim)) < tight_below) if focus.bits else None
     if near is not None and not len(near):
         near = np.array([int(np.argmin(far))])
-    offsets_near = focus.offsets(near) if near is not None and len(near) <= 20 * size else None
+    few = near is not None and len(near) <= 20 * size and clock.affords(focus.cost(len(near)))
+    offsets_near = focus.offsets(near) if few and near is not None else None
     included = focus.ids if len(focus.ids) else np.argsort(far)[:size]
     if near is not None:
         included = np.intersect1d(included, near)
         if not len(included):
             included = near[np.argsort(far[near])[:size]]
+    if not clock.affords(_adding_cost(focus, len(included))):
+        return None, included
     program.add(_program_rows(cone, included), focus.offsets(included))
     if reward_slack:
         program.reward_slack(_program_rows(cone, included))
@@ -217,7 +237,7 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
             violated = np.flatnonzero(total < optimum.t - TOLERANCE)
             order = np.argsort(total[violated])
         new_rows = violated[order][~np.isin(violated[order], included)][:size]
-        if not len(new_rows):
+        if not len(new_rows) or not clock.affords(_adding_cost(focus, len(new_rows))):
             return optimum, included
         program.add(_program_rows(cone, new_rows), focus.offsets(new_rows))
         included = np.append(included, new_rows)

@@ -81,7 +81,7 @@ def _search_core(
 ) -> Strict | Contradiction | OutOfTime:
     """Search where neither a short run of the perceptron, nor equal rows, nor pure columns gave the answer."""
     small = is_small(cone)
-    if cone.is_sparse:  # of dense rows a short run of the perceptron is the better start for the next solver
+    if cone.is_sparse or not small:  # of dense rows a short run is the better start for the next solver
         budget = least_work(cone) / 4 if small else np.inf
         if perceptron.go_on(clock, budget) and (strict := _strict(cone, perceptron.w, "perceptron")):
             return strict

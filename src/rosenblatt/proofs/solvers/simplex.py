@@ -19,6 +19,8 @@ from rosenblatt.proofs.exact import (
     pivots_cost,
     solve,
     solve_cost,
+    solve_integers,
+    weighted_total,
 )
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.combination import Combination, combination
@@ -30,6 +32,8 @@ def exact_simplex(cone: Cone, start: Ids, clock: Clock) -> Combination | list[Fr
     if not clock.affords(len(start) * cone.dim * 1e-6 + pivots_cost(cone.dim + 1, len(start))):
         return None
     basis = _Basis(cone, [int(i) for i in start] or [0])
+    if not basis.shed_negative_weights(clock):
+        return None
     rng = np.random.default_rng(0)
     stuck = 0
     while clock.affords(basis.cost()):
@@ -64,7 +68,6 @@ class _Basis:
         self._load()
         _, chosen = pivots([[1] * len(start), *map(list, zip(*self.table.matrix, strict=True))])
         self.support = [start[i] for i in chosen]
-        self._shed_negative_weights()
 
     def _load(self) -> None:
         self.table: Integers = self._table(self.support)
@@ -73,15 +76,18 @@ class _Basis:
         """Write rows as integers, columns scaled once and for all, each row by its own largest entry."""
         return self.cone.integer_rows(np.array(demands), evenly=True)
 
-    def _shed_negative_weights(self) -> None:
+    def shed_negative_weights(self, clock: Clock) -> bool:
+        """Leave out rows, one by one, until no weight is negative; return False when time is too short for another."""
         while True:
             self._load()
+            if not clock.affords(self.cost() + pivots_cost(self.cone.dim + 1, len(self.support))):
+                return False
             equations = [[1] * len(self.support), *map(list, zip(*self.table.matrix, strict=True))]
             self.tight, _ = pivots(equations)  # equation 0 says that the weights sum to one
-            weights, _ = self.values()
+            weights, _ = self._solved([int(r == 0) for r in self.tight])
             worst = min(range(len(weights)), key=weights.__getitem__)
             if weights[worst] >= 0:
-                return
+                return True
             del self.support[worst]
 
     def cost(self) -> float:
@@ -95,16 +101,20 @@ class _Basis:
     def _loose(self) -> list[int]:
         return sorted(set(range(self.cone.dim)) - {r - 1 for r in self.tight})
 
+    def _solved(self, right: list[int]) -> tuple[list[int], int]:
+        """Solve the tight equations: integers over one positive denominator."""
+        return solve_integers(self._square(), right)
+
+    def _added_up(self, weights: list[int], columns: list[int]) -> list[int]:
+        """Return ``Σ weightᵢ · rowᵢ`` of the rows in use, in some columns."""
+        return weighted_total([[row[j] for j in columns] for row in self.table.matrix], weights)
+
     def values(self) -> tuple[list[Fraction], dict[int, Fraction]]:
         """Return the weights of the rows in use and the slack ``sⱼ`` of every equation not held tight."""
-        weights = solve(self._square(), [int(r == 0) for r in self.tight])
-        slacks = {
-            j: -sum(
-                (weight * row[j] for weight, row in zip(weights, self.table.matrix, strict=True)), Fraction(0)
-            )
-            for j in self._loose()
-        }
-        return weights, slacks
+        weights, divisor = self._solved([int(r == 0) for r in self.tight])
+        loose = self._loose()
+        slacks = zip(loose, self._added_up(weights, loose), strict=True)
+        return [Fraction(n, divisor) for n in weights], {j: Fraction(-n, divisor) for j, n in slacks}
 
     def dual(self, slacks: dict[int, Fraction]) -> list[Fraction]:
         """Return ``w``: −sign of the slack on loose coordinates, and ``a·w`` equal on all rows in use."""
@@ -126,19 +136,17 @@ class _Basis:
         self.table = self._table([*self.support, entering])
         column = self.table.matrix.pop()
         rescale = Fraction(2) ** (unit - self.table.columns[0])  # slacks were computed in another unit
-        direction = solve(self._square(), [1 if r == 0 else column[r - 1] for r in self.tight])
+        numerators, divisor = self._solved([1 if r == 0 else column[r - 1] for r in self.tight])
+        direction = [Fraction(n, divisor) for n in numerators]
         candidates: list[tuple[Fraction, str, int]] = []
         for at, (value, change) in enumerate(zip(weights, direction, strict=True)):
             if change > 0:
                 candidates.append((value / change, "row", at))
-        for j, sign in self.signs.items():
-            moved = sum(
-                (change * row[j] for change, row in zip(direction, self.table.matrix, strict=True)),
-                Fraction(0),
-            )
-            change = sign * (column[j] - moved)
+        loose = list(self.signs)
+        for j, moved in zip(loose, self._added_up(numerators, loose), strict=True):
+            change = Fraction(self.signs[j] * (column[j] * divisor - moved), divisor)
             if change > 0:
-                candidates.append((sign * slacks[j] * rescale / change, "slack", j))
+                candidates.append((self.signs[j] * slacks[j] * rescale / change, "slack", j))
         least = min(candidate[0] for candidate in candidates)
         ties = [candidate for candidate in candidates if candidate[0] == least]
         _, kind, at = ties[int(rng.integers(len(ties)))]

@@ -12,6 +12,7 @@ ROUNDS = 200
 LEAST = 400  # rows of a working set: fewer take more rounds, each of which prices all rows
 LARGEST = 8_000_000  # values of a dense working set of sparse rows; past it other solvers take over
 VALUE_TIME = 2.5e-10  # seconds for one multiplication and addition, measured, times two to five
+WRITE_TIME = 3e-8  # seconds to write out one value of a dense row, measured where memory is new, times two
 ZERO = 1e-13  # a residual this small is taken for zero; exact arithmetic decides
 
 
@@ -33,14 +34,23 @@ def working_rows(cone: Cone, ids: Ids) -> Float64s:
     return P
 
 
+def writing_cost(n_rows: int, cone: Cone) -> float:
+    """Predict the seconds that :func:`working_rows` takes."""
+    return WRITE_TIME * n_rows * cone.dim
+
+
 def working_size(cone: Cone) -> int:
     """Return the number of rows in a working set."""
     return min(cone.n_rows, max(2 * cone.dim, LEAST))
 
 
 def is_small(cone: Cone) -> bool:
-    """Return whether a working set may be written out: the data are dense as they are, or it is small."""
-    return not cone.is_sparse or working_size(cone) * cone.dim <= max(LARGEST, 4 * cone.n_values)
+    """Return whether a working set may be written out: it is of the kind of the data, or it is small.
+
+    Rows of three or more classes are mostly zeros, however dense the data are.
+    """
+    dense = not (cone.is_sparse or cone.joint)
+    return dense or working_size(cone) * cone.dim <= max(LARGEST, 4 * cone.n_values)
 
 
 def least_work(cone: Cone) -> float:
@@ -61,6 +71,8 @@ def wolfe_search(
     ids, weights = np.empty(0, dtype=np.intp), np.empty(0)
     best, idle = np.inf, 0
     point = MinNormPoint(w, ids, weights, np.inf, False, False)
+    if not clock.affords(writing_cost(size, cone)):
+        return point
     P = working_rows(cone, working)
     for _ in range(ROUNDS):
         capacity = min(len(working), cone.dim + 1) + 1
@@ -95,6 +107,8 @@ def wolfe_search(
         if not len(worse) or idle > 5:
             return point
         working = np.union1d(worse, ids)
+        if not clock.affords(writing_cost(len(working), cone)):
+            return point
         P = working_rows(cone, working)
     return point
 

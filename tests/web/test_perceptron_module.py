@@ -1,0 +1,252 @@
+"""The ES module of the lessons and of the widget makes the updates of the library, step by step, in a real browser."""
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.browsing import chromium
+
+import rosenblatt
+from rosenblatt import Perceptron, rules
+from rosenblatt.lab.learners import PlaygroundState, Training
+from rosenblatt.lab.points import arrays
+from rosenblatt.learner import Learner
+from rosenblatt.proofs import hard_margin
+from rosenblatt.web.widget import MODULE, options_of
+
+RULES = [
+    ("rosenblatt", rules.Rosenblatt(), {}),
+    ("rosenblatt", rules.Rosenblatt(eta=0.25), {"eta": 0.25}),
+    ("margin", rules.Margin(eta=0.5, beta=2.0), {"eta": 0.5, "beta": 2.0}),
+    ("passive-aggressive", rules.PassiveAggressive(C=0.7), {"C": 0.7}),
+    ("passive-aggressive", rules.PassiveAggressive(C=float("inf")), {"C": None}),
+]
+RUNS = 100
+EXAMPLES = 60  # steps of every run
+
+# Every run step by step: weights by each hypothesis, votes on a few points, mistakes.
+STEP_BY_STEP = """async ([url, runs]) => {
+  const { Run } = await import(url);
+  return runs.map(({ rows, labels, rule, parameters, intercept, points, examples }) => {
+    const run = new Run({ rows, labels, rule, parameters, intercept });
+    const found = { last: [], averaged: [], voted: [], mistakes: [] };
+    for (let k = 0; k < examples && !run.finished; k++) {
+      run.step();
+      found.last.push(run.weights("last"));
+      found.averaged.push(run.weights("averaged"));
+      found.voted.push(points.map((point) => run.score(point, "voted")));
+      found.mistakes.push(run.mistakes);
+    }
+    return found;
+  });
+}"""
+
+
+def module_url():
+    return "data:text/javascript;base64," + base64.b64encode(MODULE.read_bytes()).decode()
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1000, "height": 800})
+        troubles = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+        yield page
+        assert troubles == []
+
+
+def recorded(number):
+    """A run of the library: examples, rule, and what it knew after every example."""
+    rng = np.random.default_rng(number)
+    rule, own, parameters = RULES[number % len(RULES)]
+    n, width, intercept = int(rng.integers(5, 30)), int(rng.integers(1, 6)), bool(number % 7)
+    X = rng.normal(size=(n, width)) * rng.uniform(0.3, 3.0)
+    y = np.where(X @ rng.normal(size=width) + rng.normal(0.0, 0.5, n) > 0.0, 1, -1)
+    learner = Learner(own, fit_intercept=intercept)
+    learner.start_from(np.zeros((1, width)), 0.0, np.array([-1, 1]))
+    points = rng.normal(size=(4, width))
+    seen = {"last": [], "averaged": [], "voted": [], "mistakes": []}
+    before = 0
+    for k in range(EXAMPLES):
+        row = k % n
+        learner.learn(X[[row]], y[[row]], classes=[-1, 1])
+        seen["last"].append(learner.weights("last")[0].copy())
+        seen["averaged"].append(learner.weights("averaged")[0])
+        seen["voted"].append(learner.scores(points, "voted"))
+        seen["mistakes"].append(learner.mistakes)
+        if (k + 1) % n == 0:
+            if learner.updates == before:
+                break  # a clean pass ends a run
+            before = learner.updates
+    told = {
+        "rows": X.tolist(),
+        "labels": y.tolist(),
+        "rule": rule,
+        "parameters": parameters,
+        "intercept": intercept,
+        "points": points.tolist(),
+        "examples": EXAMPLES,
+    }
+    return told, seen
+
+
+def test_a_hundred_runs_have_the_weights_of_the_library_at_every_step(page):
+    runs = [recorded(number) for number in range(RUNS)]
+    found = page.evaluate(STEP_BY_STEP, [module_url(), [told for told, _ in runs]])
+    updates = 0
+    for (told, seen), mine in zip(runs, found, strict=True):
+        steps = len(mine["last"])
+        if told["rule"] != "passive-aggressive":
+            assert steps == len(seen["last"])
+        # a passive-aggressive step ends at a loss of exactly zero, so rounding decides whether a pass is clean
+        steps = min(steps, len(seen["last"]))
+        assert steps >= min(EXAMPLES, 2 * len(told["labels"]))
+        assert mine["mistakes"][:steps] == [int(each) for each in seen["mistakes"][:steps]]
+        for name in ("last", "averaged", "voted"):
+            theirs = np.array(seen[name][:steps])
+            np.testing.assert_allclose(mine[name][:steps], theirs, rtol=1e-9, atol=1e-12)
+        updates += len({tuple(w) for w in mine["last"]})
+    assert updates > 10 * RUNS  # there was something to compare
+
+
+@pytest.mark.parametrize("rule", ["rosenblatt", "margin", "passive-aggressive"])
+@pytest.mark.parametrize("hypothesis", ["last", "averaged"])
+def test_the_lab_and_the_module_agree(page, rule, hypothesis):
+    state = PlaygroundState(data="overlapping", noise=0.7, rule=rule, hypothesis=hypothesis, clock=90)
+    X, y = arrays(state.examples())
+    lab = Training(state, X, y)
+    told = {"rows": X.tolist(), "labels": y.tolist(), "rule": rule, "points": [], "examples": 90}
+    (mine,) = page.evaluate(STEP_BY_STEP, [module_url(), [told]])
+    np.testing.assert_allclose(mine[hypothesis][-1], lab.weights(), rtol=1e-9, atol=1e-12)
+    assert mine["mistakes"][-1] == lab.learner.mistakes
+
+
+def test_margin_bound_and_proof_are_those_of_the_library(page):
+    cases = []
+    for seed in range(12):
+        for data in ("separable", "overlapping", "xor"):
+            X, y = arrays(PlaygroundState(data=data, n=30, noise=0.6, margin=0.1, seed=seed).examples())
+            cases.append((X, y))
+    ask = """async ([url, cases]) => {
+      const { separability, bound } = await import(url);
+      return cases.map(([rows, labels]) => {
+        const found = separability(rows, labels);
+        return { ...found, bound: found.separable ? bound("rosenblatt", {}, found) : null };
+      });
+    }"""
+    found = page.evaluate(ask, [module_url(), [(X.tolist(), y.tolist()) for X, y in cases]])
+    separable = 0
+    for (X, y), mine in zip(cases, found, strict=True):
+        theirs = isinstance(rosenblatt.separability(X, y), rosenblatt.proofs.Separable)
+        assert mine["separable"] == theirs
+        E = np.column_stack([np.ones(len(y)), X])
+        if theirs:
+            separable += 1
+            best = hard_margin(E, y, False)
+            gamma = float((y * (E @ best.w)).min() / np.linalg.norm(best.w))
+            assert mine["gamma"] == pytest.approx(gamma, rel=1e-6)
+            assert mine["bound"] == pytest.approx(
+                rules.Rosenblatt().mistakes_at_most((E**2).sum(axis=1).max() ** 0.5, gamma), rel=1e-5
+            )
+        else:
+            weights, rows = np.array(mine["weights"]), mine["rows"]
+            assert (weights > 0).all()
+            assert (
+                np.abs((weights * y[rows]) @ E[rows]).max() < 1e-6
+            )  # a weighted average equals one of the other class
+    assert separable >= 12
+
+
+def test_the_widget_is_stepped_in_the_browser_and_reports(page):
+    """As a notebook does it: anywidget hands the module a model and an element."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.where(X @ [1.0, -0.5] > 0.2, "yes", "no")
+    clf = Perceptron("passive-aggressive", hypothesis="averaged", random_state=3, max_iter=2).fit(X, y)
+    made = rosenblatt.widget(clf, X, y)
+    assert Path(made._esm._path if hasattr(made._esm, "_path") else MODULE).name == MODULE.name
+    page.set_content("<body><div id='cell'></div></body>")
+    page.evaluate(
+        """async ([url, options]) => {
+          const values = { options };
+          window.model = { get: (name) => values[name], set: (name, value) => { values[name] = value; },
+            save_changes() {}, on() {}, values };
+          (await import(url)).default.render({ model, el: document.getElementById("cell") });
+        }""",
+        [module_url(), json.loads(json.dumps(made.options))],
+    )
+    assert page.locator("[data-part=plus], [data-part=minus]").count() == 30
+    assert page.locator("[data-part=line]").count() == 1  # of the fitted model
+    page.get_by_role("button", name="Step", exact=True).click()
+    assert page.evaluate("model.values.clock") == 1
+    for _ in range(2):
+        page.get_by_role("button", name="Epoch").click()
+    page.get_by_role("button", name="Back").click()
+    page.get_by_role("button", name="Epoch").click()
+    assert page.evaluate("model.values.clock") == 60
+    np.testing.assert_allclose(
+        page.evaluate("model.values.weights"), [*clf.intercept_, *clf.coef_[0]], rtol=1e-9, atol=1e-12
+    )
+    assert page.evaluate("model.values.mistakes") == clf.n_mistakes_
+    page.get_by_role("button", name="Is it separable?").click()
+    page.get_by_text("Yes: margin").wait_for()
+    assert page.locator("[data-part=band]").count() == 2
+    assert page.locator("[data-part=bound]").count() == 1
+
+
+def test_points_of_the_figure_are_edited_by_mouse_and_keys(page):
+    page.set_content("<body><div id='cell'></div></body>")
+    options = options_of(None, [[2.0, 1.0], [-1.0, -2.0], [1.0, 2.0]], [1, 0, 1])
+    page.evaluate(
+        """async ([url, options]) => {
+          const cell = document.getElementById("cell");
+          window.made = (await import(url)).figure(cell, { ...options, box: [-4, -3, 4, 3] });
+        }""",
+        [module_url(), options],
+    )
+    plane = page.locator("[data-part=plane]")
+    box = plane.bounding_box()
+
+    def at(x, y):
+        return box["x"] + (x + 4) / 8 * box["width"], box["y"] + (3 - y) / 6 * box["height"]
+
+    page.mouse.move(*at(2, 1))
+    page.mouse.down()
+    page.mouse.move(*at(3, -1), steps=4)
+    page.mouse.up()
+    assert np.abs(np.array(page.evaluate("made.options.points[0]")) - [3, -1]).max() < 0.03
+    page.get_by_role("button", name="Put −1").click()
+    page.mouse.click(*at(0, 2))
+    assert page.evaluate("made.options.labels") == [1, -1, 1, -1]
+    page.get_by_role("button", name="Erase").click()
+    plane.focus()
+    for key in ["Shift+ArrowUp"] * 4 + ["Enter"]:
+        page.keyboard.press(key)
+    assert page.evaluate("made.options.labels") == [1, -1, 1]
+    page.get_by_role("button", name="Run").click()
+    page.get_by_text("A clean pass").wait_for()
+    assert page.get_by_role("button", name="Step", exact=True).is_disabled()
+
+
+def test_what_the_widget_cannot_show_is_refused(monkeypatch):
+    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    with pytest.raises(ValueError, match="two columns"):
+        rosenblatt.widget([[1.0], [2.0]], y)
+    with pytest.raises(ValueError, match="two classes"):
+        rosenblatt.widget(X, [1, 1])
+    with pytest.raises(ValueError, match="not finite"):
+        rosenblatt.widget([[0.0, np.nan], [1.0, 0.0]], y)
+    with pytest.raises(ValueError, match="not by AROW"):
+        rosenblatt.widget(Perceptron("arow"), X, y)
+    with pytest.raises(TypeError, match="X, y or clf, X, y"):
+        rosenblatt.widget(X)
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    rosenblatt.web.widget._widget_class.cache_clear()
+    with pytest.raises(ImportError, match=r'pip install "rosenblatt\[widget\]"'):
+        rosenblatt.widget(X, y)
+    rosenblatt.web.widget._widget_class.cache_clear()
