@@ -66,7 +66,9 @@ def _train(
     passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:
         files, schema, columns = with_schema(split(request.source, shards, request.reading), engine)
-        training = with_default_rule(request.training, schema)._replace(standardised=is_scaled(schema))
+        training = with_default_rule(request.training, schema, scale=request.reading.scale)._replace(
+            standardised=is_scaled(schema)
+        )
         request = replace(request, training=training)
         engine.load(files)
         try:

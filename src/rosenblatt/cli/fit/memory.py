@@ -36,7 +36,8 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         _check_target(rows, request)
         request = replace(request, training=request.training._replace(standardised=is_scaled(rows.schema)))
         if not flags.auto:
-            training = with_default_rule(request.training, rows.schema, output.trace is not None)
+            traced, scale = output.trace is not None, request.reading.scale
+            training = with_default_rule(request.training, rows.schema, traced, scale=scale)
             request = replace(request, training=training)
         groups = _groups(request, rows) if flags.groups else None
         test_rows = None
@@ -55,9 +56,9 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
 
             if flags.test is None and flags.certify is None:
-                chosen, estimated = choose_and_estimate(request, rows, progress)
+                chosen, estimated = choose_and_estimate(request, rows, progress, groups)
             else:
-                chosen = choose_training(request, rows, progress)
+                chosen = choose_training(request, rows, progress, groups)
             request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
         watch.lap("learn")

@@ -436,10 +436,8 @@ def check_estimate(request: FitRequest) -> None:
             refuse("--auto chooses among classifiers: leave out --task and --learner")
         if {*options} - {"seed", "ledger"}:
             refuse(f"--auto chooses {', '.join(options)} itself: leave them out")
-        if flags.folds or flags.holdout or flags.groups or flags.no_estimate:
-            refuse(
-                "--auto holds out a fifth of the rows: leave out --folds, --holdout, --groups and --no-estimate"
-            )
+        if flags.folds or flags.holdout or flags.no_estimate:
+            refuse("--auto holds out a fifth of the rows: leave out --folds, --holdout and --no-estimate")
     if flags.groups and flags.time_order:
         refuse("--groups and --time-order divide the rows differently: keep one")
     if flags.groups and (flags.holdout or flags.certify):

@@ -105,7 +105,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
         schema = replace(examples.schema, text=("message",))  # its words are counted while it is read
     if examples.target_kind == "numeric":
         refuse_many_numbers(request, way_out=IN_MEMORY_ONLY)
-    training = with_default_rule(training, schema)
+    training = with_default_rule(training, schema, scale=options.scale)
     sketch = NameSketch()
     collect_names(examples, sketch)
     watch = Stopwatch()
