@@ -183,7 +183,9 @@ class LoopCache(_NoCache):  # type: ignore[misc,valid-type]
         if result.lifted or result.library.has_dynamic_globals:
             return
         library, *rest = result._reduce()
-        rest[5] = ""  # the annotated source, for numba's inspection only: as large as the code, and it has local paths
+        rest[5] = (
+            ""  # the annotated source, for numba's inspection only: as large as the code, and it has local paths
+        )
         folder, key = next(iter(self._places(sig, result.codegen)))
         path = self._path(folder, key)
         temporary = path.with_name(f"{uuid.uuid4().hex}.tmp")

@@ -384,13 +384,16 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.timer.deactivate()
         else:
             self.timer.activate()
-        self.show()
+        if not self._building.locked():
+            self.show()
 
     def _tick(self) -> None:
+        if self._building.locked():
+            return  # the session is another thread's; it is shown when that is done
         if self.session.state.iterations and self.session.trained:
             self.timer.deactivate()
             self.show()
-        elif not self._building.locked():
+        else:
             self.apply(partial(self.session.step, 1), merge=bool(self.session.state.iterations))
 
     def show(self) -> None:

@@ -358,7 +358,9 @@ def charts(session: PlaygroundSession) -> list[str]:
         return [*found, f'<p class="lab-faint q-mt-sm">{why} v·u, ‖v‖² and E(w).</p>']
     k = told.updates
     if told.dot is None:
-        why = "u is being computed" if session.insight.pending else "there is no separator u to measure against"
+        why = (
+            "u is being computed" if session.insight.pending else "there is no separator u to measure against"
+        )
         found.append(f'<p class="lab-faint q-mt-sm">v·u: {why}.</p>')
     else:
         lemma = [Curve(k, told.dot, BLUE, "v·u")]
