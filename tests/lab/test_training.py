@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rosenblatt import BatchPerceptron, FeatureMap, KernelPerceptron, LogisticRegression, Perceptron, rules
 from rosenblatt.lab.insight import Insight, curves, error_curve
-from rosenblatt.lab.learners import SPACES, PlaygroundState, Space, Training
+from rosenblatt.lab.learners import MOST_COSTLY, SPACES, PlaygroundState, Space, Training
 from rosenblatt.lab.playground import PlaygroundSession
 from rosenblatt.lab.points import arrays
 from rosenblatt.proofs import Inseparable, Separable, separability
@@ -276,6 +276,15 @@ def test_the_width_of_the_gaussian_kernel_is_that_of_the_library():
     model = KernelPerceptron(kernel="rbf", gamma=3.5, hypothesis="last", shuffle=False, max_iter=3)
     model.fit(run.X, run.y)
     np.testing.assert_allclose(run.scores(run.X), model.decision_function(run.X))
+
+
+def test_a_run_that_is_costly_to_draw_ends_earlier():
+    """A link of one visitor must not keep the lab of a class busy for a minute."""
+    for costly, most in (({"hypothesis": "voted"}, MOST_COSTLY), ({}, 200 * 60)):
+        run = training(data="overlapping", n=60, noise=1.0, clock=99_999, **costly)
+        assert run.finished
+        assert not run.converged
+        assert run.clock == most
 
 
 def test_a_long_proof_is_not_waited_for(monkeypatch):

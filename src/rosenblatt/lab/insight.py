@@ -98,10 +98,10 @@ class Insight:
             return None
         E = self.embedded
         try:
-            found = hard_margin(E, self.y, False, time_limit=self.seconds)
+            solution = hard_margin(E, self.y, False, time_limit=self.seconds)
         except ValueError:  # separable by less than floats can tell
             return None
-        u = found.w / np.linalg.norm(found.w)
+        u = solution.w / np.linalg.norm(solution.w)
         gamma = float((self.y * (E @ u)).min())
         return Best(u, gamma, float(np.linalg.norm(E, axis=1).max())) if gamma > 0.0 else None
 
@@ -155,7 +155,7 @@ def curves(training: Training, insight: Insight) -> Curves | None:
     if ledger is None or not len(ledger):
         return None
     total = len(ledger)
-    kept = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
+    numbers = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
     entries, best = ledger.entries, insight.best
     steps = np.abs(entries["tau"])
     started = any(training.state.first_weights)
@@ -166,14 +166,14 @@ def curves(training: Training, insight: Insight) -> Curves | None:
         dot = _dot(training, insight, best)
         if (entries["decay"] == 1.0).all() and not started:
             floor = best.gamma * np.cumsum(steps)
-    at = kept - 1
+    at = numbers - 1
     return Curves(
-        kept,
+        numbers,
         entries["sqnorm"][at],
         None if ceiling is None else ceiling[at],
         None if dot is None else dot[at],
         None if floor is None else floor[at],
-        _criterion(training, kept),
+        _criterion(training, numbers),
     )
 
 

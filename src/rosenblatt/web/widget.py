@@ -63,7 +63,7 @@ def widget(clf: Any = None, X: Any = None, y: Any = None) -> Any:
 
 
 def options_of(clf: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Return what the ES module is told: examples, rule, hypothesis, order."""
+    """Return the options of the ES module: examples, rule, hypothesis, order."""
     points, labels, classes = _checked(X, y)
     options: dict[str, Any] = {
         "points": points.tolist(),
