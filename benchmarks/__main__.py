@@ -1,8 +1,8 @@
 """Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``.
 
-``python -m benchmarks heart linear_family kernel streams engines lab --against COMMIT`` compares with another version
-instead; it exits with 1 where a row is slower. ``--rows PATTERN`` runs only the rows whose name matches a regular
-expression, ``--turns N`` sets how often each version runs (7 or more).
+``python -m benchmarks heart linear_family kernel streams engines service mail lab --against COMMIT`` compares with
+another version instead; it exits with 1 where a row is slower. ``--rows PATTERN`` runs only the rows whose name
+matches a regular expression, ``--turns N`` sets how often each version runs (7 or more).
 """
 
 import sys

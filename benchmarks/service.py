@@ -6,21 +6,28 @@ contestants taking turns. ``ROSENBLATT_JOURNAL`` is how many feedbacks the resta
 
 import contextlib
 import http.client
+import importlib.util
+import itertools
 import json
 import multiprocessing
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Ratios
 from benchmarks.service_load import as_bodies, load, start, tool
-from rosenblatt.service.schemas import Example
+from rosenblatt.mail.filter import import_sorted
+from rosenblatt.mail.mailbox import Mailbox
+from rosenblatt.mail.message import read_mail
+from rosenblatt.service.schemas import Example, ModelSettings
 from rosenblatt.service.writer import LocalModels
 
 SECONDS, ROUNDS = 3, 4
@@ -29,6 +36,7 @@ JOURNAL = int(os.environ.get("ROSENBLATT_JOURNAL", "1000000"))
 TAIL = 20_000  # at most so many feedbacks come after the newest snapshot, by default
 PREDICTIONS = 1_000_000
 CLASSES = 50
+MAILS = 3000
 
 
 def examples(n: int, seed: int = 0) -> Iterator[tuple[dict[str, float], str]]:
@@ -89,10 +97,10 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def ours(folder: Path) -> Server:
+def ours(folder: Path, pages: bool = False) -> Server:
     port = free_port()
     command = "from rosenblatt.cli import main; main()"
-    options = ["serve", "--no-pages", "--data", str(folder), "--port", str(port)]
+    options = ["serve", "--data", str(folder), "--port", str(port), *([] if pages else ["--no-pages"])]
     return Server(["-c", command, *options], port)
 
 
@@ -231,23 +239,13 @@ def beside_large_requests(table: Ratios, folder: Path) -> None:
     for at in range(4):
         wide = {"features": dict.fromkeys(names, 1.0), "label": f"class {at}"}
         service.ask("POST", "/v1/models/wide/feedback", wide)
-    one = {"features": {"name 1": 1.0, "name 2": -1.0}}
-
-    def percentile(seconds: float) -> float:
-        took, until = [], time.perf_counter() + seconds
-        while time.perf_counter() < until:
-            began = time.perf_counter()
-            service.ask("POST", "/v1/models/wide/predict", one)
-            took.append(time.perf_counter() - began)
-        return sorted(took)[len(took) * 99 // 100]
-
-    idle = percentile(SECONDS)
+    idle = slowest_of_hundred(service, SECONDS)
     spawning = multiprocessing.get_context("spawn")
     begun = spawning.Event()
     other = spawning.Process(target=ask_for_much, args=(service.port, begun))
     other.start()
     begun.wait()
-    busy = min(percentile(SECONDS) for _ in range(ROUNDS))
+    busy = min(slowest_of_hundred(service, SECONDS) for _ in range(ROUNDS))
     assert other.is_alive()
     other.kill()
     other.join()
@@ -262,6 +260,85 @@ def beside_large_requests(table: Ratios, folder: Path) -> None:
     )
 
 
+def slowest_of_hundred(service: Server, seconds: float) -> float:
+    """Return the 99th percentile of the seconds that a predict takes, one after the other."""
+    one = {"features": {"name 1": 1.0, "name 2": -1.0}}
+    took, until = [], time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        began = time.perf_counter()
+        service.ask("POST", "/v1/models/wide/predict", one)
+        took.append(time.perf_counter() - began)
+    return sorted(took)[len(took) * 99 // 100]
+
+
+def click_through_mail(port: int, program: str, begun: Any) -> None:
+    """Correct messages, take it back, search, open messages and look at the model page in a browser, for ever."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(120_000)
+        for turn in itertools.count():
+            page.goto(f"http://127.0.0.1:{port}/")
+            rows = page.locator(".mail-row")
+            rows.first.wait_for()
+            begun.set()
+            for at in range(5):
+                word = ("Important", "Not important")[(at + turn) % 2]
+                rows.nth(at).get_by_role("button", name=word, exact=True).click()
+                rows.nth(at).locator(".mail-change").wait_for()
+            page.get_by_role("button", name="undo").click()
+            rows.nth(6).locator(".mail-subject").click()
+            page.get_by_label("Search messages").fill(f"subject {turn % 10}")
+            page.wait_for_timeout(500)
+            page.goto(f"http://127.0.0.1:{port}/model")
+            page.locator(".mail-ledger").wait_for()
+
+
+def beside_mail(table: Ratios, folder: Path) -> None:
+    """The tail of one client's predict while a person clicks through an inbox of some thousand messages."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    what = f"p99 of predict while a browser clicks through {MAILS:,} messages of mail: within 60 ms"
+    if program is None or importlib.util.find_spec("playwright") is None:
+        table.left_out(what, "needs Chromium and playwright")
+        return
+    models, box = LocalModels(folder), None
+    try:
+        box = Mailbox(folder)
+        import_sorted(
+            models, box, ((read_mail(mail(at)), ("important", "not")[at % 2]) for at in range(MAILS))
+        )
+        models.create("wide", ModelSettings(classes=["a", "b"]))
+    finally:
+        if box is not None:
+            box.close()
+        models.close()
+    service = ours(folder, pages=True)
+    service.ask("GET", "/readyz")
+    idle = slowest_of_hundred(service, SECONDS)
+    spawning = multiprocessing.get_context("spawn")
+    begun = spawning.Event()
+    person = spawning.Process(target=click_through_mail, args=(service.port, program, begun))
+    person.start()
+    begun.wait(120)
+    busy = min(slowest_of_hundred(service, 2 * SECONDS) for _ in range(ROUNDS))
+    assert person.is_alive()
+    person.terminate()
+    person.join()
+    service.stop()
+    table.add(what, f"{1000 * busy:.1f} ms", f"{1000 * idle:.1f} ms idle", 0.060 / busy, 1.0)
+
+
+def mail(at: int) -> bytes:
+    """Return a made-up message."""
+    rng = random.Random(at)
+    words = " ".join("".join(rng.choices("abcdefgh", k=4)) for _ in range(150))
+    kind = "budget contract" if at % 2 == 0 else "sale prize"
+    head = f"From: a{at % 50}@b{at % 7}.example\nSubject: subject {at} {kind}\nDate: {formatdate(1e9 + 600 * at)}\n"
+    return f"{head}\n{kind} {words}".encode()
+
+
 def main() -> None:
     table = Ratios(f"the service on loopback; load by {tool()}, which shares {os.cpu_count()} cores with it")
     with tempfile.TemporaryDirectory() as folder:
@@ -269,6 +346,7 @@ def main() -> None:
         rates(table, Path(folder) / "rates")
         memory(table, Path(folder) / "rates")
         beside_large_requests(table, Path(folder) / "large")
+        beside_mail(table, Path(folder) / "mail")
         restart(table, Path(folder) / "restart")
     most = 16 / flush
     table.note(

@@ -4,7 +4,12 @@ It runs under the old and under the new version, so it uses only names that are 
 and warmed up once; a line on standard input names a row and is answered by the seconds of one run.
 """
 
+import asyncio
+import atexit
+import importlib.util
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -144,6 +149,12 @@ def command(*words: str, fresh: bool = False) -> Run:
             )
 
     return run
+
+
+def fit_alone(path: str) -> Run:
+    """The command ``fit`` without an estimate on new rows, which versions before 0.2 do not make."""
+    estimates = importlib.util.find_spec("rosenblatt.learner.estimate") is not None
+    return command("fit", path, *(["--no-estimate"] if estimates else []))
 
 
 def libsvm_file(rows: int = 2_000, features: int = 5_000, nonzeros: int = 30) -> str:
@@ -300,7 +311,6 @@ LAB_STEPS = 5  # clicks that are timed together
 
 def in_the_lab(path: str) -> Run:
     """Step through a state of the lab in Chromium, from click to redrawn page."""
-    import atexit
     import shutil
 
     from playwright.sync_api import sync_playwright
@@ -319,6 +329,98 @@ def in_the_lab(path: str) -> Run:
     page.goto(address + path)
     page.wait_for_function("window.socket && window.socket.connected")
     return lambda: [page.evaluate(LAB_STEP, "Step") for _ in range(LAB_STEPS)]
+
+
+def served(path: str, bodies: list[bytes], connections: int = 8, requests: int = 100) -> Run:
+    """Requests to a server of its own, which has learned from a hundred feedbacks, over some connections at a time."""
+    port, lines = _started_server(), [_json({**_example(k), "label": "ab"[k % 2]}) for k in range(100)]
+    for method, where, body in (("PUT", "", b"{}"), ("POST", "/learn", b"\n".join(lines))):
+        asyncio.run(_ask(port, [_request(method, f"/v1/models/m{where}", body)]))
+    ready = [_request("POST", f"/v1/models/m/{path}", body) for body in bodies]
+    every = [ready[k % len(ready)] for k in range(requests)]
+
+    async def all_connections() -> None:
+        await asyncio.gather(*(_ask(port, every) for _ in range(connections)))
+
+    return lambda: asyncio.run(all_connections())
+
+
+def _started_server() -> int:
+    """Start ``rosenblatt serve`` without pages, wait until it is ready, and return its port; it ends with us."""
+    folder = tempfile.mkdtemp()
+    words = ["serve", "--no-pages", "--port", "0", "--data", f"{folder}/store"]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "rosenblatt", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    atexit.register(server.kill)
+    assert server.stdout is not None
+    return int(server.stdout.readline().rpartition(":")[2])
+
+
+def _example(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {
+        "features": {f"feature{k}": round(float(value), 4) for k, value in enumerate(rng.normal(size=20))}
+    }
+
+
+def _json(message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+def _request(method: str, path: str, body: bytes) -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def _ask(port: int, requests: list[bytes]) -> None:
+    """Send requests over one connection, each after the answer to the one before."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for request in requests:
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 2"):
+            raise RuntimeError(head.decode())
+        await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split()[0]))
+    writer.close()
+
+
+def mail_folder(messages: int = 1_000) -> str:
+    """A folder with two mbox files of made-up messages, Starred and INBOX."""
+    folder = Path(tempfile.mkdtemp())
+    for name, first in (("Starred", 0), ("INBOX", 1)):
+        parts = []
+        for k in range(first, messages, 2):
+            rng = np.random.default_rng(k)
+            words = [f"word{w}x{name if w % 3 == 0 else ''}" for w in (2_000 ** rng.random(150)).astype(int)]
+            letters = [re.sub(r"\d", lambda match: "abcdefghij"[int(match[0])], word) for word in words]
+            date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(1.0e9 + 3600 * k))
+            head = (
+                f"From x\nFrom: a{k % 50}@b{k % 7}.example\nSubject: {' '.join(letters[:6])}\nDate: {date}\n"
+            )
+            parts.append(f"{head}\n{' '.join(letters)}\n\n")
+        (folder / f"{name}.mbox").write_text("".join(parts), encoding="utf-8")
+    return str(folder)
+
+
+def import_mail() -> Run:
+    folder = mail_folder()
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as store:
+            options = ["--important", "Starred", "--rest", "INBOX", "--data", f"{store}/store"]
+            command("mail", "import", folder, *options)()
+
+    return run
+
+
+def sort_mail() -> Run:
+    folder, store = mail_folder(), f"{tempfile.mkdtemp()}/store"
+    command("mail", "import", folder, "--important", "Starred", "--rest", "INBOX", "--data", store)()
+    return command("mail", "sort", f"{folder}/INBOX.mbox", "--data", store)
 
 
 # By question and name: what prepares a row and returns what is timed.
@@ -365,7 +467,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "CSV with categories, one pass": lambda: one_pass(table_file(60_000, categories=True)),
         "CSV of texts into memory": lambda: read_whole(text_file(4_000, "csv"), text="text"),
         "LIBSVM text, one pass": lambda: one_pass(libsvm_file(20_000, 20_000, 75)),
-        "command, fit of a LIBSVM file": lambda: command("fit", libsvm_file(20_000, 20_000, 75)),
+        "command, fit of a LIBSVM file, no estimate": lambda: fit_alone(libsvm_file(20_000, 20_000, 75)),
         "VW text, one pass": lambda: one_pass(text_file(4_000, "vw")),
         "LIBSVM text, five passes, four from the cache": lambda: cache_passes(
             libsvm_file(20_000, 20_000, 75)
@@ -389,6 +491,22 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
     "lab": {
         f"five steps, {what}, 500 points": lambda path=path: in_the_lab(path)
         for what, path in LAB_STATES.items()
+    },
+    "service": {
+        "predict, 8 connections": lambda: served("predict", [_json(_example(k)) for k in range(64)]),
+        "predict, 500 examples in a request": lambda: served(
+            "predict", [_json({"examples": [_example(k) for k in range(500)]})], 2, 4
+        ),
+        "feedback, 8 connections": lambda: served(
+            "feedback", [_json({**_example(k), "label": "ab"[k % 2]}) for k in range(64)]
+        ),
+        "learn, 5,000 lines": lambda: served(
+            "learn", [b"\n".join(_json({**_example(k), "label": "ab"[k % 2]}) for k in range(5_000))], 1, 1
+        ),
+    },
+    "mail": {
+        "command, mail import of 1,000 messages": import_mail,
+        "command, mail sort of 500 messages": sort_mail,
     },
 }
 

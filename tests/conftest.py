@@ -1,9 +1,13 @@
 """Fixtures that more than one folder of tests uses."""
 
+import logging
 import os
 from pathlib import Path
 
 import pytest
+
+# What commands print must not depend on what is compiled already.
+logging.getLogger("rosenblatt.jit").setLevel(logging.ERROR)
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ HOSTILE = [
         say("about.schema", {**NAMED, "names": "a" * 12, "words": WORDS}),
         "names must be a list",
     ),
-    ("stream-online", say("about.schema.names", ["a"] * 12), "each given once"),
+    ("stream-online", say("about.schema.names", ["a"] * 12), "names must be distinct strings"),
     ("stream-online", say("about.feature_names", ["a"]), "1 names for 12 features"),
     # The ledger and the examples in it.
     ("learner-binary", put("ledger.up", 0, 0), "ledger.up[0] is 0"),

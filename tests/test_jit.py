@@ -1,23 +1,48 @@
-"""Machine code is kept where it cannot go stale, and never where it may not be written."""
+"""Machine code is stored where it cannot go stale, and shipped code gives the same bits as code compiled here."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from rosenblatt import jit
-from rosenblatt.jit import FASTMATH, CodeCache, exactly_compiled, exactly_compiled_part
+from rosenblatt.core.sums import how_many_differ
+from rosenblatt.data.scanners.compiled import CODE as SCANNERS
+from rosenblatt.jit import CODE, FASTMATH, CodeCache, exactly_compiled, exactly_compiled_part
 
 LEARN = "from rosenblatt.learner import Learner; Learner().learn([[1.0]], [1])"
+TRAIN = """
+import json, sys
+from pathlib import Path
+import numpy as np, scipy.sparse
+from rosenblatt import jit, rules
+jit.SHIPPED_FOLDER = Path(sys.argv[1])
+from rosenblatt.learner import Learner
+
+draws = np.random.default_rng(0)
+X = draws.normal(size=(50, 97))
+X[draws.random(X.shape) < 0.3] = 0.0
+bits = []
+for rule, matrix in ((rules.AROW(), X), (rules.PassiveAggressive(), scipy.sparse.csr_matrix(X.astype(np.float32)))):
+    learner = Learner(rule)
+    for _ in range(3):
+        learner.learn(matrix, draws.integers(0, 2, 50))
+    bits.append(learner.weights("averaged").tobytes().hex())
+print(json.dumps({"bits": bits, "seconds": jit.compile_seconds()}))
+"""
+ships = pytest.mark.skipif(not jit.can_ship(), reason="this CPU has not the level that code is shipped for")
 
 
-def run(code, **environment):
+def run(code, *arguments, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "ROSENBLATT_"))}
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**clean, **environment},
         capture_output=True,
         text=True,
         check=True,
@@ -25,41 +50,133 @@ def run(code, **environment):
     return done.stdout
 
 
-def test_the_folder_is_named_after_the_sources(monkeypatch, tmp_path):
-    before = Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
-    assert before == Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
-    assert before != Path(CodeCache("compiled", "rules", "core").folder(str(tmp_path))).name
+def code_in(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*.nbc")}
+
+
+def test_the_folder_is_named_after_the_sources(monkeypatch):
+    before = CodeCache("compiled", "rules").folder().name
+    assert before == CodeCache("compiled", "rules").folder().name
+    assert before != CodeCache("compiled", "rules", "core").folder().name
     monkeypatch.setattr(Path, "read_bytes", lambda _: b"another source")
-    assert before != Path(CodeCache("compiled", "rules").folder(str(tmp_path))).name
+    assert before != CodeCache("compiled", "rules").folder().name
 
 
-def test_decorating_leaves_numbas_own_setting_alone():
-    before = numba.config.CACHE_DIR
-    jit.compiled(_some_loop)
-    assert before == numba.config.CACHE_DIR
+def test_a_second_process_finds_the_code_of_the_first(tmp_path):
+    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path), ROSENBLATT_SHIPPED_CODE="off")
+    first = code_in(tmp_path)
+    assert any("loop.learn" in path.name for path in first)
+    times = {path: (tmp_path / path).stat().st_mtime_ns for path in first}
+    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path), ROSENBLATT_SHIPPED_CODE="off")
+    assert times == {path: (tmp_path / path).stat().st_mtime_ns for path in code_in(tmp_path)}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder of code for the shipped level, built by another process, and the bits that it trained there."""
+    folder = tmp_path_factory.mktemp("built")
+    answer = json.loads(run(TRAIN, folder, ROSENBLATT_BUILD_CODE=str(folder), **jit.level_environment()))
+    assert answer["seconds"] > 0
+    return folder, answer["bits"]
+
+
+@ships
+def test_shipped_code_is_loaded_where_the_user_has_none(built, tmp_path):
+    folder, bits = built
+    answer = json.loads(run(TRAIN, folder, XDG_CACHE_HOME=str(tmp_path)))
+    assert answer == {"bits": bits, "seconds": 0.0}
+    assert not code_in(tmp_path)
+
+
+@ships
+def test_shipped_and_native_code_give_the_same_bits(built, tmp_path):
+    folder, bits = built
+    answer = json.loads(run(TRAIN, folder, XDG_CACHE_HOME=str(tmp_path), ROSENBLATT_SHIPPED_CODE="off"))
+    assert answer["seconds"] > 0, "nothing was compiled, so nothing was compared"
+    assert answer["bits"] == bits
+
+
+@ships
+def test_shipped_code_holds_no_path_of_the_machine_that_built_it(built):
+    folder, _ = built
+    for path in folder.rglob("*.nbc"):
+        assert str(jit.PACKAGE).encode() not in path.read_bytes(), path.name
+
+
+def test_damaged_code_is_not_loaded(monkeypatch, tmp_path):
+    """Nor is code under the name of another signature: the file says what it was compiled for."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ROSENBLATT_SHIPPED_CODE", "off")
+
+    def compiled_again():
+        return CODE.compiled(how_many_differ.py_func)
+
+    for dtype in (np.float64, np.float32):
+        assert compiled_again()(np.array([1, 2, 3], dtype), 2.0) == 2
+    files = sorted(tmp_path.rglob("*.nbc"))
+    assert len(files) == 2
+    contents = [path.read_bytes() for path in files]
+    for wrong in (contents[0][:-100], contents[1]):
+        files[0].write_bytes(wrong)
+        for dtype in (np.float64, np.float32):
+            assert compiled_again()(np.array([1, 2, 3], dtype), 2.0) == 2
+        assert files[0].read_bytes() != wrong
+        assert files[1].read_bytes() == contents[1]
+
+
+def test_code_for_a_level_is_not_loaded_for_a_lesser_cpu(tmp_path):
+    show = "from rosenblatt import jit; print(jit.has_level(), jit.vector_bytes())"
+    assert run(show, NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="").split() == ["False", "16"]
+
+
+def test_everyday_work_compiles_nothing_where_code_is_shipped(tmp_path):
+    """Also with another dtype and layout: what is not shipped would be compiled, which takes seconds."""
+    if not all((code.shipped_folder(jit.SHIPPED_FOLDER) / "complete").exists() for code in (CODE, SCANNERS)):
+        pytest.skip("no machine code of these sources: `make ready` compiles it")
+    work = """
+import contextlib, io, sys
+import numpy as np, scipy.sparse
+from rosenblatt import Perceptron, jit, separability
+from rosenblatt.cli.app import app
+commands = ["fit sample:breast-cancer --model m", "fit sample:iris --auto", "predict m sample:breast-cancer",
+    "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2"]
+for line in commands:
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert app(line.split(), standalone_mode=False) in (None, 0, 1), line
+    print(line, jit.compile_seconds())
+X = np.random.default_rng(0).normal(size=(60, 5))
+for matrix in (X, X.astype(np.float32), scipy.sparse.csr_matrix(X), scipy.sparse.csr_matrix(X.astype(np.float32))):
+    for y in (X[:, 0] > 0, np.arange(60) % 4):
+        Perceptron().fit(matrix, y).predict(matrix)
+    print(type(matrix), matrix.dtype, jit.compile_seconds())
+"""
+    lines = run(f"import os; os.chdir({str(tmp_path)!r})\n" + work, XDG_CACHE_HOME=str(tmp_path)).splitlines()
+    assert len(lines) == 11
+    assert [line for line in lines if not line.endswith(" 0.0")] == []
+
+
+def test_a_cache_that_cannot_be_made_is_no_obstacle(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert run(LEARN, XDG_CACHE_HOME=str(tmp_path / "file"), ROSENBLATT_SHIPPED_CODE="off") == ""
+
+
+def test_with_an_unknown_numba_its_own_cache_is_used(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "_KNOWN_NUMBA", False)
+    loop = jit.compiled(_some_loop)
+    assert str(tmp_path) == numba.config.CACHE_DIR
+    assert not jit.can_ship()
+    assert loop(1.0) == 1.0
+    assert code_in(tmp_path / "rosenblatt")
 
 
 def _some_loop(x):
     return x
 
 
-def test_a_second_process_finds_the_code_of_the_first(tmp_path):
-    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path))
-    first = set(tmp_path.rglob("*.nbc"))
-    assert any("learn" in path.name for path in first)
-    run(LEARN, NUMBA_CACHE_DIR=str(tmp_path))
-    assert set(tmp_path.rglob("*.nbc")) == first
-
-
-def test_a_cache_that_cannot_be_made_is_no_obstacle(tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    assert run(LEARN, XDG_CACHE_HOME=str(tmp_path / "file")) == ""
-
-
 @pytest.mark.parametrize("exact", [exactly_compiled_part, exactly_compiled])
-def test_an_exact_function_stays_exact_where_a_fast_one_calls_it_first(exact, monkeypatch, tmp_path):
+def test_an_exact_function_stays_exact_where_a_fast_one_calls_it_first(exact):
     """Numba hands its options down to functions that have none of their own."""
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
 
     def multiply_and_add(a, b, c):
         return a * b + c

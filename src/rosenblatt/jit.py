@@ -9,7 +9,8 @@ of numba and llvmlite. Code of another version is never loaded. A loop that is c
    :data:`SHIPPED_LEVEL`;
 3. nowhere: it is compiled, and stored in the user's cache. That is logged (WARNING), since it takes seconds.
 
-Vectors have as many lanes on every CPU from that level on, so that shipped code and code compiled here give the same bits.
+Vectors have the same number of lanes on every CPU from that level on, so that shipped code and code compiled here give
+the same bits.
 """
 
 import contextlib
@@ -59,7 +60,7 @@ LEVELS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "x86-64-v3",
         ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2"),
     ),
-    "aarch64": ("armv8-a", "generic", ("neon",)),
+    "aarch64": ("armv8-a", "generic", ()),
 }
 ARCHITECTURE = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
 SHIPPED_LEVEL, LEVEL_CPU_NAME, LEVEL_FEATURES = LEVELS.get(ARCHITECTURE, ("", "", ()))
@@ -68,13 +69,15 @@ VECTOR_BYTES, NARROW_VECTOR_BYTES = 32, 16  # of x86-64 from v3 on; of any other
 
 @cache
 def has_level() -> bool:
-    """Return whether code for the shipped level runs on the CPU that numba compiles for."""
-    if not SHIPPED_LEVEL:
+    """Return whether code for the shipped level runs on this CPU, and on the one that numba is told to compile for."""
+    if not SHIPPED_LEVEL or numba.config.CPU_NAME not in (None, LEVEL_CPU_NAME):
         return False
-    if numba.config.CPU_NAME is not None:
-        return bool(numba.config.CPU_NAME == LEVEL_CPU_NAME)
-    features = binding.get_host_cpu_features()
-    return all(features.get(each) for each in LEVEL_FEATURES)
+    return not LEVEL_FEATURES or all(map(binding.get_host_cpu_features().get, LEVEL_FEATURES))
+
+
+def can_ship() -> bool:
+    """Return whether code for the shipped level can be compiled here."""
+    return _KNOWN_NUMBA and has_level()
 
 
 def vector_bytes() -> int:
@@ -107,14 +110,14 @@ class CodeCache:
         loop = numba.njit(**options)(function)
         # A closure depends on more than the files of the package, and a function of others is not in our key.
         if isinstance(loop, Dispatcher) and function.__closure__ is None and _is_ours(function):
-            loop._cache = LoopCache(self, function)
+            loop._cache = LoopCache(self, function)  # type: ignore[attr-defined]
         return loop
 
     @contextlib.contextmanager
     def _numbas_cache_folder(self) -> Iterator[None]:
         """Point numba's own cache at our folder while a function is decorated, and only then."""
         before = numba.config.CACHE_DIR
-        folder = self.folder(before)
+        folder = self.folder()
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
         numba.config.CACHE_DIR = str(folder) if os.access(folder, os.W_OK) else before
@@ -123,10 +126,10 @@ class CodeCache:
         finally:
             numba.config.CACHE_DIR = before
 
-    def folder(self, numba_cache_dir: str = "") -> Path:
+    def folder(self) -> Path:
         """Return the folder of the user's cache, named after all that code depends on; it may not exist."""
         user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return Path(numba_cache_dir or numba.config.CACHE_DIR or user_cache) / "rosenblatt" / self._key
+        return Path(numba.config.CACHE_DIR or user_cache) / "rosenblatt" / self._key
 
     def shipped_folder(self, root: Path) -> Path:
         """Return the folder of shipped code below ``root``; it may not exist."""
@@ -145,7 +148,7 @@ def _is_ours(function: Callable[..., Any]) -> bool:
     return Path(function.__code__.co_filename).is_relative_to(PACKAGE)
 
 
-class LoopCache(_NoCache):  # type: ignore[misc,valid-type]
+class LoopCache(_NoCache):  # type: ignore[misc]
     """The machine code of one loop: a file for every signature, which names what it was compiled for.
 
     Files are written whole or not at all, and two processes that compile different signatures do not meet.
@@ -169,13 +172,12 @@ class LoopCache(_NoCache):  # type: ignore[misc,valid-type]
             path = self._path(folder, key)
             try:
                 stored_key, payload = pickle.loads(path.read_bytes())
+                if stored_key == key:
+                    return CompileResult._rebuild(target_context, *payload)
             except FileNotFoundError:
                 continue
             except Exception as error:  # a damaged file is as good as none
-                LOG.info("%s cannot be read: %s", path, error)
-                continue
-            if stored_key == key:
-                return CompileResult._rebuild(target_context, *payload)
+                LOG.info("%s cannot be loaded: %s", path, error)
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -183,9 +185,10 @@ class LoopCache(_NoCache):  # type: ignore[misc,valid-type]
         if result.lifted or result.library.has_dynamic_globals:
             return
         library, *rest = result._reduce()
-        rest[5] = (
-            ""  # the annotated source, for numba's inspection only: as large as the code, and it has local paths
-        )
+        if isinstance(
+            rest[5], str
+        ):  # the annotated source, for inspection only: large, with paths of this machine
+            rest[5] = ""
         folder, key = next(iter(self._places(sig, result.codegen)))
         path = self._path(folder, key)
         temporary = path.with_name(f"{uuid.uuid4().hex}.tmp")
@@ -297,7 +300,7 @@ class _Log(event.Listener):  # type: ignore[misc]
 
     seconds = 0.0
     _depth, _started = 0, 0.0  # compiling a loop compiles what it calls
-    _announced = False
+    announced = False
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
@@ -306,9 +309,9 @@ class _Log(event.Listener):  # type: ignore[misc]
         loop = event.data["dispatcher"].py_func
         if not (loop.__module__ or "").startswith("rosenblatt."):  # a user's own rule may have no module
             return
-        if not self._announced and BUILD_VARIABLE not in os.environ:
-            LOG.warning("compiling for this CPU, once; `rosenblatt warmup` compiles everything in advance")
-            self._announced = True
+        if not self.announced and BUILD_VARIABLE not in os.environ:
+            LOG.warning("compiling for this CPU, once (rosenblatt warmup compiles everything in advance)")
+            self.announced = True
         LOG.info("compiling %s.%s", loop.__module__, loop.__qualname__)
 
     def on_end(self, event: Any) -> None:
@@ -324,3 +327,8 @@ event.register("numba:compile", _LOG)
 def compile_seconds() -> float:
     """Return how long this process has compiled so far; loading stored machine code does not count."""
     return _LOG.seconds
+
+
+def announced() -> bool:
+    """Return whether this process has said that it compiles loops of this package."""
+    return _LOG.announced

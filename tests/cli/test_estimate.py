@@ -10,6 +10,7 @@ from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.learner.selection import stratified_folds
+from rosenblatt.rules import PassiveAggressive
 
 
 def write_table(path, X, y, more=None):
@@ -41,7 +42,9 @@ def test_every_fold_is_scaled_by_its_training_part_alone(table):
     right = 0
     for train, test in PredefinedSplit(folds.fold).split():
         mean, deviation = X[train].mean(axis=0), X[train].std(axis=0)
-        model = Perceptron(shuffle=False).fit((X[train] - mean) / deviation, y[train])
+        model = Perceptron(PassiveAggressive(C=0.1), shuffle=False).fit(
+            (X[train] - mean) / deviation, y[train]
+        )
         right += int((model.predict((X[test] - mean) / deviation) == y[test]).sum())
     assert estimate["accuracy"] == right / y.size
     assert estimate["how"] == "5 folds"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rosenblatt.core.leader import follow_leader
+from rosenblatt.core.leader import GUESS_BITS, follow_leader, leader_of_one
 
 
 def oracle(guesses, labels, weights, losses, leader, decay):
@@ -37,3 +37,18 @@ def test_an_answer_does_not_depend_on_its_own_label():
         leaders = np.empty(2, np.int64)
         follow_leader(guesses, np.array([label, 0]), np.ones(2), np.zeros(2), 0, 1.0, leaders)
         assert leaders.tolist() == [0, label]
+
+
+def test_one_row_moves_the_lead_as_many_do():
+    rng = np.random.default_rng(1)
+    guesses, labels = rng.integers(0, 3, (200, 4)), rng.integers(0, 3, 200)
+    expected, expected_losses, last = oracle(guesses.tolist(), labels, np.ones(200), [0.0] * 4, 1, 0.9)
+    losses, packed, leader, leaders = np.zeros(4), np.empty(2, np.int64), 1, []
+    for row, label in zip(guesses, labels.tolist(), strict=True):
+        leaders.append(leader)
+        packed[:] = row[::2] << GUESS_BITS | row[1::2]
+        leader = leader_of_one()(packed.ctypes.data, losses.ctypes.data, 2, label, leader, 0.9)
+    assert (leaders, losses.tolist(), leader) == (expected, expected_losses, last)
+    packed[1] = -7
+    assert leader_of_one()(packed.ctypes.data, losses.ctypes.data, 2, 0, leader, 0.9) == -7
+    assert losses.tolist() == expected_losses  # a row that is refused counts for nobody

@@ -40,6 +40,7 @@ NUMBERS = {
     "per cent": (["12%", "7.5 %", "-100%"], [0.12, 0.075, -1.0]),
     "dollars": (['"$1,299.00"', "-$5", "$ 7"], [1299, -5, 7]),
     "euros": (["1299 €", '"5,5€"', "-7 €"], [1299, 5.5, -7]),
+    "a unit": (["5 cm", "1.5cm", '"1,200 cm"'], [5, 1.5, 1200]),
     "a minus sign of typesetters": (["\u22125%", "3%", "4%"], [-0.05, 0.03, 0.04]),
 }
 
@@ -94,6 +95,15 @@ def test_points_between_thousands_are_told_from_decimal_points(tmp_path):
     assert report(german, "a").summary == "999 to 12500"
 
 
+def test_codes_that_end_in_letters_are_no_units(tmp_path):
+    mixed = table(tmp_path, a=["12A", "7B", "3A"] * 10, b=range(30))
+    assert report(mixed, "a").kind == "category"
+    units = table(tmp_path, a=["12 kg", "7 kg", "3 kg"] * 10, b=range(30))
+    assert report(units, "a")[1:] == ("numeric", 0, "3 to 12", 1, "in kg")
+    with pytest.raises(ValueError, match="the unit '5' is no word after a number"):
+        NumberFormat(unit="5")
+
+
 def test_semicolons_and_decimal_commas(tmp_path):
     path = table(tmp_path, separator=";", a=["1,5", "2,25", "3"], b=["0,1", "0,2", "1.000,5"])
     found = read_all(path)
@@ -124,6 +134,13 @@ def test_dates_become_days_weekdays_and_hours(tmp_path):
     assert report(path, "day").summary == "1970-01-01 to 2024-02-29"
     with pytest.raises(BadInput, match=r"column 'day' is '2024-02-30', not a date in ISO 8601"):
         read_all(table(tmp_path, "n.csv", day=["2024-02-30"], at=[""], clock=["00:00"]), schema=found.schema)
+
+
+def test_clocks_with_short_hours_are_read_and_what_is_no_time_of_day_is_none(tmp_path):
+    path = table(tmp_path, clock=["8:15", "23:30", "0:00:36"], b=[4, 7, 5])
+    assert values(path) == [8.25, 23.5, 0.01]
+    laps = table(tmp_path, lap=[f"{20 + k}:15" for k in range(N)], b=[k % 4 for k in range(N)])
+    assert report(laps, "lap").kind == "identifier"
 
 
 @pytest.mark.parametrize("pair", [("yes", "no"), ("True", "FALSE"), ("t", "f"), ("Y", "n"), ("on", "off")])

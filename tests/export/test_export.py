@@ -24,7 +24,7 @@ from tests.export.models import (
 )
 
 import rosenblatt
-from rosenblatt.data import Column, Preprocessing, TableSchema
+from rosenblatt.data import Column, Preprocessing, TableSchema, read_all
 from rosenblatt.export import (
     ENDINGS,
     c_source,
@@ -143,6 +143,20 @@ def test_sql_speaks_of_the_columns_of_the_table():
     expression = sql_expression(form_of(model, schema=schema), schema)
     table = {"size": size.tolist(), "colour": [value or None for value in colour.tolist()]}
     assert np.array_equal(in_sqlite(expression, table), model.predict(rows))
+
+
+@pytest.mark.parametrize("cells", [["Yes", "no", None], [1, 0, None], [1.0, 0.0, "?"], ["TRUE", "false", ""]])
+def test_sql_reads_truth_values_as_they_are_written(tmp_path, cells):
+    path = tmp_path / "data.csv"
+    path.write_text(
+        "member,size,y\n" + "".join(f"{'yes' if k % 2 else 'no'},{k % 5},{k % 2}\n" for k in range(20))
+    )
+    rows = read_all(path)
+    model = rosenblatt.PerceptronRegressor().fit(rows.X, rows.y)
+    expression = sql_expression(form_of(model, schema=rows.schema), rows.schema)
+    wanted = model.predict(rows.schema.preprocessing.apply(np.array([[1.0, 2.0], [0.0, 2.0], [np.nan, 2.0]])))
+    answers = in_sqlite(expression, {"member": cells, "size": [2.0] * 3})
+    np.testing.assert_allclose(answers.astype(float), wanted, rtol=1e-9)
 
 
 def test_sql_is_null_where_a_number_is_null(linear):
@@ -331,7 +345,7 @@ def test_what_cannot_be_exported_says_why(tmp_path):
     for ending in (".py", ".c", ".sql"):
         with pytest.raises(ValueError, match=r"export it to \.onnx"):
             export_model(model, tmp_path / f"model{ending}")
-    with pytest.raises(ValueError, match="ends in"):
+    with pytest.raises(ValueError, match="expected one of the suffixes"):
         export_model(model, tmp_path / "model.exe")
     with pytest.raises(ValueError, match="voted"):
         export_model(rosenblatt.Perceptron(hypothesis="voted").fit(X, TWO), tmp_path / "model.onnx")

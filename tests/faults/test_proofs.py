@@ -68,6 +68,15 @@ def test_the_verdict_states_the_claim_in_full(folder):
         assert part in verdict
 
 
+def test_the_verdict_says_which_columns_are_not_numbers(folder):
+    """One cell of XOR written otherwise makes its column categories, and the rows separable."""
+    (folder / "words.csv").write_text("a,b,y\n0,0,0\n0x0,1,1\n1,0,1\n1,1,0\n", encoding="utf-8")
+    run("prove words.csv -o proof.json")
+    verdict = " ".join(run("verify proof.json words.csv").output.split())
+    assert "names in the first line" in verdict
+    assert "'a' as categories" in verdict
+
+
 def test_a_contradiction_is_explained_and_not_called_a_wrong_label(folder):
     report = " ".join(run("prove xor.csv").output.split())
     assert "average" in report  # what the weights mean

@@ -9,6 +9,7 @@ from tests.oracle import plain_loop
 from tests.strategies import integer_data
 
 from rosenblatt.learner import Learner
+from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.rules import Rosenblatt
 
 
@@ -161,6 +162,20 @@ def test_overflow_is_an_error_not_a_silent_infinity():
     learner = Learner()
     with pytest.raises(ValueError, match="scale the features"):
         learner.learn([[1e200], [-1e200], [1e200]], [0, 0, 1])
+
+
+@pytest.mark.parametrize("learner", [Learner, KernelLearner])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_after_an_overflow_the_ledger_names_only_rows_that_it_stores(learner, classes):
+    """Compiled code reads the row of every line: one that is not stored would be read outside of memory."""
+    model = learner(Rosenblatt(eta=1e300), multi_class="joint", keep_ledger=True)
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12) % classes
+    for turn in range(2):
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match="grew beyond"):
+            model.learn(X * 10.0 ** (8 + turn), y)
+    assert model.rows_seen == 24
+    assert len(model.ledger.support_rows) == len(set(model.ledger.support_rows.tolist()))
+    assert set(model.ledger.entries["row"].tolist()) <= set(model.ledger.support_rows.tolist())
 
 
 def test_labels_of_another_kind_are_refused():

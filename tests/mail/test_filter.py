@@ -112,7 +112,7 @@ def test_an_answer_that_was_interrupted_is_learned_once(models, box, where):
     settle(models, box)
     assert models.info(MODEL).clock == 11
     assert learn_waiting(models, box) == LearnedAnswers()
-    assert box.told(number, models.model(MODEL).number) == NOT
+    assert box.answer_to(number, models.model(MODEL).number) == NOT
 
 
 def served(models, work):
@@ -146,14 +146,14 @@ def test_what_is_taken_back_is_as_if_it_had_never_been_said(tmp_path):
             taken = await mail_filter.undo()
         assert [each.message for each in taken] == [numbers[5]]
         assert (fingerprint(models), models.info(MODEL).mistakes) == before
-        assert mail_filter.box.told(numbers[5], mail_filter.number) is None
+        assert mail_filter.box.answer_to(numbers[5], mail_filter.number) is None
         await mail_filter.answer([numbers[7]], NOT)  # and it goes on
         assert models.model(MODEL).counts.seq == 7
         lines = [line.seq for line in await mail_filter.service.ledger(MODEL)]
         assert 5 not in lines
         assert 6 not in lines
         return fingerprint(models), [
-            (each.number, each.told) for each in mail_filter.box.find("", mail_filter.number, 20)
+            (each.number, each.answer) for each in mail_filter.box.find("", mail_filter.number, 20)
         ]
 
     after, told = served(models, work)
@@ -161,7 +161,7 @@ def test_what_is_taken_back_is_as_if_it_had_never_been_said(tmp_path):
     again = LocalModels(tmp_path / "store", **SMALL)
     assert fingerprint(again) == after
     box = Mailbox(again.store.folder)
-    assert [(each.number, each.told) for each in box.find("", again.model(MODEL).number, 20)] == told
+    assert [(each.number, each.answer) for each in box.find("", again.model(MODEL).number, 20)] == told
     box.close()
     again.close()
 
@@ -245,7 +245,7 @@ def test_a_listing_is_marked_anew_and_counts_do_not_depend_on_the_search(tmp_pat
         await mail_filter.answer([number], IMPORTANT)
         await mail_filter.refresh(found, answers=True)
         assert found.mark(0).label == IMPORTANT
-        assert found.told == {number: IMPORTANT}
+        assert found.answers == {number: IMPORTANT}
         assert await mail_filter.unsure() < 12
         assert await mail_filter.listing() is await mail_filter.listing()
         await mail_filter.keep(mail for mail, _ in mails(2, first=40))
@@ -305,7 +305,7 @@ def test_what_is_refused_was_never_said(tmp_path):
         with pytest.raises(Closing):
             await mail_filter.answer([1], NOT)
         mail_filter.service.closing = False
-        assert mail_filter.box.told(1, mail_filter.number) is None
+        assert mail_filter.box.answer_to(1, mail_filter.number) is None
         assert await mail_filter.learn_waiting() == LearnedAnswers()
 
     served(models, work)
@@ -328,7 +328,7 @@ def test_a_model_that_was_deleted_takes_its_answers_with_it(models, box):
     again = import_sorted(models, box, mails(6))
     assert (again.new, again.learned) == (0, 6)
     number = models.model(MODEL).number
-    told = box.told_among([each.number for each in box.find("", number, 9)], number)
+    told = box.answers_among([each.number for each in box.find("", number, 9)], number)
     assert sorted(told.values()) == [IMPORTANT] * 3 + [NOT] * 3
 
 

@@ -80,15 +80,15 @@ def test_xor_is_and_of_nand_and_or():
 
 
 @pytest.mark.parametrize(
-    ("units", "told"),
+    ("units", "reason"),
     [
-        ([Unit(Gate.AND(), (0, 2))], "only signals 0 to 1 come before it"),
+        ([Unit(Gate.AND(), (0, 2))], "only sources 0 to 1 precede it"),
         ([Unit(Gate.AND(), (0,))], "2 weights but reads 1"),
-        ([], "needs a unit"),
+        ([], "needs at least one unit"),
     ],
 )
-def test_wrong_wiring_is_refused(units, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_wiring_is_refused(units, reason):
+    with pytest.raises(ValueError, match=reason):
         Network(2, units)
 
 

@@ -226,6 +226,38 @@ def test_what_is_not_one_file_of_numbers_as_written_is_exported_first(source, tm
     assert "prove --export-matrix" in answer.output
 
 
+@pytest.mark.parametrize("option", ["--drop b", "--comment #", "--missing mean", "--category a", "--date a"])
+def test_no_option_of_the_caller_is_passed_over(option, tmp_path, monkeypatch):
+    """A claim about some of the columns is not decided on all of them."""
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,b,y\n1,0,0\n1,1,1\n", encoding="utf-8")
+    run_well("prove data.csv -o proof.json")
+    assert run("verify proof.json data.csv --independent").exit_code == 0
+    answer = run(f"verify proof.json data.csv --independent {option}")
+    assert answer.exit_code == 2
+    assert option.split()[0] in answer.output
+
+
+@pytest.mark.parametrize("record", [{"header": False}, {"zero_based": True}])
+def test_a_record_of_another_reading_is_refused_by_both(record, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,y\n1,0\n2,1\n", encoding="utf-8")
+    run_well("prove data.csv -o proof.json")
+    content = json.loads(Path("proof.json").read_text(encoding="utf-8"))
+    content["reading"] |= record
+    Path("proof.json").write_text(json.dumps(content), encoding="utf-8")
+    for way in ("", "--independent"):
+        assert run(f"verify proof.json data.csv --header {way}").exit_code == 2
+
+
+def test_names_that_are_numbers_are_exported_as_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("1,2,3\n0,0,1\n1,1,2\n", encoding="utf-8")
+    run_well("prove data.csv --header -o proof.json --export-matrix matrix.csv")
+    for way in ("", "--independent"):
+        assert run(f"verify proof.json matrix.csv {way}").exit_code == 0
+
+
 def test_the_way_out_of_cells_of_several_lines_leads_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("lines.csv").write_text('note,a,y\n"two\nlines",1,0\nx,2,1\n', encoding="utf-8")

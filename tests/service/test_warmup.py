@@ -78,6 +78,7 @@ def test_others_are_served_while_a_rule_is_compiled_for_the_first_time(tmp_path)
                     rule,
                 )
                 assert predicted_until_answered(client, address, put) > 0
+                assert len(list((tmp_path / "cache").rglob("rehearsed-*/margin-*"))) == 1  # once a machine
                 body = json.dumps({"text": "a", "label": "x"}).encode()
                 post = (
                     b"POST /v1/models/n/feedback HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%b"

@@ -4,21 +4,21 @@ import numpy as np
 
 from rosenblatt.data import open_examples
 from rosenblatt.data.named.vocabulary import hashed
-from rosenblatt.streams.names import NameSketch, listen, stored_names
+from rosenblatt.streams.names import NameSketch, collect_names, stored_names
 from rosenblatt.streams.online import OnlineLearner
 
 
 def test_the_majority_names_a_feature():
     sketch = NameSketch()
     for name in ["a", "b", "a", "b", "a", "c", "a"]:
-        sketch.hear(3, name)
+        sketch.add(3, name)
     assert sketch.name(3) == "a"
 
 
 def test_when_there_are_too_many_the_lightest_lose_their_names():
     sketch, weights = NameSketch(most=10), np.zeros((1, 65))
     for at in range(40):
-        sketch.hear(at, f"n{at}")
+        sketch.add(at, f"n{at}")
         weights[0, 1 + at] = (at * 7) % 40
         sketch.prune(weights)
     kept = sketch.heaviest(weights, most=100)
@@ -32,7 +32,7 @@ def test_without_weights_those_heard_least_go():
     sketch = NameSketch(most=2)
     for at, times in enumerate([5, 1, 4, 1]):
         for _ in range(times):
-            sketch.hear(at, f"n{at}")
+            sketch.add(at, f"n{at}")
     sketch.prune(np.zeros((1, 9)))
     assert [sketch.name(at) for at in range(4)] == ["n0", "#1", "n2", "#3"]
 
@@ -49,9 +49,9 @@ def test_every_format_that_hashes_tells_its_names(tmp_path):
     for name, names in expected.items():
         heard = {}
         sketch = NameSketch()
-        sketch.hear = lambda at, called, heard=heard: heard.update({at: called})
+        sketch.add = lambda at, called, heard=heard: heard.update({at: called})
         examples = open_examples(tmp_path / name, hash_bits=16, grow=True, at_once=name.endswith("csv"))
-        listen(examples, sketch)
+        collect_names(examples, sketch)
         found = {int(at) for batch in examples for at in batch.X.indices}
         assert set(heard.values()) == names
         assert found == {hashed(called, 16) for called in names} == set(heard)

@@ -107,6 +107,22 @@ def test_rows_of_no_weight_are_numbered_in_the_ledger_as_in_the_loop():
     assert loop.learner.ledger.entries.tolist() == many.learner.ledger.entries.tolist()
 
 
+@pytest.mark.parametrize("bits", [0, 6])
+def test_names_that_are_no_text_are_their_text(bits):
+    rng = np.random.default_rng(0)
+    numbered = [dict(zip((0, 1.5, True, 7), row, strict=True)) for row in rng.normal(size=(40, 4)).tolist()]
+    numbered[20:] = [dict(zip((False, 1, 2), row, strict=True)) for row in rng.normal(size=(20, 3)).tolist()]
+    labels = (rng.random(40) < 0.5).tolist()
+    one, other = OnlineLearner("last", hash_bits=bits), OnlineLearner("last", hash_bits=bits)
+    for x, y in zip(numbered, labels, strict=True):
+        text = {str(name): value for name, value in x.items()}
+        assert one.predict_one(x) == other.predict_one(text)
+        one.learn_one(x, y)
+        other.learn_one(text, y)
+    assert one.names == other.names
+    assert np.array_equal(one.learner.W, other.learner.W)
+
+
 def test_columns_in_another_order_and_columns_that_share_a_hash():
     X, y = examples(integers=False)
     for bits in (0, 1):

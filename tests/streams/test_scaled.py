@@ -59,7 +59,7 @@ def one_by_one(kind, X, y):
 def assert_same(one, other):
     assert one.rows == other.rows
     assert one.predicting == other.predicting
-    assert (one.leader, one.losses) == (other.leader, other.losses)
+    assert (one.leader, one.losses.tolist()) == (other.leader, other.losses.tolist())
     if one.statistics is not None:
         assert np.array_equal(one.statistics[:6], other.statistics[:6])
     pairs = zip(one.candidates or [one], other.candidates or [other], strict=True)

@@ -149,7 +149,8 @@ def test_without_room_for_all_scores_only_the_bound_of_weights_that_err_is_unkno
         Learner(keep_ledger=False), open_examples(path), path, passes=300 if separable else 3
     )
     known, unknown = (
-        evaluate_stream(got.learner, open_examples(path, batch_rows=31), room=room) for room in (1 << 20, 100)
+        evaluate_stream(got.learner, open_examples(path, batch_rows=31), margin_bytes=size)
+        for size in (1 << 20, 100)
     )
     for name, told in known.items():
         assert unknown[name].margin == pytest.approx(told.margin)
@@ -289,22 +290,22 @@ def test_an_interrupt_after_the_last_pass_loses_nothing(tmp_path, passes):
 
 def test_the_cache_is_found_again_and_never_stale(tmp_path):
     path = written(tmp_path)
-    first = cache.kept_batches(open_examples(path), path, {})
+    first = cache.cached_batches(open_examples(path), path, {})
     files = list(cache.cache_folder().glob("*.arrow"))
     assert len(files) == 1
     made = files[0].stat().st_mtime_ns, files[0].stat().st_ino
-    again = cache.kept_batches(open_examples(path), path, {})
+    again = cache.cached_batches(open_examples(path), path, {})
     assert again.path == first.path
     assert files[0].stat().st_ino == made[1]
     text = path.read_text()
     stat = path.stat()
     path.write_text(text.replace("0 ", "1 ", 1) if "0 " in text else text)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # same size, same time, other content
-    other = cache.kept_batches(open_examples(path), path, {})
+    other = cache.cached_batches(open_examples(path), path, {})
     assert other.path != first.path
     assert read_all(other.path).y.tolist() == read_all(path).y.tolist()
     assert (
-        cache.kept_batches(open_examples(path, zero_based=True), path, {"zero_based": True}).path
+        cache.cached_batches(open_examples(path, zero_based=True), path, {"zero_based": True}).path
         != other.path
     )
     assert cache.remove_cache() > 0
@@ -313,14 +314,14 @@ def test_the_cache_is_found_again_and_never_stale(tmp_path):
 
 def test_a_damaged_cache_is_made_anew_and_a_bad_source_leaves_none(tmp_path):
     path = written(tmp_path)
-    kept = cache.kept_batches(open_examples(path), path, {}).path
+    kept = cache.cached_batches(open_examples(path), path, {}).path
     with open(kept, "r+b") as file:  # noqa: PTH123
         file.truncate(100)
-    assert read_all(cache.kept_batches(open_examples(path), path, {}).path).y.size == 200
+    assert read_all(cache.cached_batches(open_examples(path), path, {}).path).y.size == 200
     cache.remove_cache()
     path.write_text(path.read_text() + "1 1:x\n")
     with pytest.raises(BadInput, match="201"):
-        cache.kept_batches(open_examples(path), path, {})
+        cache.cached_batches(open_examples(path), path, {})
     assert not list(cache.cache_folder().glob("*"))
 
 
@@ -330,7 +331,7 @@ def cached_sources(tmp_path, n):
     for number in range(n):
         source = tmp_path / f"{number}.jsonl"
         source.write_text("".join(f'{{"label": {row % 2}, "a": {row + number}}}\n' for row in range(50)))
-        files.append(Path(cache.kept_batches(open_examples(source), source, {}).path))
+        files.append(Path(cache.cached_batches(open_examples(source), source, {}).path))
         os.utime(files[-1], ns=(number, number))
         sources.append(source)
     return sources, files
@@ -339,11 +340,11 @@ def cached_sources(tmp_path, n):
 def test_the_cache_evicts_what_was_used_least_recently(tmp_path, monkeypatch):
     sources, files = cached_sources(tmp_path, 4)
     assert [file.path for file in cache.cached_files()] == files
-    cache.kept_batches(open_examples(sources[0]), sources[0], {})  # used again
+    cache.cached_batches(open_examples(sources[0]), sources[0], {})  # used again
     size = sum(file.stat().st_size for file in files)
     monkeypatch.setenv("ROSENBLATT_CACHE", str(size))
     sources[3].write_text('{"label": 1, "a": 1}\n{"label": 0, "a": 2}\n')
-    newest = Path(cache.kept_batches(open_examples(sources[3]), sources[3], {}).path)
+    newest = Path(cache.cached_batches(open_examples(sources[3]), sources[3], {}).path)
     assert [file.path for file in cache.cached_files()] == [files[2], files[3], files[0], newest]
     assert sum(file.bytes for file in cache.cached_files()) <= cache.cache_limit() == size
     assert cache.evict(0) > 0
@@ -354,7 +355,7 @@ def test_a_file_larger_than_the_cache_is_read_and_not_left_there(tmp_path, monke
     sources, _ = cached_sources(tmp_path, 2)
     monkeypatch.setenv("ROSENBLATT_CACHE", "100")
     sources[0].write_text(sources[0].read_text() * 2)
-    batches = cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    batches = cache.cached_batches(open_examples(sources[0]), sources[0], {})
     assert not cache.cached_files()
     assert sum(batch.lines.size for batch in batches) == 100
     monkeypatch.setenv("ROSENBLATT_CACHE", "plenty")
@@ -388,9 +389,9 @@ def test_a_file_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
         Path(path).unlink()
         return utime(path, *args, **options)
 
-    cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    cache.cached_batches(open_examples(sources[0]), sources[0], {})
     monkeypatch.setattr(os, "utime", evicted_meanwhile)
-    batches = cache.kept_batches(open_examples(sources[0]), sources[0], {})
+    batches = cache.cached_batches(open_examples(sources[0]), sources[0], {})
     assert sum(batch.lines.size for batch in batches) == 50
 
 
@@ -413,7 +414,7 @@ def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkey
 
     for module in ("cache", "train"):
         monkeypatch.setattr(f"rosenblatt.streams.{module}.write_batches", full)
-    with pytest.raises(OSError, match="no room for what is kept between passes") as caught:
+    with pytest.raises(OSError, match="no space for the cache between epochs") as caught:
         train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2, keep=keep)
     assert str(tmp_path) in caught.value.filename
     assert not [file for file in tmp_path.rglob("*.arrow*") if file.is_file()]
@@ -421,7 +422,7 @@ def test_a_full_disk_is_told_with_the_folder_and_leaves_nothing(tmp_path, monkey
 
 def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
     path = written(tmp_path)
-    cache.kept_batches(open_examples(path), path, {})
+    cache.cached_batches(open_examples(path), path, {})
     left, written_now = (cache.cache_folder() / f".{name}.arrow.xyz" for name in ("left", "now"))
     for file in (left, written_now):
         file.write_bytes(b"half")
@@ -430,7 +431,7 @@ def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(
         assert [file.path for file in cache.abandoned_files()] == [left]
         cache.remove_cache()
         assert list(cache.cache_folder().iterdir()) == [written_now]
-    cache.kept_batches(open_examples(path), path, {})  # the next run that keeps anything sweeps
+    cache.cached_batches(open_examples(path), path, {})  # the next run that keeps anything sweeps
     assert not written_now.exists()
 
 
@@ -462,14 +463,14 @@ def test_a_run_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(t
     left = list(cache.cache_folder().iterdir()) if cache.cache_folder().exists() else []
     assert len(left) == (keep == "keep")
     assert [file.path for file in cache.abandoned_files()] == left
-    cache.kept_batches(open_examples(path), path, {})
+    cache.cached_batches(open_examples(path), path, {})
     assert not [file for file in cache.cache_folder().iterdir() if file in left]
 
 
 def test_the_cache_of_examples_is_for_its_owner_alone(tmp_path):
     before = os.umask(0o022)
     try:
-        cache.kept_batches(open_examples(path := written(tmp_path)), path, {})
+        cache.cached_batches(open_examples(path := written(tmp_path)), path, {})
     finally:
         os.umask(before)
     folder = cache.cache_folder()

@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "Write a model as an ONNX graph, or as Python, C or SQL source.",
     "serve": "Serve models over HTTP, which learn from feedback at once.",
     "lab": "Open the lab: see it learn, play the perceptron game, build XOR.",
+    "warmup": "Compile everything for this CPU in advance.",
 }
 # Commands with subcommands.
 GROUPS = {

@@ -48,12 +48,16 @@ def _column_names(rows: Rows) -> tuple[list[str], str]:
     d = rows.X.shape[1]
     names = [str(name) for name in rows.schema.feature_names or ()]
     target = getattr(rows.schema, "target", None) or "label"
-    plain = all(
-        name == name.strip() and name.isprintable() and not checker.NUMBER.fullmatch(name) for name in names
-    )
-    if len(names) != d or not plain or len({*names, target}) != d + 1:
+    if not _is_plain(target):
+        target = "label"
+    if len(names) != d or not all(map(_is_plain, names)) or len({*names, target}) != d + 1:
         names = [f"x{j}" for j in range(1, d + 1)]
     return names, target if target not in names else "label"
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether every reader takes this for the name of a column, as it is."""
+    return name == name.strip() and name.isprintable() and not checker.NUMBER.fullmatch(name)
 
 
 def _values(row: Any) -> Iterator[tuple[int, float]]:

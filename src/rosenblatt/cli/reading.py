@@ -172,9 +172,9 @@ def read_for(
     """
     examples = open_for(model, source, options)
     if sketch is not None:
-        from rosenblatt.streams.names import listen
+        from rosenblatt.streams.names import collect_names
 
-        listen(examples, sketch)
+        collect_names(examples, sketch)
     return _all_of(examples, prepared=prepared)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from rosenblatt.cli import signals
 from rosenblatt.cli.errors import DEBUG, ExitCode, Refused, exit_code, message
-from rosenblatt.cli.output import note
+from rosenblatt.cli.output import note, seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,11 +21,11 @@ def guarded(command: F, name: str | None = None) -> F:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
-        if sys.stderr.isatty():
-            announce_compiling()
+        announce_compiling()
         try:
             with signals.remember_interrupts():
                 answer = _call(command, *arguments, **options)
+            report_compiling()
             sys.stdout.flush()  # a closed pipe is met here, not at exit
         except KeyboardInterrupt:
             note("interrupted")
@@ -62,20 +62,22 @@ def _call(command: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 
 
 def announce_compiling() -> None:
-    """Print once a process, when machine code is compiled, why the first run takes long."""
+    """Print on stderr, once a process and when loops are compiled, why this run takes long."""
     import logging
 
     class Announce(logging.Handler):
-        announced = False
-
         def emit(self, record: logging.LogRecord) -> None:
-            if not self.announced:
-                note("compiling for this machine (first run only, up to half a minute)")
-            self.announced = True
+            note(record.getMessage())
 
     log = logging.getLogger("rosenblatt.jit")
     if log.handlers:  # a process may run several commands
         return
-    log.setLevel(logging.INFO)
     log.propagate = False
-    log.addHandler(Announce())
+    log.addHandler(Announce(logging.WARNING))
+
+
+def report_compiling() -> None:
+    """Print on stderr how long this process has compiled, if it has; later runs need not."""
+    jit = sys.modules.get("rosenblatt.jit")  # a command that compiles nothing does not load it
+    if jit is not None and jit.announced() and (spent := jit.compile_seconds()) > 0.0:
+        note(f"compiling {seconds(spent)}, once: the next run starts at once")

@@ -63,6 +63,31 @@ FEW_VISITED = np.uint64(
 )  # few rows are visited while this many times their values are fewer than the features
 
 
+class Example(NamedTuple):
+    """A row and where its weights are."""
+
+    rows: Rows
+    i: Any
+    layout: Layout
+
+
+class Weights(NamedTuple):
+    """The arrays that an update changes; see :class:`rosenblatt.core.state.State`."""
+
+    W: NDArray[Any]
+    average_offset: NDArray[np.float64]
+    auxiliary: NDArray[np.float64]
+
+
+class VisitedRows(NamedTuple):
+    """The rows visited by this call of the loop, and whether all weights were zero when it began."""
+
+    order: Any  # of all visits
+    count: Any  # of the visits made so far
+    marks: Any  # uint8 zeros, one per feature, or empty
+    from_zero: bool
+
+
 def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any, sums: Any, rates: Any) -> Any:
     """Return the implementation for the numba type of a geometry."""
     by_class = {
@@ -79,36 +104,27 @@ def _choose(geometry: Any, euclidean: Any, second_order: Any, p_norm: Any, sums:
 
 
 def score_example(
-    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, W: Any, average_offset: Any, running: Any,
-    auxiliary: Any, scores: NDArray[Any],
-) -> float:  # fmt: skip
+    geometry: Any, rule: Any, example: Example, weights: Weights, running: Any, scores: NDArray[Any]
+) -> float:
     """Fill the unscaled score of every class and return ``‖xᵢ‖² + bias_input²``."""
     raise RuntimeError("score_example runs inside compiled loops only")
 
 
 @overload(score_example, **INLINED)
 def _score_example(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any, auxiliary: Any,
-    scores: Any,
-) -> Callable[..., Any]:  # fmt: skip
-    def by_weights(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        auxiliary: Any, scores: Any,
-    ) -> Any:  # fmt: skip
-        return score_row(rows, i, layout, W, scores)
+    geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any
+) -> Callable[..., Any]:
+    def by_weights(geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any) -> Any:
+        return score_row(example.rows, example.i, example.layout, weights.W, scores)
 
-    def by_powers(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        auxiliary: Any, scores: Any,
-    ) -> Any:  # fmt: skip
-        return score_row(rows, i, layout, auxiliary, scores)
+    def by_powers(geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any) -> Any:
+        return score_row(example.rows, example.i, example.layout, weights.auxiliary, scores)
 
     def after_widening(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, W: Any, average_offset: Any, running: Any,
-        auxiliary: Any, scores: Any,
-    ) -> Any:  # fmt: skip
-        widen_row(geometry, rule, rows, i, layout, W, average_offset, running, auxiliary)
-        return score_row(rows, i, layout, W, scores)
+        geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any
+    ) -> Any:
+        widen_row(geometry, rule, example, weights, running)
+        return score_row(example.rows, example.i, example.layout, weights.W, scores)
 
     chosen: Callable[..., Any] = _choose(
         geometry, by_weights, by_weights, by_powers, after_widening, by_weights
@@ -161,37 +177,29 @@ def _w_sqnorm(geometry: Any, scalars: Any) -> Callable[..., Any]:
     return chosen
 
 
-def x_sqnorm_bound(
-    geometry: Any, rows: Rows, i: Any, layout: Layout, auxiliary: Any, pair: Any, x_sqnorm: float
-) -> float:
+def x_sqnorm_bound(geometry: Any, example: Example, weights: Weights, pair: Any, x_sqnorm: float) -> float:
     """Return the squared norm of the example as the rule reads it, or an upper bound that needs no powers."""
     raise RuntimeError("x_sqnorm_bound runs inside compiled loops only")
 
 
 @overload(x_sqnorm_bound, **INLINED)
 def _x_sqnorm_bound(
-    geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
+    geometry: Any, example: Any, weights: Any, pair: Any, x_sqnorm: Any
 ) -> Callable[..., Any]:
-    def euclidean(
-        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
-    ) -> Any:
+    def euclidean(geometry: Any, example: Any, weights: Any, pair: Any, x_sqnorm: Any) -> Any:
         return 2.0 * x_sqnorm if pair.rival >= 0 else 1.0 * x_sqnorm
 
-    def variance(
-        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
-    ) -> Any:
-        total = variance_along(rows, i, layout, np.uint64(pair.target), auxiliary)
+    def variance(geometry: Any, example: Any, weights: Any, pair: Any, x_sqnorm: Any) -> Any:
+        total = variance_along(example, np.uint64(pair.target), weights.auxiliary)
         if pair.rival >= 0:
-            total += variance_along(rows, i, layout, np.uint64(pair.rival), auxiliary)
+            total += variance_along(example, np.uint64(pair.rival), weights.auxiliary)
         return total
 
-    def longer(
-        geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any
-    ) -> Any:
+    def longer(geometry: Any, example: Any, weights: Any, pair: Any, x_sqnorm: Any) -> Any:
         sides = 2.0 if pair.rival >= 0 else 1.0  # an example of Kesler's construction contains x twice
         return (geometry.p - 1.0) * sides * x_sqnorm * ABOVE_ROUNDING  # ‖x‖_p ≤ ‖x‖₂
 
-    def none(geometry: Any, rows: Any, i: Any, layout: Any, auxiliary: Any, pair: Any, x_sqnorm: Any) -> Any:
+    def none(geometry: Any, example: Any, weights: Any, pair: Any, x_sqnorm: Any) -> Any:
         return 0.0
 
     chosen: Callable[..., Any] = _choose(geometry, euclidean, variance, longer, none, none)
@@ -215,9 +223,55 @@ def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
     return chosen
 
 
+def x_sqnorm_exact(
+    geometry: Any, rule: Any, example: Example, weights: Weights, scalars: Any, pair: Any, decision: Any, bound: float,
+    weight: float,
+) -> float:  # fmt: skip
+    """Return the squared norm of the example as the rule reads it, given its decision for the bound.
+
+    ``weight`` is that of the visit. With a rate for every weight the gradients of the example are added on the way.
+    """
+    raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
+
+
+@overload(x_sqnorm_exact, **INLINED)
+def _x_sqnorm_exact(
+    geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
+    weight: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    def same(
+        geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
+        weight: Any,
+    ) -> Any:  # fmt: skip
+        return bound
+
+    def powered(
+        geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
+        weight: Any,
+    ) -> Any:  # fmt: skip
+        return x_sqnorm_in_p_norm(geometry, example, pair)
+
+    def along_rates(
+        geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
+        weight: Any,
+    ) -> Any:  # fmt: skip
+        gradient = -weight * decision.tau * pair.y
+        total, length = add_gradients(
+            geometry, rule, example, weights, scalars, np.uint64(pair.target), gradient
+        )
+        if pair.rival >= 0:
+            more = add_gradients(geometry, rule, example, weights, scalars, np.uint64(pair.rival), -gradient)
+            total, length = total + more[0], length + more[1]
+        return weight * total / math.sqrt(length) if length > 0.0 else 0.0
+
+    chosen: Callable[..., Any] = _choose(geometry, same, same, powered, same, along_rates)
+    return chosen
+
+
 @compiled_part
-def x_sqnorm_in_p_norm(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any) -> float:
+def x_sqnorm_in_p_norm(geometry: Any, example: Any, pair: Any) -> float:
     """Return ``(p−1)‖x‖_p²``, of both copies of ``x`` where two classes are moved."""
+    rows, i, layout = example
     p, bias_input = geometry.p, layout.bias_input
     start, stop = extent(rows, i, layout)
     most = bias_input
@@ -234,76 +288,10 @@ def x_sqnorm_in_p_norm(geometry: Any, rows: Any, i: Any, layout: Any, pair: Any)
     return (p - 1.0) * sides ** (2.0 / p) * norm * norm
 
 
-def x_sqnorm_exact(
-    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, pair: Any, bound: float, weight: float, tau: float,
-    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
-) -> float:  # fmt: skip
-    """Return the squared norm of the example as the rule reads it, given what it returned for the bound.
-
-    ``weight`` is that of the visit. With a rate for every weight the gradients of the example are added on the way.
-    """
-    raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
-
-
-@overload(x_sqnorm_exact, **INLINED)
-def _x_sqnorm_exact(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
-) -> Callable[..., Any]:  # fmt: skip
-    def same(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
-    ) -> Any:  # fmt: skip
-        return bound
-
-    def powered(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
-    ) -> Any:  # fmt: skip
-        return x_sqnorm_in_p_norm(geometry, rows, i, layout, pair)
-
-    def along_rates(
-        geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, pair: Any, bound: Any, weight: Any, tau: Any,
-        scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
-    ) -> Any:  # fmt: skip
-        gradient = -weight * tau * pair.y
-        total, length = add_gradients(
-            geometry,
-            rule,
-            rows,
-            i,
-            layout,
-            np.uint64(pair.target),
-            gradient,
-            scalars,
-            W,
-            average_offset,
-            auxiliary,
-        )
-        if pair.rival >= 0:
-            more = add_gradients(
-                geometry,
-                rule,
-                rows,
-                i,
-                layout,
-                np.uint64(pair.rival),
-                -gradient,
-                scalars,
-                W,
-                average_offset,
-                auxiliary,
-            )
-            total, length = total + more[0], length + more[1]
-        return weight * total / math.sqrt(length) if length > 0.0 else 0.0
-
-    chosen: Callable[..., Any] = _choose(geometry, same, same, powered, same, along_rates)
-    return chosen
-
-
 @compiled_in_order
-def variance_along(rows: Any, i: Any, layout: Any, c: Any, variances: Any) -> float:
+def variance_along(example: Any, c: Any, variances: Any) -> float:
     """Return ``x·Σx`` for the variances of class ``c``, in two sums on every CPU."""
+    rows, i, layout = example
     start, stop = extent(rows, i, layout)
     total = layout.bias_input * layout.bias_input * variances[bias_index(rows, layout, c)]
     other, k = 0.0, start
@@ -317,53 +305,33 @@ def variance_along(rows: Any, i: Any, layout: Any, c: Any, variances: Any) -> fl
     return total + other
 
 
-# Updates
-
-
-class VisitedRows(NamedTuple):
-    """The rows visited by this call of the loop, and whether all weights were zero when it began."""
-
-    order: Any  # of all visits
-    count: Any  # of the visits made so far
-    marks: Any  # uint8 zeros, one per feature, or empty
-    from_zero: bool
+# Shrinking
 
 
 def shrink_weights(
-    geometry: Any,
-    rows: Rows,
-    layout: Layout,
-    c: int,
-    shrink: float,
-    scalars: Any,
-    W: Any,
-    average_offset: Any,
-    visited: VisitedRows,
-) -> None:
+    geometry: Any, example: Example, weights: Weights, scalars: Any, c: int, shrink: float, visited: VisitedRows
+) -> None:  # fmt: skip
     """Multiply the weights of a hypothesis: class ``c``, or all classes when negative."""
     raise RuntimeError("shrink_weights runs inside compiled loops only")
 
 
 @overload(shrink_weights, **INLINED)
 def _shrink_weights(
-    geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
-    visited: Any
-) -> Callable[..., Any]:  # fmt: skip
+    geometry: Any, example: Any, weights: Any, scalars: Any, c: Any, shrink: Any, visited: Any
+) -> Callable[..., Any]:
     def by_scale(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
-        visited: Any,
-    ) -> None:  # fmt: skip
+        geometry: Any, example: Any, weights: Any, scalars: Any, c: Any, shrink: Any, visited: Any
+    ) -> None:
         scalars.sqnorm *= shrink * shrink
         scalars.decay *= shrink
         scalars.scale *= shrink
         if not MIN_SCALE < scalars.scale < MAX_SCALE:
-            fold(rows, layout, c, scalars.scale, scalars.scale_sum, W, average_offset, visited)
+            fold(example, weights, c, scalars.scale, scalars.scale_sum, visited)
             scalars.scale, scalars.scale_sum = 1.0, 0.0
 
     def of_theta(
-        geometry: Any, rows: Any, layout: Any, c: Any, shrink: Any, scalars: Any, W: Any, average_offset: Any,
-        visited: Any,
-    ) -> None:  # fmt: skip
+        geometry: Any, example: Any, weights: Any, scalars: Any, c: Any, shrink: Any, visited: Any
+    ) -> None:
         scalars.decay *= shrink
         scalars.scale *= shrink
 
@@ -372,14 +340,7 @@ def _shrink_weights(
 
 
 def fold(
-    rows: Rows,
-    layout: Layout,
-    c: int,
-    scale: float,
-    scale_sum: float,
-    W: Any,
-    average_offset: Any,
-    visited: VisitedRows,
+    example: Example, weights: Weights, c: int, scale: float, scale_sum: float, visited: VisitedRows
 ) -> None:
     """Make the scale one for class ``c`` (all, when negative): ``offset ← offset − scale_sum·W``, ``W ← scale·W``.
 
@@ -390,46 +351,42 @@ def fold(
 
 
 @overload(fold, **PART)
-def _fold(
-    rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
-) -> Callable[..., Any]:
-    def all_weights(
-        rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
-    ) -> None:
-        start, stop, stride = class_extent(rows, layout, c)
-        fold_range(start, stop, stride, scale, scale_sum, W, average_offset)
+def _fold(example: Any, weights: Any, c: Any, scale: Any, scale_sum: Any, visited: Any) -> Callable[..., Any]:
+    def all_weights(example: Any, weights: Any, c: Any, scale: Any, scale_sum: Any, visited: Any) -> None:
+        start, stop, stride = class_extent(example.rows, example.layout, c)
+        fold_range(weights, start, stop, stride, scale, scale_sum)
 
     def visited_features(
-        rows: Any, layout: Any, c: Any, scale: Any, scale_sum: Any, W: Any, average_offset: Any, visited: Any
+        example: Any, weights: Any, c: Any, scale: Any, scale_sum: Any, visited: Any
     ) -> None:
+        rows, _, layout = example
         start, stop, stride = class_extent(rows, layout, c)
         order, count, marks, from_zero = visited
         mean_length = np.uint64(rows.values.shape[0] // max(rows.starts.shape[0] - 1, 1) + 1)
         if not from_zero or FEW_VISITED * mean_length * np.uint64(count) > np.uint64(marks.shape[0]):
-            fold_range(start, stop, stride, scale, scale_sum, W, average_offset)
+            fold_range(weights, start, stop, stride, scale, scale_sum)
             return
         classes = layout.classes
         first, number = (np.uint64(0), classes) if c < 0 else (np.uint64(c), ONE)
-        fold_range(first, first + number, ONE, scale, scale_sum, W, average_offset)  # the bias
+        fold_range(weights, first, first + number, ONE, scale, scale_sum)  # the bias
         for t in range(count):
             for k in range(rows.starts[order[t]], rows.starts[order[t] + ONE]):
                 feature = np.uint64(rows.indices[k])
                 if marks[feature] == 0:
                     marks[feature] = 1
                     at = (ONE + feature) * classes + first
-                    fold_range(at, at + number, ONE, scale, scale_sum, W, average_offset)
+                    fold_range(weights, at, at + number, ONE, scale, scale_sum)
         for t in range(count):
             for k in range(rows.starts[order[t]], rows.starts[order[t] + ONE]):
                 marks[np.uint64(rows.indices[k])] = 0
 
-    return all_weights if is_dense(rows) else visited_features
+    return all_weights if is_dense(example.types[0]) else visited_features
 
 
 @compiled_part
-def fold_range(
-    start: Any, stop: Any, stride: Any, scale: float, scale_sum: float, W: Any, average_offset: Any
-) -> None:
+def fold_range(weights: Any, start: Any, stop: Any, stride: Any, scale: float, scale_sum: float) -> None:
     """Fold the scale into the weights from ``start`` to ``stop``."""
+    W, average_offset = weights.W, weights.average_offset
     at = start
     while at < stop:
         if W[at] != 0.0:  # with wide sparse data most weights are zero, and reading is cheaper than writing
@@ -438,9 +395,12 @@ def fold_range(
         at += stride
 
 
+# Moving
+
+
 def move(
-    geometry: Any, rule: Any, rows: Rows, i: Any, layout: Layout, c: int, pair: Any, score: float, step: float,
-    scalars: Any, W: Any, average_offset: Any, auxiliary: Any,
+    geometry: Any, rule: Any, example: Example, weights: Weights, scalars: Any, c: int, pair: Any, score: float,
+    step: float,
 ) -> None:  # fmt: skip
     """Add ``step·x`` to the target class and subtract it from the rival, where there is one; update the norm.
 
@@ -451,9 +411,16 @@ def move(
 
 @overload(move, **PART)
 def _move(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> Callable[..., Any]:  # fmt: skip
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> Callable[..., Any]:
     chosen: Callable[..., Any] = _choose(
         geometry, _move_euclidean, _move_second_order, _move_p_norm, _move_sums, _move_rates
     )
@@ -461,9 +428,18 @@ def _move(
 
 
 def _move_euclidean(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> None:
+    rows, i, layout = example
+    W, average_offset = weights.W, weights.average_offset
     unscaled = step if scalars.scale == 1.0 else step / scalars.scale
     sqnorm = add_to_both(rows, i, layout, pair.target, unscaled, scalars.scale_sum, W, average_offset)
     if pair.rival >= 0:
@@ -471,45 +447,34 @@ def _move_euclidean(
     scalars.sqnorm += step * (2.0 * score + step * sqnorm)
 
 
+# Moving: a variance for every weight
+
+
 def _move_second_order(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
-    unscaled = step / scalars.scale
-    grown = move_along_variances(
-        rule,
-        rows,
-        i,
-        layout,
-        np.uint64(pair.target),
-        unscaled,
-        scalars.scale_sum,
-        W,
-        average_offset,
-        auxiliary,
-    )
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> None:
+    unscaled, scale_sum = step / scalars.scale, scalars.scale_sum
+    grown = move_along_variances(rule, example, weights, np.uint64(pair.target), unscaled, scale_sum)
     if pair.rival >= 0:
-        grown += move_along_variances(
-            rule,
-            rows,
-            i,
-            layout,
-            np.uint64(pair.rival),
-            -unscaled,
-            scalars.scale_sum,
-            W,
-            average_offset,
-            auxiliary,
-        )
+        grown += move_along_variances(rule, example, weights, np.uint64(pair.rival), -unscaled, scale_sum)
     scalars.sqnorm = max(scalars.sqnorm + scalars.scale * scalars.scale * grown, 0.0)
 
 
 @compiled_part
 def move_along_variances(
-    rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, scale_sum: float, W: Any, average_offset: Any,
-    variances: Any,
-) -> float:  # fmt: skip
+    rule: Any, example: Any, weights: Any, c: Any, step: float, scale_sum: float
+) -> float:
     """Add ``step·Σx`` to the weights of class ``c`` and narrow their variances; return by how much ``‖W‖²`` grew."""
+    rows, i, layout = example
+    W, average_offset, variances = weights
     start, stop = extent(rows, i, layout)
     grown = 0.0
     for k in range(start, stop):
@@ -538,40 +503,36 @@ def _narrow(rule: Any, variance: Any, value: Any) -> Callable[..., Any]:
     return hook_of(rule.instance_class, "narrow")
 
 
+# Moving: weights seen through the p-norm link
+
+
 def _move_p_norm(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
-    p, unscaled = geometry.p, step / scalars.scale
-    scalars.sqnorm += add_through_link(
-        p, rows, i, layout, np.uint64(pair.target), unscaled, scalars.scale_sum, W, average_offset, auxiliary
-    )
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> None:
+    p, unscaled, scale_sum = geometry.p, step / scalars.scale, scalars.scale_sum
+    scalars.sqnorm += add_through_link(p, example, weights, np.uint64(pair.target), unscaled, scale_sum)
     if pair.rival >= 0:
-        scalars.sqnorm += add_through_link(
-            p,
-            rows,
-            i,
-            layout,
-            np.uint64(pair.rival),
-            -unscaled,
-            scalars.scale_sum,
-            W,
-            average_offset,
-            auxiliary,
-        )
+        scalars.sqnorm += add_through_link(p, example, weights, np.uint64(pair.rival), -unscaled, scale_sum)
     if not MIN_POWER < scalars.sqnorm < MAX_POWER:
         whose = -1 if pair.rival >= 0 else c
-        norm, power = normalise(p, rows, layout, whose, scalars.scale_sum, W, average_offset, auxiliary)
+        norm, power = normalise(p, example, weights, whose, scale_sum)
         scalars.scale, scalars.scale_sum, scalars.sqnorm = scalars.scale * norm, 0.0, power
     if geometry.max_norm < math.inf:  # project onto the ball
         scalars.scale /= max(1.0, scalars.scale * scalars.sqnorm ** (1.0 / p) / geometry.max_norm)
 
 
 @compiled_part
-def add_to_one(
-    p: float, at: Any, step: float, scale_sum: float, V: Any, average_offset: Any, powers: Any
-) -> float:
+def add_to_one(p: float, weights: Any, at: Any, step: float, scale_sum: float) -> float:
     """Add ``step`` to one coordinate and return by how much ``|Vᵢ|^p`` grew."""
+    V, average_offset, powers = weights
     before = V[at] * powers[at]
     V[at] += step
     average_offset[at] += scale_sum * step
@@ -580,29 +541,25 @@ def add_to_one(
 
 
 @compiled_part
-def add_through_link(
-    p: float, rows: Any, i: Any, layout: Any, c: Any, step: float, scale_sum: float, V: Any, average_offset: Any,
-    powers: Any,
-) -> float:  # fmt: skip
+def add_through_link(p: float, example: Any, weights: Any, c: Any, step: float, scale_sum: float) -> float:
     """Add ``step·(bias_input, xᵢ)`` to the vector of class ``c`` and return by how much ``Σ|Vᵢ|^p`` grew."""
+    rows, i, layout = example
     start, stop = extent(rows, i, layout)
     grown = 0.0
     if layout.bias_input != 0.0:
-        at = bias_index(rows, layout, c)
-        grown += add_to_one(p, at, step * layout.bias_input, scale_sum, V, average_offset, powers)
+        grown += add_to_one(p, weights, bias_index(rows, layout, c), step * layout.bias_input, scale_sum)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            grown += add_to_one(p, at, step * rows.values[k], scale_sum, V, average_offset, powers)
+            grown += add_to_one(p, weights, at, step * rows.values[k], scale_sum)
     return grown
 
 
 @exactly_compiled_part  # else the order of the sums would depend on how many weights there is room for
-def normalise(
-    p: float, rows: Any, layout: Any, c: int, scale_sum: float, V: Any, average_offset: Any, powers: Any
-) -> tuple[float, float]:
+def normalise(p: float, example: Any, weights: Any, c: int, scale_sum: float) -> tuple[float, float]:
     """Divide the vector of class ``c`` (all, when negative) by its norm; return that norm, and the new ``Σ|Vᵢ|^p``."""
-    start, stop, stride = class_extent(rows, layout, c)
+    V, average_offset, powers = weights
+    start, stop, stride = class_extent(example.rows, example.layout, c)
     most = 0.0
     at = start
     while at < stop:
@@ -672,10 +629,9 @@ def store_numbers(geometry: Any, numbers: Any, at: Any, auxiliary: Any) -> None:
 
 
 @compiled_part
-def replace_weight(
-    at: Any, weight: float, largest: float, scalars: Any, before: float, W: Any, average_offset: Any
-) -> None:
+def replace_weight(weights: Any, scalars: Any, at: Any, weight: float, largest: float, before: float) -> None:
     """Store a weight; ``before`` is what it contributed to ``Σ (wᵢ maxᵢ)²``."""
+    W, average_offset = weights.W, weights.average_offset
     was = W[at]
     W[at] = weight
     average_offset[at] += scalars.scale_sum * (W[at] - was)
@@ -709,27 +665,18 @@ def _rate(rule: Any, numbers: Any) -> Callable[..., Any]:
 
 
 @compiled_part
-def widen_row(
-    geometry: Any,
-    rule: Any,
-    rows: Any,
-    i: Any,
-    layout: Any,
-    W: Any,
-    average_offset: Any,
-    running: Any,
-    auxiliary: Any,
-) -> None:
+def widen_row(geometry: Any, rule: Any, example: Any, weights: Any, running: Any) -> None:
     """Update the largest values of the features of an example, and the weights that follow from them.
 
     All classes have seen the same values, so those of the first one are compared.
     """
-    none = np.uint64(0)
+    rows, i, layout = example
+    none, auxiliary = np.uint64(0), weights.auxiliary
     at = bias_index(rows, layout, none)
     if layout.bias_input > auxiliary[first_number(geometry, at)]:
         for c in range(layout.classes):
             at = bias_index(rows, layout, c)
-            widen_weight(geometry, rule, at, c, layout.bias_input, W, average_offset, running, auxiliary)
+            widen_weight(geometry, rule, weights, running, at, c, layout.bias_input)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         value = abs(float(rows.values[k]))
@@ -737,22 +684,13 @@ def widen_row(
         if value > auxiliary[first_number(geometry, at)]:
             for c in range(layout.classes):
                 at = weight_index(rows, start, k, layout, c)
-                widen_weight(geometry, rule, at, c, value, W, average_offset, running, auxiliary)
+                widen_weight(geometry, rule, weights, running, at, c, value)
 
 
 @compiled_part
-def widen_weight(
-    geometry: Any,
-    rule: Any,
-    at: Any,
-    c: Any,
-    value: float,
-    W: Any,
-    average_offset: Any,
-    running: Any,
-    auxiliary: Any,
-) -> None:
+def widen_weight(geometry: Any, rule: Any, weights: Any, running: Any, at: Any, c: Any, value: float) -> None:
     """Store the largest value of a weight's feature, and the weight that follows from it."""
+    W, auxiliary = weights.W, weights.auxiliary
     scalars = running[min(np.int64(c), running.shape[0] - 1)]
     first = first_number(geometry, at)
     before = contribution(float(W[at]), auxiliary[first])
@@ -760,81 +698,68 @@ def widen_weight(
     if W[at] != 0.0:
         weight = weight_of(rule, numbers_of(geometry, auxiliary, at))
         scalars.decay *= weight / W[at]
-        replace_weight(at, weight, auxiliary[first], scalars, before, W, average_offset)
+        replace_weight(weights, scalars, at, weight, auxiliary[first], before)
+
+
+# Moving: weights that follow from sums over gradients
 
 
 def _move_sums(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
-    add_to_sums(
-        geometry, rule, rows, i, layout, np.uint64(pair.target), -step, scalars, W, average_offset, auxiliary
-    )
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> None:
+    add_to_sums(geometry, rule, example, weights, scalars, np.uint64(pair.target), -step)
     if pair.rival >= 0:
-        add_to_sums(
-            geometry,
-            rule,
-            rows,
-            i,
-            layout,
-            np.uint64(pair.rival),
-            step,
-            scalars,
-            W,
-            average_offset,
-            auxiliary,
-        )
+        add_to_sums(geometry, rule, example, weights, scalars, np.uint64(pair.rival), step)
 
 
 @compiled_part
 def add_to_sums(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, scalars: Any, W: Any,
-    average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
+    geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, c: Any, gradient: float
+) -> None:
     """Add the gradients of an example to the sums of class ``c``; ``gradient`` is the derivative by its score."""
+    rows, i, layout = example
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_to_sums_of(
-            geometry, rule, at, gradient * layout.bias_input, scalars, W, average_offset, auxiliary
-        )
+        add_to_sums_of(geometry, rule, weights, scalars, at, gradient * layout.bias_input)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            add_to_sums_of(
-                geometry, rule, at, gradient * float(rows.values[k]), scalars, W, average_offset, auxiliary
-            )
+            add_to_sums_of(geometry, rule, weights, scalars, at, gradient * float(rows.values[k]))
 
 
 @compiled_part
-def add_to_sums_of(
-    geometry: Any,
-    rule: Any,
-    at: Any,
-    gradient: float,
-    scalars: Any,
-    W: Any,
-    average_offset: Any,
-    auxiliary: Any,
-) -> None:
+def add_to_sums_of(geometry: Any, rule: Any, weights: Any, scalars: Any, at: Any, gradient: float) -> None:
     """Add a gradient to the sums of one weight, and store the weight that follows from them."""
+    W, auxiliary = weights.W, weights.auxiliary
     numbers = numbers_of(geometry, auxiliary, at)
     before = contribution(float(W[at]), numbers[0])
     numbers = add_gradient(rule, numbers, float(W[at]), gradient)
     store_numbers(geometry, numbers, at, auxiliary)
-    replace_weight(at, weight_of(rule, numbers), numbers[0], scalars, before, W, average_offset)
+    replace_weight(weights, scalars, at, weight_of(rule, numbers), numbers[0], before)
+
+
+# Moving: a learning rate for every weight
 
 
 @compiled_part
 def add_gradients(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, gradient: float, scalars: Any, W: Any,
-    average_offset: Any, auxiliary: Any,
-) -> tuple[float, float]:  # fmt: skip
+    geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, c: Any, gradient: float
+) -> tuple[float, float]:
     """Add the gradients of an example to the numbers of class ``c``; return ``Σ rateᵢ xᵢ²`` and ``Σ (xᵢ/maxᵢ)²``."""
+    rows, i, layout = example
     total, length = 0.0, 0.0
     if layout.bias_input != 0.0:
         at, value = bias_index(rows, layout, c), layout.bias_input
-        numbers = add_gradient_to(geometry, rule, at, value, gradient, scalars, W, average_offset, auxiliary)
+        numbers = add_gradient_to(geometry, rule, weights, scalars, at, value, gradient)
         total += rate(rule, numbers) * value * value
         length += (value / numbers[0]) * (value / numbers[0])
     start, stop = extent(rows, i, layout)
@@ -842,9 +767,7 @@ def add_gradients(
         value = float(rows.values[k])
         if value != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            numbers = add_gradient_to(
-                geometry, rule, at, value, gradient, scalars, W, average_offset, auxiliary
-            )
+            numbers = add_gradient_to(geometry, rule, weights, scalars, at, value, gradient)
             total += rate(rule, numbers) * value * value
             length += (value / numbers[0]) * (value / numbers[0])
     return total, length
@@ -852,10 +775,10 @@ def add_gradients(
 
 @compiled_part
 def add_gradient_to(
-    geometry: Any, rule: Any, at: Any, value: float, gradient: float, scalars: Any, W: Any, average_offset: Any,
-    auxiliary: Any,
-) -> Any:  # fmt: skip
+    geometry: Any, rule: Any, weights: Any, scalars: Any, at: Any, value: float, gradient: float
+) -> Any:
     """Add a gradient to the numbers of one weight, which shrinks where the value is the largest so far."""
+    W, auxiliary = weights.W, weights.auxiliary
     first = first_number(geometry, at)
     largest = auxiliary[first]
     if abs(value) > largest:
@@ -863,53 +786,37 @@ def add_gradient_to(
         if W[at] != 0.0:
             shrink = largest / abs(value) if largest > 0.0 else 1.0
             before = contribution(float(W[at]), largest)
-            replace_weight(at, shrink * W[at], abs(value), scalars, before, W, average_offset)
+            replace_weight(weights, scalars, at, shrink * W[at], abs(value), before)
     numbers = add_gradient(rule, numbers_of(geometry, auxiliary, at), float(W[at]), gradient * value)
     store_numbers(geometry, numbers, at, auxiliary)
     return numbers
 
 
 def _move_rates(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, pair: Any, score: Any, step: Any, scalars: Any,
-    W: Any, average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
-    length = length_in_largest(geometry, rows, i, layout, np.uint64(pair.target), auxiliary)
+    geometry: Any,
+    rule: Any,
+    example: Any,
+    weights: Any,
+    scalars: Any,
+    c: Any,
+    pair: Any,
+    score: Any,
+    step: Any,
+) -> None:
+    length = length_in_largest(geometry, example, np.uint64(pair.target), weights.auxiliary)
     if pair.rival >= 0:
-        length += length_in_largest(geometry, rows, i, layout, np.uint64(pair.rival), auxiliary)
+        length += length_in_largest(geometry, example, np.uint64(pair.rival), weights.auxiliary)
     if length > 0.0:
         along = step / math.sqrt(length)
-        move_along_rates(
-            geometry,
-            rule,
-            rows,
-            i,
-            layout,
-            np.uint64(pair.target),
-            along,
-            scalars,
-            W,
-            average_offset,
-            auxiliary,
-        )
+        move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.target), along)
         if pair.rival >= 0:
-            move_along_rates(
-                geometry,
-                rule,
-                rows,
-                i,
-                layout,
-                np.uint64(pair.rival),
-                -along,
-                scalars,
-                W,
-                average_offset,
-                auxiliary,
-            )
+            move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.rival), -along)
 
 
 @compiled_part
-def length_in_largest(geometry: Any, rows: Any, i: Any, layout: Any, c: Any, auxiliary: Any) -> float:
+def length_in_largest(geometry: Any, example: Any, c: Any, auxiliary: Any) -> float:
     """Return ``Σ (xᵢ/maxᵢ)²`` for class ``c``."""
+    rows, i, layout = example
     length = 0.0
     if layout.bias_input != 0.0:
         part = layout.bias_input / auxiliary[first_number(geometry, bias_index(rows, layout, c))]
@@ -925,30 +832,27 @@ def length_in_largest(geometry: Any, rows: Any, i: Any, layout: Any, c: Any, aux
 
 @compiled_part
 def move_along_rates(
-    geometry: Any, rule: Any, rows: Any, i: Any, layout: Any, c: Any, step: float, scalars: Any, W: Any,
-    average_offset: Any, auxiliary: Any,
-) -> None:  # fmt: skip
+    geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, c: Any, step: float
+) -> None:
     """Add ``step·rateᵢ xᵢ`` to the weights of class ``c``."""
+    rows, i, layout = example
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_along_rate(geometry, rule, at, step * layout.bias_input, scalars, W, average_offset, auxiliary)
+        add_along_rate(geometry, rule, weights, scalars, at, step * layout.bias_input)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            add_along_rate(
-                geometry, rule, at, step * float(rows.values[k]), scalars, W, average_offset, auxiliary
-            )
+            add_along_rate(geometry, rule, weights, scalars, at, step * float(rows.values[k]))
 
 
 @compiled_part
-def add_along_rate(
-    geometry: Any, rule: Any, at: Any, step: float, scalars: Any, W: Any, average_offset: Any, auxiliary: Any
-) -> None:
+def add_along_rate(geometry: Any, rule: Any, weights: Any, scalars: Any, at: Any, step: float) -> None:
     """Add ``step`` times the rate of a weight to it."""
-    numbers = numbers_of(geometry, auxiliary, at)
+    W = weights.W
+    numbers = numbers_of(geometry, weights.auxiliary, at)
     weight, before = float(W[at]), contribution(float(W[at]), numbers[0])
-    replace_weight(at, weight + step * rate(rule, numbers), numbers[0], scalars, before, W, average_offset)
+    replace_weight(weights, scalars, at, weight + step * rate(rule, numbers), numbers[0], before)
 
 
 # Outside the loop

@@ -160,7 +160,7 @@ def visit_block(
                     _move(W, average_offset, step_row, rest, gram_row, slot, pair.rival, -step, scale_sum)
                 if keep:
                     line = ledger[totals.written]
-                    record(line, i, pair, binary, move, scalars.decay, totals.clock, score, scalars.sqnorm)
+                    record(line, i, pair, binary, move, totals.clock, score, scalars)
                     totals.written += 1
                 scalars.decay = 1.0
             scalars.scale_sum += weight * scalars.scale

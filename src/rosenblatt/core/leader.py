@@ -1,8 +1,18 @@
 """Follow the leader: of several predictors, answer with the one that erred least lately."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import numba
+import numpy as np
+from numba import types
+
+from rosenblatt.core.named import pointer_to
 from rosenblatt.jit import exactly_compiled
+
+GUESS_BITS = 31  # of each guess in a packed pair
+ONE_GUESS = (1 << GUESS_BITS) - 1
 
 
 @exactly_compiled
@@ -25,3 +35,37 @@ def follow_leader(
                 best = e
         leader = best
     return leader
+
+
+@exactly_compiled
+def follow_leader_by_one(
+    guesses_at: int, losses_at: int, pairs: int, label: int, leader: int, decay: float
+) -> int:
+    """Return the predictor that answers the next row after one row, as :func:`follow_leader` does; negative: refused.
+
+    At ``guesses_at`` lies one integer for each pair of predictors, ``first << GUESS_BITS | second``, or a negative
+    number where it refused the row; then no loss changes and the first such number is returned.
+    """
+    guesses = numba.carray(pointer_to(guesses_at), pairs, np.int64)
+    losses = numba.carray(pointer_to(losses_at), 2 * pairs, np.float64)
+    for k in range(pairs):
+        if guesses[k] < 0:
+            return guesses[k]
+    for k in range(pairs):
+        first, second = guesses[k] >> GUESS_BITS, guesses[k] & ONE_GUESS
+        losses[2 * k] = decay * losses[2 * k] + (1.0 if first != label else 0.0)
+        losses[2 * k + 1] = decay * losses[2 * k + 1] + (1.0 if second != label else 0.0)
+    best = leader
+    for e in range(2 * pairs):
+        if losses[e] < losses[best]:
+            best = e
+    return best
+
+
+@cache
+def leader_of_one() -> Callable[[int, int, int, int, int, float], int]:
+    """Return :func:`follow_leader_by_one`, called without numba's inspection of its arguments."""
+    i = types.int64
+    function: Any = follow_leader_by_one
+    follow: Callable[[int, int, int, int, int, float], int] = function.compile((i, i, i, i, i, types.float64))
+    return follow

@@ -14,7 +14,9 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import (
+    Example,
     VisitedRows,
+    Weights,
     bound_is_loose,
     move,
     scaled_score,
@@ -158,20 +160,12 @@ def all_zero(total: Any, running: Any) -> bool:
 
 @compiled_part
 def record(
-    line: Any,
-    row: Any,
-    pair: Any,
-    binary: bool,
-    move: float,
-    decay: float,
-    clock: float,
-    score: float,
-    sqnorm: float,
+    line: Any, row: Any, pair: Any, binary: bool, step_size: float, clock: float, score: float, scalars: Any
 ) -> None:
     """Write one line of the ledger; with two classes the target is class 1."""
     line.row, line.target, line.rival = row, pair.target + binary, pair.rival
-    line.tau, line.decay, line.clock = move, decay, clock
-    line.score, line.sqnorm = pair.y * score, sqnorm
+    line.tau, line.decay, line.clock = step_size, scalars.decay, clock
+    line.score, line.sqnorm = pair.y * score, scalars.sqnorm
 
 
 @compiled_for_rules
@@ -192,19 +186,17 @@ def learn(
     make an update or a mistake. An empty ledger records nothing. Labels are class indices, -1 and +1 as int8 where
     there are two classes, or floats, which are real targets. The largest norm is computed by the caller.
     """
-    order, weights = visits
-    W, average_offset, running, scores, totals, auxiliary, marks = state
-    total = totals[0]
-    one = single_output(labels)
-    classes, hypotheses = (1, 1) if one else (scores.shape[0], running.shape[0])
-    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
+    order, visit_weights = visits
+    running, scores, total = state.running, state.scores, state.totals[0]
+    weights = Weights(state.W, state.average_offset, state.auxiliary)
+    classes, hypotheses = (1, 1) if single_output(labels) else (scores.shape[0], running.shape[0])
+    layout = Layout(np.uint64(classes), np.uint64(state.W.shape[0] // classes - 1), bias_input)
     joint, binary, real = classes > hypotheses, classes == 1, real_targets(labels)
-    keep, weighted = ledger.shape[0] > 0, weights.shape[0] > 0
-    last_line = (
-        ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max
-    )  # the lines of a visit fit from here
+    keep, weighted = ledger.shape[0] > 0, visit_weights.shape[0] > 0
+    # From this line on the ledger has no room for all lines of a visit.
+    last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max
     clock, mistakes, updates, written = total.clock, total.mistakes, total.updates, total.written
-    from_zero = marks.shape[0] > 0 and all_zero(total, running)
+    from_zero = state.marks.shape[0] > 0 and all_zero(total, running)
     distance = prefetch_distance(rows, labels.shape[0])
     weight, visited = 1.0, order.shape[0]
     for t in range(np.uint64(order.shape[0])):
@@ -214,63 +206,35 @@ def learn(
         i = order[t]
         prefetch_ahead(rows, labels, order, t, distance, layout)
         if weighted:
-            weight = weights[t]
-        x_sqnorm = score_example(
-            geometry, rule, rows, i, layout, W, average_offset, running, auxiliary, scores
-        )
+            weight = visit_weights[t]
+        example = Example(rows, i, layout)
+        x_sqnorm = score_example(geometry, rule, example, weights, running, scores)
         for c in range(hypotheses):
             scalars = running[c]
             pair = class_pair(labels, i, c, hypotheses, scores)
             score, norm = scaled_score(geometry, scalars, pair.score), w_sqnorm(geometry, scalars)
-            size = x_sqnorm_bound(geometry, rows, i, layout, auxiliary, pair, x_sqnorm)
+            size = x_sqnorm_bound(geometry, example, weights, pair, x_sqnorm)
             decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if bound_is_loose(geometry) and decision.tau != 0.0:
-                size = x_sqnorm_exact(
-                    geometry, rule, rows, i, layout, pair, size, weight, decision.tau, scalars, W, average_offset,
-                    auxiliary,
-                )  # fmt: skip
+                size = x_sqnorm_exact(geometry, rule, example, weights, scalars, pair, decision, size, weight)
                 decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):
                 visited = np.int64(t)
                 break
             mistakes += decision.mistake
             if decision.shrink != 1.0:
-                whose, before = -1 if joint else c, VisitedRows(order, t, marks, from_zero)
+                before = VisitedRows(order, t, state.marks, from_zero)
                 shrink_weights(
-                    geometry, rows, layout, whose, decision.shrink, scalars, W, average_offset, before
+                    geometry, example, weights, scalars, -1 if joint else c, decision.shrink, before
                 )
                 score *= decision.shrink
             if decision.tau != 0.0:
                 step_size = weight * decision.tau * (1.0 if real else pair.y)
                 scalars.updates += 1
                 updates += 1
-                move(
-                    geometry,
-                    rule,
-                    rows,
-                    i,
-                    layout,
-                    c,
-                    pair,
-                    score,
-                    step_size,
-                    scalars,
-                    W,
-                    average_offset,
-                    auxiliary,
-                )
+                move(geometry, rule, example, weights, scalars, c, pair, score, step_size)
                 if keep:
-                    record(
-                        ledger[written],
-                        i,
-                        pair,
-                        binary,
-                        step_size,
-                        scalars.decay,
-                        clock,
-                        score,
-                        scalars.sqnorm,
-                    )
+                    record(ledger[written], i, pair, binary, step_size, clock, score, scalars)
                     written += 1
                 scalars.decay = 1.0
             scalars.scale_sum += weight * scalars.scale

@@ -14,6 +14,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from rosenblatt.core.leader import GUESS_BITS
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
 from rosenblatt.core.named import all_finite, pointer_to
@@ -300,7 +301,6 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
 
 
 _learn_rows = learn_rows.compiled  # type: ignore[attr-defined]
-GUESS_BITS = 31  # of a packed pair of guesses
 
 
 @compiled_around_rules

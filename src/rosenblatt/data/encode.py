@@ -183,7 +183,8 @@ def encode_labels(
             incomplete |= without
             if policy != "drop":
                 reason = (
-                    f"the target {name!r} has no value: write its label, or drop such rows (--missing drop)"
+                    f"the target {name!r} has no value: write its label, or skip such lines with skip_bad "
+                    "(--skip-bad)"
                 )
                 for row in np.flatnonzero(without).tolist():
                     bad.setdefault(row, (reason, str(name)))

@@ -84,7 +84,7 @@ class ColumnStatistics:
     >>> statistics = ColumnStatistics()
     >>> statistics.update(pa.array(["12%", "", "7.5%"]))
     >>> statistics.rows, statistics.missing, statistics.formats
-    (3, 1, [NumberFormat(decimal='.', percent=True, currency='')])
+    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='')])
     """
 
     def __init__(self, count_numbers: bool = False) -> None:
@@ -401,7 +401,7 @@ def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) 
     """Return what a column holds by one value of it: numbers in a format, dates, else categories.
 
     >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
-    (NumberFormat(decimal='.', percent=False, currency='$'), ('days', 'weekday'))
+    (NumberFormat(decimal='.', percent=False, currency='$', unit=''), ('days', 'weekday'))
     """
     statistics = ColumnStatistics()
     statistics.update(arrow_strings([text]))
@@ -412,7 +412,7 @@ def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) 
     elif statistics.numeric:
         grouped = _grouped_by_points(name, statistics, options.decimal or ".")
         column = Column(name) if grouped is None else grouped.column
-    elif statistics.formats:
+    elif statistics.formats and not statistics.formats[0].unit:  # one value cannot tell a unit from a code
         column = Column(name, format=_format_of(name, statistics, options, None))
     elif statistics.parts and date_numbers(text) is not None:
         column = Column(name, parts=tuple(part for part in DATE_PARTS if part in statistics.parts))
@@ -535,7 +535,7 @@ def _same_numbers(formats: list[NumberFormat], statistics: ColumnStatistics) -> 
 def _describe(form: NumberFormat, statistics: ColumnStatistics) -> str:
     parts = ["decimal comma"] if form.decimal == "," else []
     parts += ["per cent"] if form.percent else []
-    parts += [f"in {form.currency}"] if form.currency else []
+    parts += [f"in {form.currency or form.unit}"] if form.currency or form.unit else []
     texts = [text.replace("\u2212", "-") for text in statistics.values or statistics.sample]
     matches = (form.pattern.fullmatch(text.strip("()")) for text in texts)
     grouped = any(match is not None and match["group"] for match in matches)

@@ -325,10 +325,11 @@ def _column(entry: Any) -> Column:
 
 
 def _number_format(value: Any) -> NumberFormat:
-    if not isinstance(value, Mapping) or set(value) != {"decimal", "percent", "currency"}:
+    if not isinstance(value, Mapping) or set(value) - {"unit"} != {"decimal", "percent", "currency"}:
         raise TypeError(f"{value!r} is not a number format")
     try:
-        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]))
+        unit = _text(value.get("unit", ""))
+        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]), unit)
     except ValueError as error:
         raise TypeError(str(error)) from error
 

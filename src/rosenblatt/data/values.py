@@ -21,7 +21,8 @@ DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # like 29.02.2024
 YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
-CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?")
+CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?")
+SHORT_HOUR = re.compile(r"(?:^|(?<=[T ]))(?=\d:)")  # like 8:15
 TIMESTAMP = re.compile(rf"({DATE.pattern})[T ]({CLOCK.pattern}) ?(Z|UTC|[+-]\d{{2}}:?(\d{{2}})?)?")
 PAIRS = (
     *(
@@ -45,6 +46,7 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
+UNIT = re.compile(r"(?<=[\d.,])\s?(?P<unit>[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$")  # after a number, like 5 cm
 POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 GROUPS = " \u00a0\u2009\u202f'’"  # thousands separators with any decimal mark
 
@@ -64,12 +66,15 @@ class NumberFormat:
     decimal: str = "."
     percent: bool = False
     currency: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ",") or type(self.percent) is not bool:
             raise ValueError(f"not a number format: {self!r}")
         if self.currency not in ("", *CURRENCIES):
             raise ValueError(f"not a number format: the currency {self.currency!r} is not known")
+        if self.unit and (UNIT.fullmatch(f"0{self.unit}", 1) is None or self.percent or self.currency):
+            raise ValueError(f"not a number format: the unit {self.unit!r} is no word after a number")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -79,7 +84,7 @@ class NumberFormat:
         grouped = rf"[1-9]\d{{0,2}}(?P<group>[{group}{GROUPS}])\d{{3}}(?:(?P=group)\d{{3}})*"
         digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
         money = rf"(?:{re.escape(self.currency)}\s?)?" if self.currency else ""
-        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency)})?" if self.currency else ""
+        after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency or self.unit)})?"
         return re.compile(
             rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{after}"
         )
@@ -110,7 +115,8 @@ class NumberFormat:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the format as a dict for JSON."""
-        return {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        stored = {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
+        return {**stored, "unit": self.unit} if self.unit else stored
 
 
 def _exponent(power: str | None) -> str:
@@ -123,15 +129,19 @@ def number_formats(text: str) -> list[NumberFormat]:
 
     >>> [(form.decimal, form.number("1,234")) for form in number_formats("1,234")]
     [('.', 1234.0), (',', 1.234)]
-    >>> number_formats("red"), number_formats("€ 12")[0].currency
-    ([], '€')
+    >>> number_formats("red"), number_formats("€ 12")[0].currency, number_formats("5.5 cm")[0].unit
+    ([], '€', 'cm')
     """
     if not any(character.isdigit() for character in text):
         return []
     percent = text.endswith("%")
     bare = text.lstrip("(+-\u2212 ").rstrip(")")
     money = [sign for sign in CURRENCIES if bare.startswith(sign) or bare.endswith(sign)]
-    forms = (NumberFormat(mark, percent, max(money, key=len, default="")) for mark in (".", ","))
+    unit = None if money or percent or text.startswith("(") else UNIT.search(bare)
+    forms = (
+        NumberFormat(mark, percent, max(money, key=len, default=""), unit["unit"] if unit else "")
+        for mark in (".", ",")
+    )
     return [form for form in forms if form.number(text) is not None]
 
 
@@ -311,13 +321,14 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
 
 
 def _as_iso(text: str) -> str:
-    """Convert a date with an unambiguous order to ISO 8601; return anything else unchanged.
+    """Convert a date with an unambiguous order, or a short hour, to ISO 8601; return anything else unchanged.
 
-    >>> _as_iso("1.2.2024 08:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
+    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
     ('2024-02-01 08:15', '2024-02-29', '1/2/2024')
     """
     text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
-    return YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    text = YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    return SHORT_HOUR.sub("0", text, count=1) if ":" in text else text
 
 
 def _hours(clock: time) -> float:

@@ -1,7 +1,7 @@
-"""A model as something else: an ONNX graph, or the source of one function or expression in Python, C or SQL.
+"""Export of models as an ONNX graph, or as source in Python, C or SQL.
 
-:func:`export_model` writes a file by its ending. What is exported is one hypothesis with its weights, or with its
-support rows (kernel models, ONNX only); ``voted`` is a vote of many and has neither.
+:func:`export_model` writes a file in the format of its suffix. It exports one hypothesis: its weights, or the support
+rows of a kernel model (ONNX only). ``voted`` is a vote of many hypotheses and cannot be exported.
 """
 
 import os
@@ -35,16 +35,21 @@ def export_model(
     schema: Any = None,
     link: Link | None = None,
 ) -> None:
-    """Write a fitted estimator or learner as what the ending of the path says: .onnx, .py, .c or .sql.
+    """Write a fitted estimator or learner in the format of the suffix of a path: .onnx, .py, .c or .sql.
 
     Parameters
     ----------
-    model : a fitted estimator of this package, or the learner of one
-    path : where to write, all or nothing
-    hypothesis : which of the run; by default what the model predicts by
-    schema : how a table became vectors: the export then takes raw rows, fills in missing values and scales as training
-        did; SQL speaks of its columns instead of features
-    link : how probabilities follow from the scores of a learner; an estimator says so itself
+    model : estimator or learner
+        A fitted estimator of this package, or its learner.
+    path : path-like
+        The file, which is replaced atomically.
+    hypothesis : str, optional
+        By default the one that the model predicts with.
+    schema : Schema, optional
+        Schema of a table. The export then takes raw rows, and fills in and scales as in training; SQL uses the columns
+        of the table.
+    link : Link, optional
+        Map from the scores of a learner to probabilities; an estimator has its own.
 
     Examples
     --------
@@ -62,7 +67,7 @@ def export_model(
     """
     ending = Path(path).suffix
     if ending not in ENDINGS:
-        raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
+        raise ValueError(f"{path}: expected one of the suffixes {', '.join(ENDINGS)}")
     form = form_of(model, hypothesis, schema=schema, link=link)
     if ending == ".onnx":
         content = onnx_graph(form)
@@ -75,7 +80,7 @@ def export_model(
 
 
 def onnx_graph(form: Form | KernelForm) -> bytes:
-    """Return the graph of a form as the bytes of an ONNX file; needs the package ``onnx``."""
+    """Return a form as the bytes of an ONNX file; needs the package ``onnx``."""
     from rosenblatt.export.graph import graph_of
 
     return graph_of(form)

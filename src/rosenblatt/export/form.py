@@ -1,7 +1,7 @@
-"""What can be exported: how scores follow from an example, and a class from the scores.
+"""Forms: the functions that can be exported, from an example to scores, and from scores to a class.
 
-A model that learned from prepared rows (missing values filled in, columns scaled) is exported for raw rows: the
-preprocessing is folded into weights and bias where scores are linear, and precedes the kernel where they are not.
+A model of prepared rows (missing values filled in, columns scaled) is exported for raw rows: the preprocessing is
+folded into weights and bias if scores are linear, and applied before the kernel otherwise.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from rosenblatt.learner.kernel.kernels import RBF, Function, Linear, Poly, Preco
 
 
 class Form(NamedTuple):
-    """Scores ``W x + b``: one that tells two classes apart by its sign, one for each of several, or a number itself."""
+    """Scores ``W x + b``: one whose sign decides between two classes, one per class, or the predicted number."""
 
     weights: NDArray[np.float64]  # (scores, features)
     bias: NDArray[np.float64]
-    classes: NDArray[Any] | None  # None: the only score is the prediction
+    classes: NDArray[Any] | None  # None: a regression, whose score is the prediction
     names: list[str]  # of the features
     above: NDArray[np.float64] | None = (
-        None  # (features,) a value counts as one above this, else as zero; None: as is
+        None  # (features,) thresholds of binary features; None: values are used
     )
     absent: NDArray[np.float64] | None = (
-        None  # (scores, features) added where a value is NaN; None: none may be
+        None  # (scores, features) added where a value is NaN; None: NaN is invalid
     )
-    link: Link | None = None  # from scores to probabilities; None: there are none
+    link: Link | None = None  # from scores to probabilities; None: no probabilities
 
 
 class KernelForm(NamedTuple):
@@ -42,8 +42,8 @@ class KernelForm(NamedTuple):
     coefficients: NDArray[np.float64]  # (support rows, scores)
     bias: NDArray[np.float64]
     classes: NDArray[Any]
-    preprocessing: Preprocessing | None = None  # what becomes of a raw row before the kernel
-    link: Link | None = None  # from scores to probabilities; None: there are none
+    preprocessing: Preprocessing | None = None  # applied to raw rows before the kernel
+    link: Link | None = None  # from scores to probabilities; None: no probabilities
 
 
 def form_of(
@@ -57,12 +57,17 @@ def form_of(
 
     Parameters
     ----------
-    model : a fitted estimator of this package, or the learner of one
-    hypothesis : which of the run; by default what the model predicts by
-    names : what the features are called; by default as in training
-    schema : how a table became vectors; the form then takes raw rows, NaN where a number is missing
-    link : how probabilities follow from the scores of a learner; an estimator says so itself, for the hypothesis that
-        it predicts by
+    model : estimator or learner
+        A fitted estimator of this package, or its learner.
+    hypothesis : str, optional
+        By default the one that the model predicts with.
+    names : sequence of str, optional
+        Names of the features; by default those of training.
+    schema : Schema, optional
+        Schema of a table. The form then takes raw rows, with NaN for missing numbers.
+    link : Link, optional
+        Map from the scores of a learner to probabilities; an estimator has its own, for the hypothesis that it
+        predicts with.
 
     Examples
     --------
@@ -71,8 +76,8 @@ def form_of(
     array([[-2.]])
     """
     learner = getattr(model, "learner_", model)
-    chosen = hypothesis or getattr(model, "hypothesis", None)
-    arguments = {} if chosen is None else {"hypothesis": chosen}
+    chosen_hypothesis = hypothesis or getattr(model, "hypothesis", None)
+    arguments = {} if chosen_hypothesis is None else {"hypothesis": chosen_hypothesis}
     if not hasattr(learner, "weights"):
         raise ValueError(f"a {type(model).__name__} cannot be exported: it has no weights")
     if link is None and hypothesis in (None, getattr(model, "hypothesis", None)):
@@ -83,11 +88,13 @@ def form_of(
     weights = np.atleast_2d(np.asarray(learner.weights(**arguments), dtype=np.float64))
     if names is None and schema is not None:
         names = schema.raw_names if isinstance(schema, TableSchema) else schema.feature_names
-    known = names if names is not None else getattr(model, "feature_names_in_", None)
+    known_names = names if names is not None else getattr(model, "feature_names_in_", None)
     classes, threshold = getattr(learner, "classes", None), getattr(learner, "binarize", None)
     above = None if threshold is None else np.full(weights.shape[1] - 1, float(threshold))
-    called = [f"x{place}" for place in range(1, weights.shape[1])] if known is None else [*map(str, known)]
-    form = Form(weights[:, 1:], weights[:, 0], classes, called, above, link=link)
+    feature_names = (
+        [f"x{j}" for j in range(1, weights.shape[1])] if known_names is None else [*map(str, known_names)]
+    )
+    form = Form(weights[:, 1:], weights[:, 0], classes, feature_names, above, link=link)
     return form if preprocessing is None else _for_raw_rows(form, preprocessing)
 
 
@@ -97,44 +104,44 @@ def _preprocessing(schema: Any) -> Preprocessing | None:
 
 
 def _for_raw_rows(form: Form, preprocessing: Preprocessing) -> Form:
-    """Return the form that gives raw rows the scores that the old one gives prepared rows.
+    """Return the form whose scores of raw rows equal the given form's scores of prepared rows.
 
-    ``w·(x − μ)/σ`` is ``(w/σ)·x − w·μ/σ``. A missing value is worth its fill, and the weight of its indicator. Where
-    values count as one above a threshold, the threshold moves instead: ``(x − μ)/σ > t`` where ``x > t·σ + μ``.
+    ``w·(x − μ)/σ`` is ``(w/σ)·x − w·μ/σ``. A missing value adds the term of its fill and the weight of its indicator.
+    For binary features the threshold changes instead: ``(x − μ)/σ > t`` if ``x > t·σ + μ``.
     """
     n = preprocessing.raw_features
     numeric = range(n) if preprocessing.numeric is None else preprocessing.numeric
     columns, indicators = np.array(numeric, np.int64), np.array(preprocessing.indicators, np.int64)
-    own, of_indicators = form.weights[:, :n], form.weights[:, n:]
+    feature_weights, indicator_weights = form.weights[:, :n], form.weights[:, n:]
     fill, threshold = np.zeros(n), form.above
     fill[columns] = preprocessing.fill
     if threshold is None:
         weights, bias = preprocessing.fold_back(form.weights, form.bias)
         weights, above = weights[:, :n], None
         absent = weights * fill
-        absent[:, indicators] += of_indicators
+        absent[:, indicators] += indicator_weights
     else:
-        weights, above = own, threshold[:n].copy()
+        weights, above = feature_weights, threshold[:n].copy()
         if preprocessing.centre is not None and preprocessing.spread is not None:
             above[columns] = above[columns] * preprocessing.spread + preprocessing.centre
         absent = weights * (fill > above)
-        without = (threshold[n:] < 0.0).astype(float)  # what the indicator of a value that is there counts
-        bias = form.bias + of_indicators @ without
-        absent[:, indicators] += of_indicators * ((threshold[n:] < 1.0) - without)
-    may_be_absent = preprocessing.missing not in ("refuse", "drop")
-    absent_or_none = absent if may_be_absent else None
-    return Form(weights, bias, form.classes, form.names, above, absent_or_none, form.link)
+        baseline = (threshold[n:] < 0.0).astype(float)  # the binary indicator of a value that is not missing
+        bias = form.bias + indicator_weights @ baseline
+        absent[:, indicators] += indicator_weights * ((threshold[n:] < 1.0) - baseline)
+    if preprocessing.missing in ("refuse", "drop"):
+        return Form(weights, bias, form.classes, form.names, above, None, form.link)
+    return Form(weights, bias, form.classes, form.names, above, absent, form.link)
 
 
 def _kernel_form(learner: KernelLearner, arguments: dict[str, Any]) -> KernelForm:
     space = learner.fitted_space()
     if isinstance(space.kernel, Function | Precomputed):
         raise ValueError(  # noqa: TRY004 (the type is right, the model is not)
-            "a kernel of one's own, or a precomputed one, cannot be exported: nothing says what it computes"
+            "a custom or precomputed kernel cannot be exported: only linear, polynomial and RBF kernels can"
         )
     support = learner.support.all()
     if support is None or not support.shape[0]:
-        raise ValueError("the model has made no update: there is nothing to export")
+        raise ValueError("the model has no support rows, as it made no update: train it first")
     rows = support.toarray() if hasattr(support, "toarray") else to_numpy(support)
     coefficients = np.asarray(learner.weights(**arguments).T, dtype=np.float64)
     kernel = space.kernel._replace(halvings=0) if isinstance(space.kernel, Poly) else space.kernel

@@ -1,4 +1,4 @@
-"""A form as an ONNX graph: ``x`` in, ``label``, ``probabilities`` and ``scores`` out, every number a double."""
+"""ONNX graphs of forms: input ``x``, outputs ``label``, ``probabilities`` and ``scores``, all numbers doubles."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ OPSET, IR_VERSION = 17, 8
 
 
 class Graph:
-    """Nodes and constants as they are put together."""
+    """Nodes and constants of a graph under construction."""
 
     def __init__(self) -> None:
         try:
@@ -25,7 +25,7 @@ class Graph:
         self.constants: list[Any] = []
 
     def constant(self, name: str, value: Any) -> str:
-        """Keep a constant and return its name."""
+        """Add a constant and return its name."""
         array = np.asarray(value)
         if array.dtype.kind in "USO":
             text = [str(each).encode() for each in array]
@@ -35,8 +35,8 @@ class Graph:
         self.constants.append(tensor)
         return name
 
-    def then(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        """Add a node and return what its output is called."""
+    def add(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        """Add a node and return the name of its output."""
         self.nodes.append(self.helper.make_node(operation, inputs, [output], **attributes))
         return output
 
@@ -50,17 +50,17 @@ def graph_of(form: Form | KernelForm) -> bytes:
 def outputs_of(
     graph: Graph, form: Form | KernelForm, column: bool = False
 ) -> list[tuple[str, int, list[Any]]]:
-    """Put a form together, from ``x`` on; return the name, the kind and the shape of what comes out.
+    """Add the nodes of a form; return name, type and shape of every output.
 
-    A single score is a vector, as `decision_function` gives it, unless a column is asked for.
+    A single score is a vector like that of ``decision_function``, or a column with ``column``.
     """
     scores = _linear(graph, form) if isinstance(form, Form) else _kernel(graph, form)
     columns = len(form.bias)
     flat = columns == 1 and not column
     if flat:
-        scores = graph.then("Squeeze", [scores, graph.constant("second", np.array([1], np.int64))], "scores")
+        scores = graph.add("Squeeze", [scores, graph.constant("second", np.array([1], np.int64))], "scores")
     else:
-        scores = graph.then("Identity", [scores], "scores")
+        scores = graph.add("Identity", [scores], "scores")
     outputs = [("scores", 11, ["rows"] if flat else ["rows", columns])]  # 11: doubles
     if form.classes is not None:
         outputs.insert(0, _label(graph, scores, form.classes, flat))
@@ -72,24 +72,24 @@ def outputs_of(
 def _linear(graph: Graph, form: Form) -> str:
     x = "x"
     if form.absent is not None:
-        absent = graph.then("IsNaN", [x], "absent")
-        x = graph.then("Where", [absent, graph.constant("nothing_there", np.float64(0.0)), x], "present")
+        absent = graph.add("IsNaN", [x], "absent")
+        x = graph.add("Where", [absent, graph.constant("nothing_there", np.float64(0.0)), x], "present")
     if form.above is not None:
-        counted = graph.then("Greater", [x, graph.constant("above", form.above)], "counted")
+        counted = graph.add("Greater", [x, graph.constant("above", form.above)], "counted")
         if form.absent is not None:
-            counted = graph.then("And", [counted, graph.then("Not", ["absent"], "there")], "counted_there")
-        x = graph.then("Cast", [counted], "binary", to=11)
+            counted = graph.add("And", [counted, graph.add("Not", ["absent"], "there")], "counted_there")
+        x = graph.add("Cast", [counted], "binary", to=11)
     weights = graph.constant("weights", np.ascontiguousarray(form.weights.T))
-    product = graph.then("MatMul", [x, weights], "product")
+    product = graph.add("MatMul", [x, weights], "product")
     if form.absent is not None:
-        gaps = graph.then("Cast", ["absent"], "gaps", to=11)
+        gaps = graph.add("Cast", ["absent"], "gaps", to=11)
         of_gaps = graph.constant("absent_weights", np.ascontiguousarray(form.absent.T))
-        product = graph.then("Add", [product, graph.then("MatMul", [gaps, of_gaps], "of_gaps")], "with_gaps")
-    return graph.then("Add", [product, graph.constant("bias", form.bias)], "all_scores")
+        product = graph.add("Add", [product, graph.add("MatMul", [gaps, of_gaps], "of_gaps")], "with_gaps")
+    return graph.add("Add", [product, graph.constant("bias", form.bias)], "all_scores")
 
 
 def _prepared(graph: Graph, preprocessing: Preprocessing) -> str:
-    """Fill in, scale and add indicators, as :meth:`Preprocessing.apply` does; return the name of the prepared rows."""
+    """Add the nodes of :meth:`Preprocessing.apply`; return the name of the prepared rows."""
     n = preprocessing.raw_features
     numeric = list(range(n) if preprocessing.numeric is None else preprocessing.numeric)
     fill, centre, spread = np.zeros(n), np.zeros(n), np.ones(n)
@@ -98,14 +98,14 @@ def _prepared(graph: Graph, preprocessing: Preprocessing) -> str:
         centre[numeric], spread[numeric] = preprocessing.centre, preprocessing.spread
     x = "x"
     if preprocessing.missing not in ("refuse", "drop"):
-        absent = graph.then("IsNaN", [x], "absent")
-        x = graph.then("Where", [absent, graph.constant("fill", fill), x], "filled")
-    x = graph.then("Sub", [x, graph.constant("centre", centre)], "centred")
-    x = graph.then("Div", [x, graph.constant("spread", spread)], "scaled")
+        absent = graph.add("IsNaN", [x], "absent")
+        x = graph.add("Where", [absent, graph.constant("fill", fill), x], "filled")
+    x = graph.add("Sub", [x, graph.constant("centre", centre)], "centred")
+    x = graph.add("Div", [x, graph.constant("spread", spread)], "scaled")
     if preprocessing.indicators:
         which = graph.constant("indicators", np.array(preprocessing.indicators, np.int64))
-        gaps = graph.then("Gather", ["absent", which], "gaps", axis=1)
-        x = graph.then("Concat", [x, graph.then("Cast", [gaps], "of_gaps", to=11)], "prepared", axis=1)
+        gaps = graph.add("Gather", ["absent", which], "gaps", axis=1)
+        x = graph.add("Concat", [x, graph.add("Cast", [gaps], "of_gaps", to=11)], "prepared", axis=1)
     return x
 
 
@@ -113,39 +113,39 @@ def _kernel(graph: Graph, form: KernelForm) -> str:
     kernel, support = form.kernel, form.support
     x = "x" if form.preprocessing is None else _prepared(graph, form.preprocessing)
     rows = graph.constant("support", np.ascontiguousarray(support.T))
-    values = graph.then("MatMul", [x, rows], "products")
+    values = graph.add("MatMul", [x, rows], "products")
     if isinstance(kernel, Poly):
-        values = graph.then("Mul", [values, graph.constant("gamma", np.float64(kernel.gamma))], "stretched")
-        values = graph.then("Add", [values, graph.constant("coef0", np.float64(kernel.coef0))], "base")
-        values = graph.then("Pow", [values, graph.constant("degree", np.float64(kernel.degree))], "values")
+        values = graph.add("Mul", [values, graph.constant("gamma", np.float64(kernel.gamma))], "stretched")
+        values = graph.add("Add", [values, graph.constant("coef0", np.float64(kernel.coef0))], "base")
+        values = graph.add("Pow", [values, graph.constant("degree", np.float64(kernel.degree))], "values")
     elif isinstance(kernel, RBF):
-        squares = graph.then("Mul", [x, x], "squares")
+        squares = graph.add("Mul", [x, x], "squares")
         second = graph.constant("across", np.array([1], np.int64))
-        norms = graph.then("ReduceSum", [squares, second], "norms", keepdims=1)
-        twice = graph.then("Mul", [values, graph.constant("two", np.float64(2.0))], "twice")
-        nearer = graph.then("Sub", [twice, norms], "nearer")
-        minus = graph.then(
+        norms = graph.add("ReduceSum", [squares, second], "norms", keepdims=1)
+        twice = graph.add("Mul", [values, graph.constant("two", np.float64(2.0))], "twice")
+        nearer = graph.add("Sub", [twice, norms], "nearer")
+        minus = graph.add(
             "Sub", [nearer, graph.constant("norms_of_support", (support**2).sum(axis=1))], "minus"
         )
-        scaled = graph.then("Mul", [minus, graph.constant("gamma", np.float64(kernel.gamma))], "exponent")
-        values = graph.then(
-            "Exp", [graph.then("Min", [scaled, graph.constant("zero", np.float64(0))], "cut")], "values"
+        scaled = graph.add("Mul", [minus, graph.constant("gamma", np.float64(kernel.gamma))], "exponent")
+        values = graph.add(
+            "Exp", [graph.add("Min", [scaled, graph.constant("zero", np.float64(0))], "cut")], "values"
         )
-    product = graph.then("MatMul", [values, graph.constant("coefficients", form.coefficients)], "sum")
-    return graph.then("Add", [product, graph.constant("bias", form.bias)], "all_scores")
+    product = graph.add("MatMul", [values, graph.constant("coefficients", form.coefficients)], "sum")
+    return graph.add("Add", [product, graph.constant("bias", form.bias)], "all_scores")
 
 
 def _label(graph: Graph, scores: str, classes: Any, flat: bool) -> tuple[str, int, list[Any]]:
     if flat:
         zero = graph.constant("nothing", np.float64(0.0))
-        positive = graph.then("Greater", [scores, zero], "positive")
-        place = graph.then("Cast", [positive], "place", to=7)  # 7: int64
+        positive = graph.add("Greater", [scores, zero], "positive")
+        place = graph.add("Cast", [positive], "place", to=7)  # 7: int64
         classes = classes[[0, -1]]
     else:
-        place = graph.then("ArgMax", [scores], "place", axis=1, keepdims=0)
+        place = graph.add("ArgMax", [scores], "place", axis=1, keepdims=0)
     text = np.asarray(classes).dtype.kind in "USO"
     known = classes if text else _numbers(classes)
-    graph.then("Gather", [graph.constant("classes", known), place], "label", axis=0)
+    graph.add("Gather", [graph.constant("classes", known), place], "label", axis=0)
     kind = 8 if text else 7 if known.dtype == np.int64 else 11
     return "label", kind, ["rows"]
 
@@ -153,20 +153,20 @@ def _label(graph: Graph, scores: str, classes: Any, flat: bool) -> tuple[str, in
 def _probabilities(
     graph: Graph, scores: str, link: Link, flat: bool, classes: int
 ) -> tuple[str, int, list[Any]]:
-    """Add the probabilities of scores; ``flat``: of two classes, by one score."""
+    """Add the probabilities; ``flat``: of two classes with one score."""
     name, shape = "probabilities", ["rows", classes]
     if link.method == "softmax":
-        return graph.then("Softmax", [scores], name, axis=1), 11, shape
+        return graph.add("Softmax", [scores], name, axis=1), 11, shape
     across = graph.constant("classes_axis", np.array([1], np.int64))
     if flat:
-        columns = graph.then("Unsqueeze", [scores, across], "columns")
+        columns = graph.add("Unsqueeze", [scores, across], "columns")
     elif link.method == "one-vs-rest":
         columns = scores
     else:  # the gap between the score of each class and that of its best rival
         two = graph.constant("two_best", np.array([2], np.int64))
         graph.nodes.append(graph.helper.make_node("TopK", [scores, two], ["best_two", "best_places"], axis=1))
         first, second = (
-            graph.then(
+            graph.add(
                 "Gather",
                 ["best_two", graph.constant(f"rank_{k}", np.array([k], np.int64))],
                 f"best_{k}",
@@ -175,39 +175,37 @@ def _probabilities(
             for k in range(2)
         )
         every = graph.constant("every_class", np.arange(classes, dtype=np.int64))
-        leader = graph.then("Gather", ["best_places", "rank_0"], "leader", axis=1)
-        leads = graph.then("Equal", [leader, every], "leads")
-        rival = graph.then("Where", [leads, second, first], "rival")
-        columns = graph.then("Sub", [scores, rival], "columns")
+        leader = graph.add("Gather", ["best_places", "rank_0"], "leader", axis=1)
+        leads = graph.add("Equal", [leader, every], "leads")
+        rival = graph.add("Where", [leads, second, first], "rival")
+        columns = graph.add("Sub", [scores, rival], "columns")
     if link.method == "venn-abers":
         each = _steps(graph, columns, link)
     else:
         if link.method == "platt":
-            columns = graph.then("Mul", [columns, graph.constant("slope", link.slope)], "sloped")
-            columns = graph.then("Add", [columns, graph.constant("offset", link.offset)], "log_odds")
-        each = graph.then("Sigmoid", [columns], "each")
+            columns = graph.add("Mul", [columns, graph.constant("slope", link.slope)], "sloped")
+            columns = graph.add("Add", [columns, graph.constant("offset", link.offset)], "log_odds")
+        each = graph.add("Sigmoid", [columns], "each")
     if flat:
-        rest = graph.then("Sub", [graph.constant("whole", np.float64(1.0)), each], "rest")
-        return graph.then("Concat", [rest, each], name, axis=1), 11, shape
+        rest = graph.add("Sub", [graph.constant("whole", np.float64(1.0)), each], "rest")
+        return graph.add("Concat", [rest, each], name, axis=1), 11, shape
     if link.method != "one-vs-rest":
-        each = graph.then("Max", [each, graph.constant("smallest", np.float64(SMALLEST))], "each_at_least")
-    total = graph.then("ReduceSum", [each, across], "total", keepdims=1)
-    return graph.then("Div", [each, total], name), 11, shape
+        each = graph.add("Max", [each, graph.constant("smallest", np.float64(SMALLEST))], "each_at_least")
+    total = graph.add("ReduceSum", [each, across], "total", keepdims=1)
+    return graph.add("Div", [each, total], name), 11, shape
 
 
 def _steps(graph: Graph, columns: str, link: Link) -> str:
-    """Add the values of step functions, one for each column."""
+    """Add the step functions, one per column."""
     values = []
     for c, (edges, steps) in enumerate(zip(link.edges, link.values, strict=True)):
         place = graph.constant(f"column_{c}", np.array([c], np.int64))
-        own = graph.then("Gather", [columns, place], f"own_{c}", axis=1)
-        above = graph.then("GreaterOrEqual", [own, graph.constant(f"edges_{c}", edges)], f"above_{c}")
-        counts = graph.then("Cast", [above], f"counts_{c}", to=7)
-        group = graph.then("ReduceSum", [counts, "classes_axis"], f"group_{c}", keepdims=1)
-        values.append(
-            graph.then("Gather", [graph.constant(f"steps_{c}", steps), group], f"value_{c}", axis=0)
-        )
-    return graph.then("Concat", values, "each", axis=1)
+        own = graph.add("Gather", [columns, place], f"own_{c}", axis=1)
+        above = graph.add("GreaterOrEqual", [own, graph.constant(f"edges_{c}", edges)], f"above_{c}")
+        counts = graph.add("Cast", [above], f"counts_{c}", to=7)
+        group = graph.add("ReduceSum", [counts, "classes_axis"], f"group_{c}", keepdims=1)
+        values.append(graph.add("Gather", [graph.constant(f"steps_{c}", steps), group], f"value_{c}", axis=0))
+    return graph.add("Concat", values, "each", axis=1)
 
 
 def _numbers(classes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A linear form as source that needs nothing else: a Python module, C99, or one SQL expression."""
+"""Linear forms as self-contained source: a Python module, C99, or an SQL expression."""
 
 import json
 from typing import Any
@@ -6,23 +6,24 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.data.schema import Column, TableSchema
+from rosenblatt.data.values import FALSE, TRUE
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.calibration import SMALLEST, Link
 
 
 def _linear_only(form: Form | KernelForm, language: str) -> Form:
-    """Return a linear form, or say why source in this language cannot be had."""
+    """Return a linear form; raise ValueError for a kernel form."""
     if isinstance(form, KernelForm):
         raise ValueError(  # noqa: TRY004 (the type is right, the model is not)
-            f"a kernel model is not exported to {language}: it is its support rows; export it to .onnx"
+            f"a kernel model cannot be exported to {language}, as it consists of support rows: export it to .onnx"
         )
     return form
 
 
 def python_source(form: Form | KernelForm) -> str:
-    """Return the source of a module with ``predict`` and ``scores`` for one example, a sequence of numbers.
+    """Return the source of a module with ``predict`` and ``scores`` of one example, a sequence of numbers.
 
-    A form with probabilities has ``predict_proba`` too.
+    A form with probabilities also has ``predict_proba``.
     """
     form = _linear_only(form, "Python")
     lines = [
@@ -171,7 +172,7 @@ def c_source(form: Form | KernelForm) -> str:
 
 
 def _c_probabilities(link: Link, rows: int, width: int, classes: int) -> list[str]:
-    """Return the lines of ``rosenblatt_predict_proba`` and of what it needs."""
+    """Return the lines of ``rosenblatt_predict_proba`` and its tables."""
     gaps = link.method in ("platt", "venn-abers") and rows > 1
     lines = [""]
     if link.method == "venn-abers":
@@ -294,17 +295,17 @@ def _c_string(text: str) -> str:
 
 
 def _comment(name: str) -> str:
-    """Return a name that neither ends nor begins a comment."""
+    """Escape a name for a comment."""
     text = "".join(each if each.isprintable() else " " for each in name)
     return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
-    """Return an expression that is the predicted class, or number, of a row.
+    """Return the expression of the predicted class, or number, of a row.
 
-    With the schema of a table it speaks of the table's columns: discrete ones become ``CASE``, and NULL in a numeric
-    one is what the form adds for a missing value. Without one there is a column for each feature. Where no value may be
-    missing and a numeric column is NULL, the prediction is NULL.
+    With the schema of a table it uses the columns of the table: ``CASE`` for discrete ones, and the term of a missing
+    value for NULL in a numeric one. Without a schema there is one column per feature. If missing values are invalid,
+    the prediction is NULL where a numeric column is.
 
     >>> import numpy as np
     >>> sql_expression(Form(np.array([[2.0, -1.0]]), np.array([0.5]), None, ["a", "b"]))
@@ -320,21 +321,21 @@ def sql_expression(form: Form | KernelForm, schema: Any = None) -> str:
     if len(sums) == 1:
         numeric = [name for column in columns if column.categories is None for name in column.features]
         missing = " OR ".join(f"{_sql_name(name)} IS NULL" for name in numeric)
-        may_be_null = form.absent is None and missing  # then NULL > 0 would be the first class
+        may_be_null = form.absent is None and missing  # else NULL > 0 would give the first class
         null = f"WHEN {missing} THEN NULL " if may_be_null else ""
         return f"CASE {null}WHEN {sums[0]} > 0 THEN {labels[-1]} ELSE {labels[0]} END"
-    scores = ", ".join(f"{each} AS s{place}" for place, each in enumerate(sums))
+    scores = ", ".join(f"{each} AS s{c}" for c, each in enumerate(sums))
     cases = " ".join(
-        f"WHEN {' AND '.join(f's{place} >= s{other}' for other in range(len(sums)) if other != place)} THEN {label}"
-        for place, label in enumerate(labels)
+        f"WHEN {' AND '.join(f's{c} >= s{other}' for other in range(len(sums)) if other != c)} THEN {label}"
+        for c, label in enumerate(labels)
     )
     return f"(SELECT CASE {cases} END FROM (SELECT {scores}) AS scored)"
 
 
 def sql_probabilities(form: Form | KernelForm, schema: Any = None) -> list[str]:
-    """Return an expression for the probability of every class, in the order of the classes.
+    """Return the expressions of the probabilities of all classes, in their order.
 
-    They need ``EXP``, unless the probabilities are a table.
+    All but Venn-Abers probabilities need ``EXP``.
 
     >>> import numpy as np
     >>> from rosenblatt.learner.calibration import Link
@@ -382,9 +383,9 @@ def sql_probabilities(form: Form | KernelForm, schema: Any = None) -> list[str]:
 
 
 def sql_select_list(form: Form | KernelForm, schema: Any = None) -> str:
-    """Return what a file of SQL holds: the expression of the class, or columns where there are probabilities.
+    """Return the content of an SQL file: the expression of the class, or columns if there are probabilities.
 
-    The columns are called ``prediction`` and ``probability_`` with the name of a class.
+    The columns are ``prediction`` and, for every class, ``probability_<class>``.
     """
     expression, probabilities = sql_expression(form, schema), sql_probabilities(form, schema)
     if not probabilities or form.classes is None:
@@ -396,7 +397,7 @@ def sql_select_list(form: Form | KernelForm, schema: Any = None) -> str:
 
 
 def _sql_columns(form: Form | KernelForm, schema: Any) -> tuple[Form, tuple[Column, ...]]:
-    """Return a linear form and the columns that its weights belong to."""
+    """Return a linear form and the columns of its weights."""
     form = _linear_only(form, "SQL")
     columns = (
         schema.columns if isinstance(schema, TableSchema) else tuple(Column(name) for name in form.names)
@@ -407,13 +408,13 @@ def _sql_columns(form: Form | KernelForm, schema: Any) -> tuple[Form, tuple[Colu
         )
     if any(column.words is not None for column in columns):
         raise ValueError(
-            "words of a text column cannot be found by an SQL expression: export to .onnx, .py or .c"
+            "an SQL expression cannot count the words of a text column: export to .onnx, .py or .c"
         )
     return form, columns
 
 
 def _sql_exp(name: str) -> str:
-    """Return ``EXP`` of a column, kept from over- and underflow, which some databases refuse."""
+    """Return ``EXP`` of a column, clipped against over- and underflow, which some databases refuse."""
     return f"EXP(CASE WHEN {name} > 700.0 THEN 700.0 WHEN {name} < -700.0 THEN -700.0 ELSE {name} END)"
 
 
@@ -425,28 +426,39 @@ def _sql_steps(name: str, edges: list[float], values: list[float]) -> str:
 
 
 def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:
-    weights, terms, place = form.weights[row].tolist(), repr(float(form.bias[row])), 0
+    weights, terms, offset = form.weights[row].tolist(), repr(float(form.bias[row])), 0
     for column in columns:
-        own, first = weights[place : place + column.width], place
-        place += column.width
+        column_weights, first = weights[offset : offset + column.width], offset
+        offset += column.width
         if column.categories is not None:
             cases = "".join(
                 f" WHEN {_sql_literal(value)} THEN {weight!r}"
-                for value, weight in zip(column.categories, own, strict=True)
+                for value, weight in zip(column.categories, column_weights, strict=True)
             )
             terms += f" + CASE COALESCE({_sql_name(column.name)}, ''){cases} ELSE 0.0 END"
             continue
-        for at, name in enumerate(column.features, first):
-            terms += _sql_term(form, row, at, _sql_name(name))
+        for j, name in enumerate(column.features, first):
+            value = _sql_name(name)
+            terms += _sql_term(form, row, j, _sql_truth(value) if column.boolean else value)
     return terms
 
 
-def _sql_term(form: Form, row: int, at: int, name: str) -> str:
-    """Return what a numeric feature adds to a score, with its sign."""
-    weight = float(form.weights[row, at])
-    absent = None if form.absent is None else float(form.absent[row, at])
+def _sql_truth(name: str) -> str:
+    """Return 1 or 0 for a boolean column in any of its spellings, else NULL."""
+    text = f"LOWER(CAST({name} AS VARCHAR(8)))"
+    true, false = (
+        ", ".join(_sql_literal(word) for word in sorted({*words, number, f"{number}.0"}))
+        for words, number in ((TRUE, "1"), (FALSE, "0"))
+    )
+    return f"CASE WHEN {text} IN ({true}) THEN 1 WHEN {text} IN ({false}) THEN 0 END"
+
+
+def _sql_term(form: Form, row: int, j: int, name: str) -> str:
+    """Return the term of a numeric feature in a score, with its sign."""
+    weight = float(form.weights[row, j])
+    absent = None if form.absent is None else float(form.absent[row, j])
     if form.above is not None:
-        above = float(form.above[at])
+        above = float(form.above[j])
         otherwise = "" if absent is None else f" ELSE {absent!r}"
         return f" + CASE WHEN {name} > {above!r} THEN {weight!r} WHEN {name} <= {above!r} THEN 0.0{otherwise} END"
     if absent is not None:

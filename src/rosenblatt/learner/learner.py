@@ -138,12 +138,14 @@ class Learner(LearnerState):
         """Visit examples once, in the given order, as an epoch or a part of one; the caller counts epochs."""
         X, labels = examples.X, self._add_classes_and_features(examples, classes)
         before = len(self.ledger) if self.ledger is not None else 0
-        self._visit_rows(
-            rows_of(X), self._signs(labels), in_given_order(X.shape[0], examples.weight), threads
-        )
-        if self.ledger is not None:
-            self.ledger.remember(X, self.rows_seen, before)
-        self.rows_seen += X.shape[0]
+        try:
+            self._visit_rows(
+                rows_of(X), self._signs(labels), in_given_order(X.shape[0], examples.weight), threads
+            )
+        finally:  # the ledger must store the rows that it refers to, also where the weights grew too large
+            if self.ledger is not None:
+                self.ledger.remember(X, self.rows_seen, before)
+            self.rows_seen += X.shape[0]
 
     def begin(self, examples: CheckedExamples) -> NDArray[Any]:
         """Add the classes and features of examples; return their labels as :meth:`visit_rows` takes them."""

@@ -1,4 +1,4 @@
-"""How many mistakes the filter can make at most on the messages it was told about: a theorem, beside what it made.
+"""An upper bound on the mistakes of the filter on the messages of its journal, in any order: a theorem.
 
 **Guarantee.** The passive-aggressive rule (PA-I) that starts from nothing makes at most
 ``max(R², 1/C) (‖u‖² + 2C Σ max(0, 1 − yᵢ u·xᵢ))`` mistakes, whatever ``u`` and the sequence are; where ``u`` separates

@@ -1,4 +1,4 @@
-"""What of a message the model looks at, and how its reasons are said to a person.
+"""Features of a message, and reasons in plain words.
 
 A message is a bag of features, all of one value, which makes its norm :data:`NORM`: every word of the subject (once as
 a word, once more as a word *of the subject*) and of the text, lower-cased, :data:`MOST_WORDS` at most; the sender and
@@ -62,8 +62,8 @@ EVERYDAY = frozenset(
 )
 
 
-class Said(NamedTuple):
-    """A reason in a person's words: what it is, and how much it speaks for *important* (below zero: against)."""
+class WordReason(NamedTuple):
+    """A reason in plain words: the word, and how much it speaks for *important* (below zero: against)."""
 
     word: str
     push: float
@@ -80,24 +80,24 @@ def features(mail: Mail) -> dict[str, float]:
     >>> math.hypot(*found.values())
     10.0
     """
-    found: dict[str, float] = {}
+    names: dict[str, float] = {}
     if mail.sender:
-        found[FROM + mail.sender] = 1.0
+        names[FROM + mail.sender] = 1.0
         if "@" in mail.sender:
-            found[DOMAIN + mail.sender.rpartition("@")[2]] = 1.0
-    before = len(found)
+            names[DOMAIN + mail.sender.rpartition("@")[2]] = 1.0
+    before = len(names)
     for word in words(mail.subject):
-        found[SUBJECT + word] = found[word] = 1.0
+        names[SUBJECT + word] = names[word] = 1.0
     for word in words(mail.text):
-        if len(found) >= MOST_WORDS:
+        if len(names) >= MOST_WORDS:
             break
-        found[word] = 1.0
-    few = len(found) - before < FEW_WORDS
+        names[word] = 1.0
+    few = len(names) - before < FEW_WORDS
     for kind in _kinds(mail):
-        found[KIND + kind] = 1.0
+        names[KIND + kind] = 1.0
     if few:
-        found[KIND + "short"] = 1.0
-    return dict.fromkeys(found, NORM / math.sqrt(len(found))) if found else {}
+        names[KIND + "short"] = 1.0
+    return dict.fromkeys(names, NORM / math.sqrt(len(names))) if names else {}
 
 
 def words(text: str) -> Iterable[str]:
@@ -110,7 +110,7 @@ def words(text: str) -> Iterable[str]:
 
 def _kinds(mail: Mail) -> Iterable[str]:
     both = f"{mail.subject}\n{mail.text}"
-    found = {
+    present = {
         "list": mail.from_list,
         "reply": REPLY.match(mail.subject),
         "forward": FORWARD.match(mail.subject),
@@ -121,13 +121,13 @@ def _kinds(mail: Mail) -> Iterable[str]:
         "prices": PRICE.search(both),
         "numbers": sum(map(str.isdigit, both)) > 0.1 * len(both),
     }
-    return [kind for kind, there in found.items() if there]
+    return [kind for kind, is_present in present.items() if is_present]
 
 
-def said(feature: str) -> str:
+def word_for(feature: str) -> str:
     """Return a feature as a person says it; nothing for what is no reason by itself.
 
-    >>> said("subject:budget"), said("from:ann@example.org"), said("kind:list"), said("(bias)")
+    >>> word_for("subject:budget"), word_for("from:ann@example.org"), word_for("kind:list"), word_for("(bias)")
     ('budget', 'from ann@example.org', 'mailing list', '')
     """
     if feature.startswith(SUBJECT):
@@ -146,7 +146,7 @@ def in_words(pushes: Iterable[tuple[str, float]], lone_sender: bool = False) -> 
     for feature, push in pushes:
         if lone_sender and feature.startswith((FROM, DOMAIN)):
             continue
-        word = said(feature)
+        word = word_for(feature)
         if word:
             total[word] = total.get(word, 0.0) + push
     return total
@@ -158,7 +158,7 @@ def reasons(
     most: int = 5,
     lone_sender: bool = False,
     shares: Mapping[str, float] | None = None,
-) -> list[Said]:
+) -> list[WordReason]:
     """Return the weightiest reasons, a word's place in the subject and in the text taken together.
 
     Reasons that support the mark of ``score`` come first; at most two others follow. A reason counts the less the more
@@ -167,13 +167,13 @@ def reasons(
 
     >>> pushes = [("subject:budget", 0.25), ("budget", 0.5), ("(bias)", 2.0), ("sale", -0.9), ("kind:link", 0.8)]
     >>> reasons(pushes, score=1.0, shares={"links": 0.75})
-    [Said(word='budget', push=0.75), Said(word='links', push=0.8), Said(word='sale', push=-0.9)]
+    [WordReason(word='budget', push=0.75), WordReason(word='links', push=0.8), WordReason(word='sale', push=-0.9)]
     """
     shares = shares or {}
     total = in_words(pushes, lone_sender)
     least = max(0.005, SMALLEST * max(map(abs, total.values()), default=0.0))
-    found = [Said(word, push) for word, push in total.items() if abs(push) >= least]
-    found.sort(key=lambda each: -abs(each.push) * (1.0 - shares.get(each.word, 0.0)))
-    support = [each for each in found if each.push * score > 0]
-    against = [each for each in found if each.push * score <= 0][: max(MOST_AGAINST, most - len(support))]
+    weighty = [WordReason(word, push) for word, push in total.items() if abs(push) >= least]
+    weighty.sort(key=lambda each: -abs(each.push) * (1.0 - shares.get(each.word, 0.0)))
+    support = [each for each in weighty if each.push * score > 0]
+    against = [each for each in weighty if each.push * score <= 0][: max(MOST_AGAINST, most - len(support))]
     return [*support[: most - min(len(against), MOST_AGAINST)], *against][:most]

@@ -1,4 +1,4 @@
-"""What people say about messages, on its way into the journal and out of it: by a command, or in a running server."""
+"""Answers about messages, into the journal and out of it again: by a command, or in a running server."""
 
 import asyncio
 import sqlite3
@@ -11,11 +11,12 @@ import msgspec
 
 from rosenblatt import rules
 from rosenblatt.data.errors import BadLine, SkippedLines
+from rosenblatt.mail.features import WordReason
 from rosenblatt.mail.folders import failure_reason
-from rosenblatt.mail.listing import Listing
-from rosenblatt.mail.mailbox import Answer, Mailbox, Waiting
-from rosenblatt.mail.marks import MODEL, SETTINGS, speaks_of_mail
+from rosenblatt.mail.mailbox import Answer, Mailbox, StoredMessage, Waiting
+from rosenblatt.mail.marks import MODEL, SETTINGS, UNDECIDED, Mark, Marks, speaks_of_mail
 from rosenblatt.mail.message import Mail
+from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import Models
 from rosenblatt.service.schemas import Change, Example, ModelSettings
@@ -29,6 +30,7 @@ AT_ONCE = 200
 CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written
 LEARNED_AT_ONCE = 50  # in a running server, so that other requests come between
 MOST_MESSAGES = 50_000  # of one upload
+MOST_LISTED = 2000  # messages of a listing, the newest
 NO_MODEL = 0  # number under which answers wait for a model to be chosen
 FEW_TO_CHOOSE = 200  # messages
 CANDIDATES = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0))
@@ -164,6 +166,56 @@ def _dated_answers(box: Mailbox) -> Iterator[tuple[dict[str, float], str]]:
 # In a running server
 
 
+class Listing:
+    """Messages of a search with their marks; which they are does not change, how they are marked does.
+
+    Reading messages and looking at the weights take tens of milliseconds, and are done in a thread.
+    """
+
+    def __init__(self, box: Mailbox, query: str, model: int) -> None:
+        self.newest = box.newest()  # message of the box when this was read
+        messages = box.find(query, model, MOST_LISTED)
+        self._known_senders = box.met_again([each.sender for each in messages])
+        self._marks = Marks([each.features for each in messages])
+        self.messages: list[StoredMessage] = [
+            each._replace(features={}) for each in messages
+        ]  # the marks have them
+        self.answers = {each.number: each.answer for each in messages if each.answer is not None}
+        self._looked_at: Any = None
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def look(self, model: Model | None, frozen: ServedLearner | None, state: Any) -> None:
+        """Mark all messages anew, unless the weights are those of ``state`` already."""
+        if state != self._looked_at:
+            self._marks.look(model, frozen)
+            self._looked_at = state
+
+    def mark(self, at: int) -> Mark:
+        """Return the mark of a message."""
+        return self._marks.mark(at)
+
+    def reasons(self, at: int, most: int) -> list[WordReason]:
+        """Return what decided the mark of a message."""
+        return self._marks.reasons(at, most, self._lone_sender(at))
+
+    def words(self, at: int) -> dict[str, float]:
+        """Return what every word of a message adds to its score."""
+        return self._marks.words(at, self._lone_sender(at))
+
+    def unsure(self) -> int:
+        """Return how many messages that nobody has answered the model is unsure about."""
+        return sum(
+            self.mark(at).label == UNDECIDED
+            for at, each in enumerate(self.messages)
+            if each.number not in self.answers
+        )
+
+    def _lone_sender(self, at: int) -> bool:
+        return self.messages[at].sender not in self._known_senders
+
+
 class MailFilter:
     """The filter in a running server: its box, its model, and answers on their way to the journal and back."""
 
@@ -176,8 +228,8 @@ class MailFilter:
     def model(self) -> Model | None:
         """The model, once there is one."""
         models = self.service.models
-        found = models.model(MODEL) if MODEL in models else None
-        return found if found is not None and speaks_of_mail(found) else None
+        model = models.model(MODEL) if MODEL in models else None
+        return model if model is not None and speaks_of_mail(model) else None
 
     @property
     def number(self) -> int:
@@ -195,13 +247,13 @@ class MailFilter:
     async def listing(self, query: str = "") -> Listing:
         """Return the newest messages in which all words of a query occur, marked."""
         async with self._listing:
-            found = self._all if not query else None
-            if found is None or found.newest != await asyncio.to_thread(self.box.newest):
-                found = await asyncio.to_thread(Listing, self.box, query, self.number)
+            listing = self._all if not query else None
+            if listing is None or listing.newest != await asyncio.to_thread(self.box.newest):
+                listing = await asyncio.to_thread(Listing, self.box, query, self.number)
             if not query:
-                self._all = found
-        await self.refresh(found)
-        return found
+                self._all = listing
+        await self.refresh(listing)
+        return listing
 
     async def refresh(self, listing: Listing, answers: bool = False) -> None:
         """Mark the messages of a listing anew; with ``answers``, read what was said about them too."""
@@ -211,7 +263,7 @@ class MailFilter:
             await asyncio.to_thread(listing.look, model, frozen, state)
             if answers:
                 numbers = [each.number for each in listing.messages]
-                listing.told = await asyncio.to_thread(self.box.told_among, numbers, self.number)
+                listing.answers = await asyncio.to_thread(self.box.answers_among, numbers, self.number)
 
     async def unsure(self) -> int:
         """Return how many of the newest messages that nobody has answered the model is unsure about."""

@@ -114,16 +114,16 @@ def _in_folders(path: Path, wanted: dict[str, str]) -> Iterator[Sorted | BadLine
 def _contents(path: Path, name: str) -> Iterator[Letter]:
     if _plain(name) == INBOX and is_maildir(path):
         return _box(path)
-    found = [inner for inner in sorted(path.iterdir()) if _plain(inner.name) == _plain(name)]
-    if not found:
-        there = [inner.name for inner in sorted(path.iterdir()) if inner.name not in ("cur", "new", "tmp")]
-        told = ", ".join(there[:MOST_NAMED]) + (" …" if len(there) > MOST_NAMED else "")
-        raise BadInput(str(path), None, f"no folder {name!r} in it; there are {told or 'none'}")
-    if found[0].is_file():
-        return letters(str(found[0]))
-    if is_maildir(found[0]):
-        return _box(found[0])
-    return map(read_file, _files(found[0]))
+    matches = [inner for inner in sorted(path.iterdir()) if _plain(inner.name) == _plain(name)]
+    if not matches:
+        names = [inner.name for inner in sorted(path.iterdir()) if inner.name not in ("cur", "new", "tmp")]
+        listed = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+        raise BadInput(str(path), None, f"no folder {name!r} in it; there are {listed or 'none'}")
+    if matches[0].is_file():
+        return letters(str(matches[0]))
+    if is_maildir(matches[0]):
+        return _box(matches[0])
+    return map(read_file, _files(matches[0]))
 
 
 def _box(folder: Path) -> Iterator[Letter]:
@@ -132,9 +132,9 @@ def _box(folder: Path) -> Iterator[Letter]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    found = sorted(file for file in folder.rglob("*") if not file.name.startswith(".") and not file.is_dir())
-    mails = [file for file in found if file.suffix.lower() == ".eml"]
-    return iter(mails or found)
+    files = sorted(file for file in folder.rglob("*") if not file.name.startswith(".") and not file.is_dir())
+    mails = [file for file in files if file.suffix.lower() == ".eml"]
+    return iter(mails or files)
 
 
 def _by_labels(path: Path, wanted: dict[str, str]) -> Iterator[Sorted | BadLine]:
@@ -148,13 +148,13 @@ def _by_labels(path: Path, wanted: dict[str, str]) -> Iterator[Sorted | BadLine]
             continue
         names = [*mail.labels, letter.box]
         met.update(dict.fromkeys(mail.labels))
-        found = {labels.get(_plain(name)) for name in names} - {None}
-        any_wanted = any_wanted or bool(found)
-        yield Sorted(mail, IMPORTANT if IMPORTANT in found else NOT if found else None)
+        matched = {labels.get(_plain(name)) for name in names} - {None}
+        any_wanted = any_wanted or bool(matched)
+        yield Sorted(mail, IMPORTANT if IMPORTANT in matched else NOT if matched else None)
     if not any_wanted:
-        told = ", ".join(list(met)[:MOST_NAMED]) or "none"
+        listed = ", ".join(list(met)[:MOST_NAMED]) or "none"
         raise BadInput(
-            str(path), None, f"no message in it is labelled {' or '.join(wanted)}; its labels: {told}"
+            str(path), None, f"no message in it is labelled {' or '.join(wanted)}; its labels: {listed}"
         )
 
 

@@ -42,19 +42,19 @@ MIGRATION = """
 ALTER TABLE messages ADD COLUMN dated INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE answers ADD COLUMN act INTEGER;
 """  # from version 1 to 2
-TOLD = (
+ANSWER = (
     "(SELECT label FROM answers WHERE message = messages.number AND model = ? AND undone = 0 "
     "ORDER BY answers.number DESC LIMIT 1)"
 )
 PAGE, FILED = "page", "filed"  # ways in which an answer came
 AT_ONCE = 500  # numbers in one statement
-ASKED, DONE = 1, 2  # how far an answer has been taken back
+REQUESTED, DONE = 1, 2  # how far an answer has been taken back
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, float]).decode
 
 
-class Kept(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message of the box, without its text."""
 
     number: int
@@ -63,7 +63,7 @@ class Kept(NamedTuple):
     name: str
     subject: str
     features: dict[str, float]
-    told: str | None  # the label that a person gave it
+    answer: str | None  # the label that a person gave it
 
 
 class Answer(NamedTuple):
@@ -94,12 +94,12 @@ class Mailbox:
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, 1, VERSION):
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, 1, VERSION):
                 raise StoreBroken(
-                    f"{self.path}: mail of version {found}, but this rosenblatt reads {VERSION}"
+                    f"{self.path}: mail of version {version}, but this rosenblatt reads {VERSION}"
                 )
-            migration = MIGRATION if found == 1 else ""
+            migration = MIGRATION if version == 1 else ""
             self._db.executescript(
                 f"BEGIN IMMEDIATE;{migration}{SCHEMA}PRAGMA user_version={VERSION};COMMIT;"
             )
@@ -153,23 +153,23 @@ class Mailbox:
             self._db.execute("BEGIN IMMEDIATE")
             for at, mail in enumerate(mails):
                 sent = now if mail.sent is None else min(mail.sent, now)
-                made = self._db.execute(
+                inserted = self._db.execute(
                     "INSERT OR IGNORE INTO messages (digest, sent, sender, name, subject, text, features, dated) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (mail.digest, sent, mail.sender, mail.name, mail.subject, mail.text[:LONGEST_SHOWN],
                      encoded[at], mail.sent is not None),
                 )  # fmt: skip
-                new += made.rowcount
+                new += inserted.rowcount
                 label = labels[at] if labels is not None else None
                 if label is not None:
                     number = self._db.execute(
                         "SELECT number FROM messages WHERE digest = ?", (mail.digest,)
                     ).fetchone()[0]
-                    if self.told(number, model) != label:
+                    if self.answer_to(number, model) != label:
                         self._answer(number, model, label, FILED)
         return new
 
-    def find(self, query: str, model: int, limit: int) -> list[Kept]:
+    def find(self, query: str, model: int, limit: int) -> list[StoredMessage]:
         """Return the newest messages in which all words of a query occur."""
         where, values = [], []
         for word in query.split():
@@ -178,13 +178,13 @@ class Mailbox:
                          "OR text LIKE ? ESCAPE '\\')")  # fmt: skip
             values += [pattern] * 4
         rows = self._read(
-            f"SELECT number, sent, sender, name, subject, features, {TOLD} FROM messages "
+            f"SELECT number, sent, sender, name, subject, features, {ANSWER} FROM messages "
             f"{'WHERE' if where else ''} {' AND '.join(where)} ORDER BY sent DESC, number DESC LIMIT ?",
             (model, *values, limit),
         )
         return [
-            Kept(number, sent, sender, name, subject, _decode(named), told)
-            for number, sent, sender, name, subject, named, told in rows
+            StoredMessage(number, sent, sender, name, subject, _decode(named), answer)
+            for number, sent, sender, name, subject, named, answer in rows
         ]
 
     def position(self, source: str) -> str | None:
@@ -221,21 +221,21 @@ class Mailbox:
 
     def met_again(self, senders: Iterable[str]) -> set[str]:
         """Return the senders of whom there is more than one message."""
-        asked = [sender for sender in set(senders) if sender]
-        found: set[str] = set()
-        for at in range(0, len(asked), AT_ONCE):
-            some = asked[at : at + AT_ONCE]
+        wanted = [sender for sender in set(senders) if sender]
+        again: set[str] = set()
+        for at in range(0, len(wanted), AT_ONCE):
+            some = wanted[at : at + AT_ONCE]
             places = ",".join("?" * len(some))
             rows = self._read(
                 f"SELECT sender FROM messages WHERE sender IN ({places}) GROUP BY sender HAVING count(*) > 1",
                 some,
             )
-            found |= {row[0] for row in rows}
-        return found
+            again |= {row[0] for row in rows}
+        return again
 
     # Answers
 
-    def told(self, message: int, model: int) -> str | None:
+    def answer_to(self, message: int, model: int) -> str | None:
         """Return the label that a message was given last."""
         rows = self._read(
             "SELECT label FROM answers WHERE message = ? AND model = ? AND undone = 0 ORDER BY number DESC LIMIT 1",
@@ -243,21 +243,21 @@ class Mailbox:
         )
         return rows[0][0] if rows else None
 
-    def told_among(self, numbers: Iterable[int], model: int) -> dict[int, str]:
+    def answers_among(self, numbers: Iterable[int], model: int) -> dict[int, str]:
         """Return the labels that some messages were given last, by their numbers."""
-        asked = list(numbers)
-        found: dict[int, str] = {}
-        for at in range(0, len(asked), AT_ONCE):
-            some = asked[at : at + AT_ONCE]
+        wanted = list(numbers)
+        answers: dict[int, str] = {}
+        for at in range(0, len(wanted), AT_ONCE):
+            some = wanted[at : at + AT_ONCE]
             places = ",".join("?" * len(some))
-            found.update(
+            answers.update(
                 self._read(
                     f"SELECT message, label FROM answers WHERE message IN ({places}) AND model = ? AND undone = 0 "
                     "ORDER BY number",
                     (*some, model),
                 )
             )
-        return found
+        return answers
 
     def answer(self, messages: Sequence[int], model: int, label: str) -> list[Answer]:
         """Write down what a person says about messages, before the journal has it; it is undone as one."""
@@ -340,7 +340,7 @@ class Mailbox:
 
     def take_back(self, answers: Sequence[Answer]) -> None:
         """Write down that answers no longer count, before the journal is rid of them."""
-        self._set_undone(answers, ASKED)
+        self._set_undone(answers, REQUESTED)
 
     def taken_back(self, answers: Sequence[Answer]) -> None:
         """Note that the journal is rid of answers."""
@@ -358,7 +358,7 @@ class Mailbox:
         """Return answers that no longer count, but that the journal may still have."""
         rows = self._read(
             "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = ?",
-            (model, ASKED),
+            (model, REQUESTED),
         )
         return [Answer(*row) for row in rows]
 

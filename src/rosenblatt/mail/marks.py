@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.data.batch import sparse_rows
-from rosenblatt.mail.features import BIAS, Said, in_words, reasons, said
+from rosenblatt.mail.features import BIAS, WordReason, in_words, reasons, word_for
 from rosenblatt.service.learner import Matrix, Named, ServedLearner, row_of
 from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import ModelSettings
@@ -82,7 +82,7 @@ class Marks:
         important = self._probabilities[at]
         return mark._replace(probability=important if mark.label == IMPORTANT else 1.0 - important)
 
-    def reasons(self, at: int, most: int = 5, lone_sender: bool = False) -> list[Said]:
+    def reasons(self, at: int, most: int = 5, lone_sender: bool = False) -> list[WordReason]:
         """Return what decided it, in words: what supports the mark first."""
         return reasons(self._pushes(at), float(self.scores[at]), most, lone_sender, self._shares)
 
@@ -107,7 +107,7 @@ def word_shares(messages: Sequence[Named]) -> dict[str, float]:
         return {}
     counts: Counter[str] = Counter()
     for message in messages:
-        counts.update(dict.fromkeys(filter(None, map(said, message)), 1))
+        counts.update(dict.fromkeys(filter(None, map(word_for, message)), 1))
     return {word: count / len(messages) for word, count in counts.items()}
 
 
@@ -136,8 +136,8 @@ def _important_probabilities(learner: ServedLearner, scores: Any) -> list[float]
     norm = math.sqrt(max(float(learner.learner.running["sqnorm"].sum()), 0.0))
     place = labels.index(IMPORTANT)
     sign = 1.0 if place == 1 else -1.0
-    found = [running.probabilities([sign * score], norm) for score in scores.tolist()]
-    return [each[place] for each in found if each is not None]
+    rows = [running.probabilities([sign * score], norm) for score in scores.tolist()]
+    return [each[place] for each in rows if each is not None]
 
 
 def matrix_of(messages: Iterable[Named]) -> tuple[Any, dict[str, int]]:

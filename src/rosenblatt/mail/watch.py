@@ -308,9 +308,9 @@ class ImapSource:
         if validity != self._validity:
             self._validity, self._last = validity, None
         first = 1 if self._last is None else self._last + 1
-        found = b" ".join(_checked(connection.uid("SEARCH", "UID", f"{first}:*")))
+        matches = b" ".join(_checked(connection.uid("SEARCH", "UID", f"{first}:*")))
         numbers = sorted(
-            number for number in map(int, found.split()) if number >= first
+            number for number in map(int, matches.split()) if number >= first
         )  # *: the last, if below
         if self._last is None:
             numbers = numbers[-self._existing :] if self._existing else []
@@ -345,9 +345,9 @@ class ImapSource:
         answers = _checked(self._connection.uid("FETCH", ",".join(map(str, numbers)), "(UID RFC822.SIZE)"))
         sizes: dict[int, int] = {}
         for answer in answers:
-            found = SIZE.search(answer) if isinstance(answer, bytes) else None
-            if found is not None:
-                uid, size = (found[1], found[2]) if found[1] else (found[4], found[3])
+            match = SIZE.search(answer) if isinstance(answer, bytes) else None
+            if match is not None:
+                uid, size = (match[1], match[2]) if match[1] else (match[4], match[3])
                 sizes[int(uid)] = int(size)
         return sizes
 

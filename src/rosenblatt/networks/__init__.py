@@ -1,4 +1,4 @@
-"""Perceptrons as building blocks: gates, networks of step units, and learners that build them with a guarantee."""
+"""Networks of perceptrons: gates, networks of step units, and constructive learners with a guarantee."""
 
 from rosenblatt.networks.backpropagation import Backpropagation
 from rosenblatt.networks.gate import Gate

@@ -1,4 +1,4 @@
-"""More than one layer, learned by backpropagation: handed over to scikit-learn."""
+"""Multi-layer perceptrons trained by backpropagation, as a wrapper of scikit-learn."""
 
 import warnings
 from typing import Any, Self
@@ -15,11 +15,11 @@ from rosenblatt.data.labels import checked_classes, exact_if_listed
 
 
 class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Soft units in layers, trained by gradient descent on the logistic loss (scikit-learn's ``MLPClassifier``).
+    """Layers of smooth units, trained by gradient descent on the logistic loss (scikit-learn's ``MLPClassifier``).
 
     **Problem.** ``min Σ log-loss(f(x), y) + α‖W‖²/2`` over the weights of all layers. Unlike ``Tower`` and
-    ``Upstart`` it promises nothing: it may stop in a local minimum, and :attr:`converged_` says only that the loss
-    stopped moving.
+    ``Upstart`` it has no guarantee: it may stop in a local minimum, and :attr:`converged_` says only that the loss no
+    longer changes.
 
     Parameters
     ----------
@@ -28,20 +28,20 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     activation : str, default="tanh"
         ``tanh``, ``logistic``, ``relu`` or ``identity``.
     alpha : float, default=1e-4
-        The price of large weights.
+        Strength of the L2 penalty.
     max_iter : int, default=500
-        The most steps.
+        Largest number of iterations.
     random_state : int, RandomState or None, default=0
-        Of the first weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     mlp_ : MLPClassifier
-        What was fitted.
+        The fitted classifier.
     converged_ : bool
-        Whether the loss stopped moving before ``max_iter``.
+        Whether the loss stopped changing before ``max_iter``.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Hand the examples over."""
+        """Fit the network."""
         X, y = validate_data(self, X, exact_if_listed(y), dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = checked_classes(np.unique(y))
@@ -86,10 +86,10 @@ class Backpropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.mlp_.fit(X, y)
-        self.converged_ = not any(issubclass(each.category, ConvergenceWarning) for each in told)
+        self.converged_ = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
         self.n_iter_ = max(1, int(self.mlp_.n_iter_))
         return self
 

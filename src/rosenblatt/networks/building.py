@@ -1,4 +1,4 @@
-"""What Tower and Upstart share: a classifier made of one network of step units, or one for each class."""
+"""The base of Tower and Upstart: a classifier of one constructed network of step units, or one per class."""
 
 from typing import Any, NamedTuple, Self
 
@@ -17,11 +17,11 @@ from rosenblatt.networks.gate import Gate
 from rosenblatt.networks.inputs import Inputs
 from rosenblatt.networks.network import Network
 
-NOTHING = 1e-9  # a score this small beside the largest is zero
+ZERO = 1e-9  # relative to the largest score, a smaller one counts as zero
 
 
-class Schooling(NamedTuple):
-    """How a single unit is taught."""
+class UnitTraining(NamedTuple):
+    """Parameters of the training of a single unit."""
 
     max_iter: int
     seed: int
@@ -29,20 +29,20 @@ class Schooling(NamedTuple):
 
 def _refuse_probabilities(model: Any) -> bool:
     raise AttributeError(
-        f"{type(model).__name__} has no predict_proba: it is built until it errs on no training row, and its "
-        "score says nothing of how sure it is; use CalibratedClassifierCV around it, or Perceptron(probability=True)"
+        f"{type(model).__name__} has no predict_proba: it fits every training row, so its score is no measure of "
+        "confidence; wrap it in CalibratedClassifierCV, or use Perceptron(probability=True)"
     )
 
 
 class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The face of a classifier that builds its network out of perceptrons, unit by unit."""
+    """A classifier that constructs its network of perceptrons unit by unit."""
 
     max_units: int | None
     max_iter: int
     random_state: Any
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Build the network, or one for each of several classes."""
+        """Construct the network, or one per class if there are more than two."""
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
         if self.max_units is not None and (
@@ -56,16 +56,19 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_one_class(self.classes_)
         self.inputs_ = Inputs.of(X)
         Z = self.inputs_.read(X)
-        wanted = _agreed(Z, labels)
+        targets = _majority_labels(Z, labels)
         features = [str(n) for n in getattr(self, "feature_names_in_", [])] or [
             f"x{j + 1}" for j in range(X.shape[1])
         ]
         names = self.inputs_.names(features)
-        sides = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        taught = Schooling(int(self.max_iter), seed_of(self.random_state))
-        built = [self._build(Z, np.where(wanted == side, 1, 0), names, taught) for side in sides]
-        self.networks_ = [network for network, _ in built]
-        self.errors_ = [np.array(errors) for _, errors in built]
+        positive_classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        training = UnitTraining(int(self.max_iter), seed_of(self.random_state))
+        results = [
+            self._build(Z, np.where(targets == positive_class, 1, 0), names, training)
+            for positive_class in positive_classes
+        ]
+        self.networks_ = [network for network, _ in results]
+        self.errors_ = [np.array(errors) for _, errors in results]
         self.n_units_ = sum(len(network.units) for network in self.networks_)
         self.n_iter_ = int(self.max_iter)
         self.converged_ = all(errors[-1] == 0 for errors in self.errors_)
@@ -81,7 +84,7 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The network of a classifier of two classes."""
         check_is_fitted(self)
         if len(self.networks_) > 1:
-            raise AttributeError("there is a network for each of several classes: look at networks_")
+            raise AttributeError("there is one network per class: use networks_")
         return self.networks_[0]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -98,54 +101,56 @@ class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
     def _build(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], names: list[str], taught: Schooling
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], training: UnitTraining
     ) -> tuple[Network, list[int]]:
-        """Return a network for outputs 0 and 1, and its errors after each unit or at the end."""
+        """Return a network for targets 0 and 1, and its errors after each unit or at the end."""
         raise NotImplementedError
 
 
-def taught_unit(Z: NDArray[np.float64], wanted: NDArray[np.int64], taught: Schooling) -> NDArray[np.float64]:
+def train_unit(
+    Z: NDArray[np.float64], targets: NDArray[np.int64], training: UnitTraining
+) -> NDArray[np.float64]:
     """Return the weights, bias first, of the best hypothesis of a perceptron run."""
-    if (wanted == wanted[0]).all():
-        return np.concatenate([[1.0 if wanted[0] else -1.0], np.zeros(Z.shape[1])])
-    learner = Learner(seed=taught.seed)
-    learner.train(Z, wanted, max_iter=taught.max_iter)
-    found = [settled(learner.weights(name)[0], Z) for name in ("last", "pocket", "averaged")]
-    return min(found, key=lambda w: errors_of(w, Z, wanted))
+    if (targets == targets[0]).all():
+        return np.concatenate([[1.0 if targets[0] else -1.0], np.zeros(Z.shape[1])])
+    learner = Learner(seed=training.seed)
+    learner.train(Z, targets, max_iter=training.max_iter)
+    candidates = [centred(learner.weights(name)[0], Z) for name in ("last", "pocket", "averaged")]
+    return min(candidates, key=lambda w: unit_errors(w, Z, targets))
 
 
-def settled(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move the bias to the middle of the gap around zero, so that no score hangs on a rounding."""
+def centred(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move the bias to the middle of the gap around zero, so that rounding changes no prediction."""
     scores = linear_scores(Z, weights[None])[:, 0]
-    nothing = NOTHING * float(np.abs(scores).max())
-    on = scores > nothing
-    firm = weights.astype(np.float64)
-    if on.any() and not on.all():
-        firm[0] -= (scores[on].min() + scores[~on].max()) / 2.0
-    elif not on.any():
-        firm[0] -= 2.0 * nothing
-    return firm
+    zero = ZERO * float(np.abs(scores).max())
+    positive = scores > zero
+    shifted = weights.astype(np.float64)
+    if positive.any() and not positive.all():
+        shifted[0] -= (scores[positive].min() + scores[~positive].max()) / 2.0
+    elif not positive.any():
+        shifted[0] -= 2.0 * zero
+    return shifted
 
 
-def errors_of(weights: NDArray[np.float64], Z: NDArray[np.float64], wanted: NDArray[np.int64]) -> int:
-    """Count the rows on which a unit does not say what is wanted."""
-    return int((fires(weights, Z) != wanted).sum())
+def unit_errors(weights: NDArray[np.float64], Z: NDArray[np.float64], targets: NDArray[np.int64]) -> int:
+    """Count the rows on which the output of a unit differs from its target."""
+    return int((unit_outputs(weights, Z) != targets).sum())
 
 
-def fires(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return what a unit says for every row."""
+def unit_outputs(weights: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the output of a unit, 0 or 1, for every row."""
     return (linear_scores(Z, weights[None])[:, 0] > 0.0).astype(np.int64)
 
 
 def as_gate(weights: NDArray[np.float64], name: str = "") -> Gate:
-    """Return a unit of these weights, bias first."""
+    """Return a gate with these weights, bias first."""
     return Gate(tuple(weights[1:].tolist()), float(weights[0]), name)
 
 
-def _agreed(Z: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give rows that are equal the label that most of them have: no classifier can do better."""
-    _, place = np.unique(Z, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    votes = np.zeros((place.max() + 1, labels.max() + 1), dtype=np.int64)
-    np.add.at(votes, (place, labels), 1)
-    return np.asarray(votes.argmax(axis=1)[place])
+def _majority_labels(Z: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give equal rows the label of their majority: no classifier can do better."""
+    _, group = np.unique(Z, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    votes = np.zeros((group.max() + 1, labels.max() + 1), dtype=np.int64)
+    np.add.at(votes, (group, labels), 1)
+    return np.asarray(votes.argmax(axis=1)[group])

@@ -1,4 +1,4 @@
-"""One step unit as a logic gate (seed 003): AND, OR, NOT and NAND are perceptrons, XOR is not."""
+"""A step unit as a logic gate: AND, OR, NOT and NAND are perceptrons, XOR is not."""
 
 from itertools import product
 from typing import Any, NamedTuple
@@ -8,18 +8,20 @@ from numpy.typing import NDArray
 
 
 class Gate(NamedTuple):
-    """A perceptron over zeros and ones: it fires where ``w·x + b > 0``.
+    """A perceptron on inputs of 0 and 1: its output is 1 where ``w·x + b > 0``.
 
     Parameters
     ----------
-    weights : tuple of float, one for each input
+    weights : tuple of float
+        One for each input.
     bias : float
-    name : str, what it is called in a drawing
+    name : str
+        Label in drawings.
 
     Notes
     -----
-    **Guarantee.** :meth:`learned` ends with a gate whose truth table is the one asked for, or raises a ValueError with
-    the proof that no single unit has it.
+    **Guarantee.** :meth:`learned` returns a gate with the given truth table, or raises a ValueError with the proof that
+    no single unit has it.
 
     Examples
     --------
@@ -42,56 +44,59 @@ class Gate(NamedTuple):
 
     @classmethod
     def AND(cls, inputs: int = 2) -> "Gate":
-        """Fire where every input is one."""
+        """Return a gate whose output is 1 if all inputs are."""
         return cls((1.0,) * inputs, 0.5 - inputs, "AND")
 
     @classmethod
     def OR(cls, inputs: int = 2) -> "Gate":
-        """Fire where some input is one."""
+        """Return a gate whose output is 1 if any input is."""
         return cls((1.0,) * inputs, -0.5, "OR")
 
     @classmethod
     def NAND(cls, inputs: int = 2) -> "Gate":
-        """Fire unless every input is one."""
+        """Return a gate whose output is 0 only if all inputs are 1."""
         return cls((-1.0,) * inputs, inputs - 0.5, "NAND")
 
     @classmethod
     def NOR(cls, inputs: int = 2) -> "Gate":
-        """Fire where no input is one."""
+        """Return a gate whose output is 1 if no input is."""
         return cls((-1.0,) * inputs, 0.5, "NOR")
 
     @classmethod
     def NOT(cls) -> "Gate":
-        """Fire where the one input is zero."""
+        """Return a gate of one input whose output is 1 if the input is 0."""
         return cls((-1.0,), 0.5, "NOT")
 
     @classmethod
     def learned(cls, targets: Any, name: str = "", max_iter: int = 10_000) -> "Gate":
-        """Learn a gate from its truth table by the perceptron rule; the rows count up in binary.
+        """Learn a gate from its truth table with the perceptron rule.
 
         Parameters
         ----------
-        targets : 2, 4, 8 … zeros and ones, the outputs for 00…0, 00…1, …, 11…1
-        name : what to call the gate
-        max_iter : the most passes
+        targets : sequence of 2, 4, 8 … zeros and ones
+            The outputs for 00…0, 00…1, …, 11…1.
+        name : str
+            Label in drawings.
+        max_iter : int
+            Largest number of epochs.
         """
         from rosenblatt.learner import Learner
         from rosenblatt.proofs import Separable, separability
 
-        wanted = np.asarray(targets).astype(int)
-        inputs = wanted.size.bit_length() - 1
-        if wanted.size != 1 << inputs or inputs < 1 or not np.isin(wanted, (0, 1)).all():
+        outputs = np.asarray(targets).astype(int)
+        inputs = outputs.size.bit_length() - 1
+        if outputs.size != 1 << inputs or inputs < 1 or not np.isin(outputs, (0, 1)).all():
             raise ValueError(f"a truth table has 2, 4, 8 … outputs, each 0 or 1, got {list(targets)!r}")
         rows = every_input(inputs)
-        if (wanted == wanted[0]).all():
-            return cls((0.0,) * inputs, 1.0 if wanted[0] else -1.0, name)
-        proof = separability(rows, wanted)
+        if (outputs == outputs[0]).all():
+            return cls((0.0,) * inputs, 1.0 if outputs[0] else -1.0, name)
+        proof = separability(rows, outputs)
         if not isinstance(proof, Separable):
             raise ValueError(f"no single unit has this truth table. {proof}")  # noqa: TRY004
         learner = Learner()
-        learner.train(rows, wanted, max_iter=max_iter, shuffle=False)
+        learner.train(rows, outputs, max_iter=max_iter, shuffle=False)
         if not learner.converged:
-            raise ValueError(f"no clean pass within {max_iter} passes: give more to max_iter")
+            raise ValueError(f"no epoch without a mistake within {max_iter} epochs: increase max_iter")
         w = learner.weights("last")[0]
         return cls(tuple(w[1:].tolist()), float(w[0]), name)
 
@@ -103,7 +108,7 @@ class Gate(NamedTuple):
         return np.asarray(rows @ np.array(self.weights) + self.bias)
 
     def evaluate(self, X: Any) -> NDArray[np.int64]:
-        """Return one where the gate fires, else zero."""
+        """Return the output, 0 or 1, for every row."""
         return (self.scores(X) > 0.0).astype(np.int64)
 
     def truth_table(self) -> NDArray[np.int64]:
@@ -112,7 +117,7 @@ class Gate(NamedTuple):
 
 
 def every_input(inputs: int) -> NDArray[np.float64]:
-    """Return the rows of a truth table, counting up in binary.
+    """Return the input rows of a truth table, in binary order.
 
     >>> every_input(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]

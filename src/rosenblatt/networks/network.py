@@ -1,4 +1,4 @@
-"""Layers of step units: evaluate them, look at every unit, draw the wiring."""
+"""Feed-forward networks of step units: evaluation, signals of every unit, Graphviz output."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,19 +10,21 @@ from rosenblatt.networks.gate import Gate, every_input
 
 
 class Unit(NamedTuple):
-    """A gate and what it reads: inputs are numbered from 0, unit k of the network is number ``inputs + k``."""
+    """A gate and its sources: an input by its number from 0, unit k of the network as ``inputs + k``."""
 
     gate: Gate
     sources: tuple[int, ...]
 
 
 class Network:
-    """Step units wired forwards: each reads inputs and units before it; the last one is the output.
+    """A feed-forward network of step units: each reads inputs and earlier units; the last one is the output.
 
     Parameters
     ----------
-    inputs : int or names of the inputs
-    units : the units, each after those it reads
+    inputs : int or sequence of str
+        Number or names of the inputs.
+    units : sequence of Unit
+        Each after the units it reads.
 
     Notes
     -----
@@ -36,11 +38,11 @@ class Network:
     """
 
     def __init__(self, inputs: int | Sequence[str], units: Sequence[Unit]) -> None:
-        named = [f"x{j + 1}" for j in range(inputs)] if isinstance(inputs, int) else [str(n) for n in inputs]
-        self.input_names = tuple(named)
+        names = [f"x{j + 1}" for j in range(inputs)] if isinstance(inputs, int) else [str(n) for n in inputs]
+        self.input_names = tuple(names)
         self.units = tuple(units)
         if not self.units:
-            raise ValueError("a network needs a unit")
+            raise ValueError("a network needs at least one unit")
         for k, unit in enumerate(self.units):
             if len(unit.sources) != len(unit.gate.weights):
                 raise ValueError(
@@ -48,12 +50,12 @@ class Network:
                 )
             if not all(0 <= source < self.inputs + k for source in unit.sources):
                 raise ValueError(
-                    f"unit {k} reads {unit.sources}: only signals 0 to {self.inputs + k - 1} come before it"
+                    f"unit {k} reads {unit.sources}: only sources 0 to {self.inputs + k - 1} precede it"
                 )
 
     @classmethod
     def layered(cls, inputs: int | Sequence[str], layers: Sequence[Sequence[Gate]]) -> "Network":
-        """Wire every unit of a layer to all of the layer before; the first layer to the inputs."""
+        """Return a network in which every unit reads all units of the previous layer, or the inputs."""
         below = tuple(range(inputs if isinstance(inputs, int) else len(inputs)))
         units: list[Unit] = []
         after = len(below)
@@ -65,12 +67,12 @@ class Network:
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return len(self.input_names)
 
     @property
     def layers(self) -> list[list[int]]:
-        """The numbers of the units, layer by layer: a unit is one layer above the highest unit it reads."""
+        """Indices of the units by layer: a unit is one layer above the highest unit it reads."""
         level: list[int] = []
         for unit in self.units:
             below = [level[source - self.inputs] for source in unit.sources if source >= self.inputs]
@@ -79,19 +81,28 @@ class Network:
 
     @property
     def depth(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return len(self.layers)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return ``w·(what it reads) + b`` of every unit for every row, ``(rows, units)``."""
-        return self._run(X)[1]
+        """Return the score ``w·inputs + b`` of every unit for every row, ``(rows, units)``."""
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.inputs:
+            raise ValueError(f"this network has {self.inputs} inputs, X has shape {rows.shape}")
+        signals = np.empty((rows.shape[0], self.inputs + len(self.units)))
+        signals[:, : self.inputs] = rows
+        scores = np.empty((rows.shape[0], len(self.units)))
+        for k, unit in enumerate(self.units):
+            scores[:, k] = unit.gate.scores(signals[:, unit.sources])
+            signals[:, self.inputs + k] = scores[:, k] > 0.0
+        return scores
 
     def signals(self, X: Any) -> NDArray[np.int64]:
-        """Return what every unit says for every row, ``(rows, units)`` of zeros and ones."""
-        return (self._run(X)[1] > 0.0).astype(np.int64)
+        """Return the output of every unit for every row, ``(rows, units)`` of 0 and 1."""
+        return (self.scores(X) > 0.0).astype(np.int64)
 
     def evaluate(self, X: Any) -> NDArray[np.int64]:
-        """Return what the last unit says for every row."""
+        """Return the output of the network, its last unit, for every row."""
         return self.signals(X)[:, -1]
 
     def truth_table(self) -> NDArray[np.int64]:
@@ -103,7 +114,7 @@ class Network:
         return Network(self.input_names, self.units[:units])
 
     def to_dot(self) -> str:
-        """Describe the wiring in the language of Graphviz.
+        """Return the network in the DOT language of Graphviz.
 
         >>> print(Network.layered(1, [[Gate.NOT()]]).to_dot())
         digraph network {
@@ -115,28 +126,16 @@ class Network:
         """
         lines = ["digraph network {", "  rankdir=LR;"]
         for j, name in enumerate(self.input_names):
-            lines.append(f"  i{j} [shape=plaintext, label={_quoted(name)}];")
+            lines.append(f"  i{j} [shape=plaintext, label={_quote(name)}];")
         for k, unit in enumerate(self.units):
             shape = "doublecircle" if k == len(self.units) - 1 and k else "circle"
-            label = _quoted(unit.gate.name or f"unit {k + 1}")[:-1] + f'\\n{unit.gate.bias:.3g}"'
+            label = _quote(unit.gate.name or f"unit {k + 1}")[:-1] + f'\\n{unit.gate.bias:.3g}"'
             lines.append(f"  u{k} [shape={shape}, label={label}];")
             for source, weight in zip(unit.sources, unit.gate.weights, strict=True):
                 below = f"i{source}" if source < self.inputs else f"u{source - self.inputs}"
                 lines.append(f'  {below} -> u{k} [label="{weight:.3g}"];')
         return "\n".join([*lines, "}"])
 
-    def _run(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.inputs:
-            raise ValueError(f"this network has {self.inputs} inputs, X has shape {rows.shape}")
-        heard = np.empty((rows.shape[0], self.inputs + len(self.units)))
-        heard[:, : self.inputs] = rows
-        scores = np.empty((rows.shape[0], len(self.units)))
-        for k, unit in enumerate(self.units):
-            scores[:, k] = unit.gate.scores(heard[:, unit.sources])
-            heard[:, self.inputs + k] = scores[:, k] > 0.0
-        return heard, scores
 
-
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

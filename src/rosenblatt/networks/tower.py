@@ -1,28 +1,35 @@
-"""The tower: each new unit reads the inputs and the unit below, and errs less than it."""
+"""The tower algorithm: each new unit reads the inputs and the previous unit, and makes fewer errors."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.networks.building import BuiltNetwork, Schooling, as_gate, errors_of, fires, taught_unit
+from rosenblatt.networks.building import (
+    BuiltNetwork,
+    UnitTraining,
+    as_gate,
+    train_unit,
+    unit_errors,
+    unit_outputs,
+)
 from rosenblatt.networks.inputs import highest_peak
 from rosenblatt.networks.network import Network, Unit
 
 
 class Tower(BuiltNetwork):
-    """A tower of perceptrons, built until it makes no error on the training data.
+    """A tower of perceptrons, extended until it makes no error on the training data.
 
     **Update.** The first unit is a perceptron on the inputs. Each further unit reads the inputs and the output ``h`` of
-    the unit below; it is taught by the perceptron rule, and where that does not err less than the unit below, it
-    becomes ``(2h − 1)·B`` plus a function that overrules B at a single misclassified example.
+    the unit below and is trained by the perceptron rule. If that does not make fewer errors than the unit below, the
+    unit becomes ``(2h − 1)·B`` plus a linear function that exceeds B at one misclassified example only.
 
     Parameters
     ----------
     max_units : int or None, default=None
-        The most units of a network; None goes on until there are no errors.
+        Largest number of units of a network; None: until there are no errors.
     max_iter : int, default=100
-        The most passes with which one unit is taught.
+        Largest number of epochs for one unit.
     random_state : int, RandomState or None, default=0
         Seed of the shuffle.
 
@@ -31,19 +38,19 @@ class Tower(BuiltNetwork):
     classes_, n_features_in_, feature_names_in_, n_iter_ :
         As in scikit-learn.
     networks_ : list of Network
-        One for two classes (:attr:`network_`), else one for each class, told from the rest.
+        One for two classes (:attr:`network_`), else one per class against the rest.
     errors_ : list of ndarray
         Errors on the training data after each unit of each network.
     n_units_ : int
-        Units in all.
+        Total number of units.
     converged_ : bool
-        Whether no error is left but those on equal rows with different labels.
+        Whether no errors are left except those on equal rows with different labels.
 
     Notes
     -----
-    **Guarantee.** Every unit errs on fewer training examples than the one below, so the tower ends, without an error,
-    on any consistent finite data. Boolean inputs are read as they are; others get the coordinate ``‖x‖²``, which makes
-    every point a corner.
+    **Guarantee.** Every unit makes fewer errors on the training examples than the one below, so the construction ends
+    without errors on any consistent finite data. Boolean inputs stay unchanged; others get the coordinate ``‖x‖²``,
+    which makes every point a vertex of the convex hull.
 
     Examples
     --------
@@ -62,34 +69,34 @@ class Tower(BuiltNetwork):
         self.random_state = random_state
 
     def _build(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], names: list[str], taught: Schooling
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], training: UnitTraining
     ) -> tuple[Network, list[int]]:
         width = Z.shape[1]
-        weights = taught_unit(Z, wanted, taught)
-        said = fires(weights, Z)
-        units, errors = [Unit(as_gate(weights), tuple(range(width)))], [int((said != wanted).sum())]
+        weights = train_unit(Z, targets, training)
+        outputs = unit_outputs(weights, Z)
+        units, errors = [Unit(as_gate(weights), tuple(range(width)))], [int((outputs != targets).sum())]
         while errors[-1] and (self.max_units is None or len(units) < self.max_units):
-            heard = np.column_stack([Z, said])
-            weights = taught_unit(heard, wanted, taught)
-            if errors_of(weights, heard, wanted) >= errors[-1]:
-                weights = self._overruling(Z, wanted, said)
-            now = fires(weights, heard)
-            left = int((now != wanted).sum())
-            if left >= errors[-1]:  # the examples are nearer to each other than floats can tell
+            sources = np.column_stack([Z, outputs])
+            weights = train_unit(sources, targets, training)
+            if unit_errors(weights, sources, targets) >= errors[-1]:
+                weights = self._overruling_unit(Z, targets, outputs)
+            new_outputs = unit_outputs(weights, sources)
+            new_errors = int((new_outputs != targets).sum())
+            if new_errors >= errors[-1]:  # floats cannot separate the examples
                 break
             units.append(Unit(as_gate(weights), (*range(width), width + len(units) - 1)))
-            errors.append(left)
-            said = now
+            errors.append(new_errors)
+            outputs = new_outputs
         return Network(names, units), errors
 
-    def _overruling(
-        self, Z: NDArray[np.float64], wanted: NDArray[np.int64], said: NDArray[np.int64]
+    def _overruling_unit(
+        self, Z: NDArray[np.float64], targets: NDArray[np.int64], outputs: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return a unit that repeats what the one below says, except at one example that it got wrong."""
-        peak = highest_peak(Z, np.flatnonzero(said != wanted), self.inputs_.lifted)
+        """Return a unit that repeats the output of the one below, except at one misclassified example."""
+        peak = highest_peak(Z, np.flatnonzero(outputs != targets), self.inputs_.lifted)
         centre, reach = (peak.second + peak.low) / 2.0, (peak.second - peak.low) / 2.0
-        loud = (reach + peak.top - centre) / 2.0  # B: above what others reach, below what the peak does
-        sign = 1.0 if wanted[peak.row] else -1.0
-        own = sign * peak.weights
-        own[0] -= sign * centre + loud
-        return np.append(own, 2.0 * loud)
+        strength = (reach + peak.top - centre) / 2.0  # B: above all other values, below that of the peak
+        sign = 1.0 if targets[peak.row] else -1.0
+        weights = sign * peak.weights
+        weights[0] -= sign * centre + strength
+        return np.append(weights, 2.0 * strength)

@@ -1,4 +1,4 @@
-"""Pictures: each a function that draws on axes, given or new, and returns them. Needs matplotlib when used."""
+"""Plots: each function draws on given or new axes and returns them. matplotlib is imported on use."""
 
 from rosenblatt.plots.boundary import boundary
 from rosenblatt.plots.convergence import convergence

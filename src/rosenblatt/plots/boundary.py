@@ -21,7 +21,7 @@ from rosenblatt.plots.style import (
 )
 
 GRID = 301
-ON_THE_MARGIN = 1e-6  # relative: how near a row must be to count as on it
+ON_THE_MARGIN = 1e-6  # relative tolerance for rows on the margin
 
 
 def boundary(
@@ -29,9 +29,9 @@ def boundary(
 ) -> Any:
     """Draw a fitted classifier on data of two features, and return the axes.
 
-    The half-planes are tinted in their class colour, the boundary is a line, **w** an arrow from it. Where the
-    data are separated the margin band is dashed and the rows on it ringed; misclassified rows are ringed in
-    vermillion. Any number of classes; a model without weights (a pipeline, a vote) is drawn from its scores.
+    The half-planes have the colour of their class, the boundary is a line, **w** an arrow from it. If the data are
+    separated, the margin band is dashed and the rows on it are ringed; misclassified rows are ringed in vermillion.
+    Any number of classes; a model without weights (a pipeline, a vote) is drawn from its scores.
     """
     X, y = two_features(X), np.asarray(y)
     ax, look = new_axes(ax, theme)
@@ -63,7 +63,7 @@ def boundary(
 
 
 def two_features(X: Any) -> NDArray[np.float64]:
-    """Return dense rows of two features, or say that there are more."""
+    """Return dense rows of two features; raise ValueError for others."""
     rows: NDArray[np.float64] = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
@@ -73,7 +73,7 @@ def two_features(X: Any) -> NDArray[np.float64]:
 
 
 def plane_weights(clf: Any) -> NDArray[np.float64] | None:
-    """Return ``(hyperplanes, 1 + 2)`` weights, the bias first; None for a model without."""
+    """Return ``(hyperplanes, 1 + 2)`` weights, bias first; None for a model without weights."""
     try:
         coef, intercept = np.atleast_2d(clf.coef_), np.atleast_1d(clf.intercept_)
     except AttributeError:
@@ -84,7 +84,7 @@ def plane_weights(clf: Any) -> NDArray[np.float64] | None:
 
 
 def points(ax: Any, X: NDArray[np.float64], y: NDArray[Any], classes: NDArray[Any], theme: Theme) -> None:
-    """Draw examples, each class in its own mark and colour."""
+    """Draw examples, with a marker and a colour per class."""
     for label, look in zip(classes, class_looks(list(classes)), strict=True):
         own = y == label
         ax.scatter(
@@ -189,7 +189,7 @@ def _band(
     box: Box,
     theme: Theme,
 ) -> None:
-    """Dash the two lines at the margin's distance, and ring the rows on them, where the data are separated."""
+    """Draw the margin as dashed lines and ring the rows on it, if the data are separated."""
     w, b = weights[1:], weights[0]
     norm = float(np.linalg.norm(w))
     if norm == 0.0:
@@ -217,7 +217,7 @@ def _borders(ax: Any, weights: NDArray[np.float64], box: Box, theme: Theme) -> N
 
 
 def _from_scores(ax: Any, clf: Any, box: Box, theme: Theme) -> None:
-    """Draw the boundary of a model that has scores but no plane of its own here."""
+    """Draw the boundary of a model without weights from its scores on a grid."""
     xs, ys = (np.linspace(box.low[axis], box.high[axis], GRID) for axis in (0, 1))
     grid = np.column_stack([each.ravel() for each in np.meshgrid(xs, ys)])
     scores = np.asarray(clf.decision_function(grid))

@@ -1,4 +1,4 @@
-"""Axes to draw on, dressed as the theme says."""
+"""Axes in the style of a theme, titles, legends and number formats."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ PIP = 'pictures need matplotlib: pip install "rosenblatt[plots]"'
 def new_axes(
     ax: Any, theme: "str | Theme", size: tuple[float, float] = (7.0, 5.4), columns: int = 1
 ) -> tuple[Any, Theme]:
-    """Return the axes given, or new ones, dressed; several side by side where a picture has several."""
+    """Return the given axes or new ones, ``columns`` of them side by side, in the style of the theme."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -24,7 +24,7 @@ def new_axes(
 
 
 def dress(ax: Any, theme: Theme) -> None:
-    """Give axes the colours and sizes of a theme."""
+    """Apply the colours and sizes of a theme to axes."""
     figure = ax.get_figure()
     figure.set_facecolor(theme.paper)
     ax.set_facecolor(theme.paper)
@@ -36,14 +36,14 @@ def dress(ax: Any, theme: Theme) -> None:
 
 
 def titled(ax: Any, theme: Theme, title: str, x: str = "", y: str = "") -> None:
-    """Write the title and what the axes show."""
+    """Set the title and the labels of the axes."""
     ax.set_title(title, color=theme.ink, fontsize=TITLE, loc="left", pad=10)
     ax.set_xlabel(x, color=theme.ink, fontsize=TEXT)
     ax.set_ylabel(y, color=theme.ink, fontsize=TEXT)
 
 
 def keyed(ax: Any, theme: Theme, columns: int = 3, below: float = -0.16) -> None:
-    """Put the key under the axes, where it covers nothing."""
+    """Put the legend below the axes."""
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
@@ -63,7 +63,7 @@ def keyed(ax: Any, theme: Theme, columns: int = 3, below: float = -0.16) -> None
 
 
 def in_words(number: float) -> str:
-    """Write a number as a picture has room for.
+    """Format a number briefly.
 
     >>> in_words(1234567.0), in_words(0.03456), in_words(12.0)
     ('1,234,567', '0.0346', '12')

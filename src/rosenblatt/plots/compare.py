@@ -1,4 +1,4 @@
-"""All linear learners on the same data, side by side."""
+"""Comparison of all linear learners on the same data."""
 
 import time
 import warnings
@@ -18,33 +18,35 @@ from rosenblatt.data.matrix import encoded
 from rosenblatt.learner.selection import Preparation
 from rosenblatt.plots.comparison import Comparison, Row
 
-MOST_CELLS = 1 << 24  # of a sparse matrix that is made dense for a learner that needs it
-# Where a default would refuse most data: a hard margin asks for separable ones.
+MOST_CELLS = 1 << 24  # of a sparse matrix that is densified for a learner that needs it
+# Settings of learners whose defaults refuse most data: a hard margin needs separable classes.
 SETTINGS: dict[str, dict[str, Any]] = {"MaxMargin": {"C": 1.0}}
 
 
 def compare(
     X: Any, y: Any, *, learners: Any = None, cv: int = 5, seed: int = 0, prepare: Preparation | None = None
 ) -> Comparison:
-    """Fit every linear classifier of the family, and measure them alike.
+    """Fit and evaluate linear classifiers on the same data and folds.
 
     Parameters
     ----------
-    X, y : examples; rows dense or sparse
-    learners : names or estimators; every one in ``rosenblatt.linear`` that needs no argument by default
+    X, y : array-like or sparse matrix, and labels
+    learners : names or estimators, optional
+        By default every classifier in ``rosenblatt.linear`` that needs no argument.
     cv : int, default=5
-        Folds of the cross-validation, no more than the smallest class has rows.
+        Folds of the cross-validation, at most the size of the smallest class.
     seed : int, default=0
-        Of the folds.
+        Seed of the folds.
     prepare : optional
         Scaling, imputation and weights of words (:class:`rosenblatt.data.preprocess.PreprocessingPlan`), fitted on the
         training part of every fold alone; ``X`` then holds the raw rows that it takes.
 
     Returns
     -------
-    Comparison : the table, best first. ``accuracy``, ``spread`` and ``mistakes`` are on held-out rows; the losses
-        and ``margin`` on all rows, of the hyperplane scaled to ``‖w‖ = 1``, so that they can be compared;
-        ``seconds`` is one fit on all rows. A learner that cannot take these data says why in ``note``.
+    Comparison
+        The table, best first. ``accuracy``, ``spread`` and ``mistakes`` are those of held-out rows; the losses and
+        ``margin`` those of all rows, with the hyperplane scaled to ``‖w‖ = 1``; ``seconds`` is the time of one fit on
+        all rows. ``note`` is the error of a learner that could not be fitted.
 
     Examples
     --------
@@ -65,11 +67,11 @@ def compare(
         raise ValueError("a comparison needs two classes of two rows or more, and two folds or more")
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), labels))
     prepared = X if prepare is None else prepare.fit(X).apply(X)
-    measured = [
-        _measured(name, learner, _Data(X, prepared, y, splits, prepare))
-        for name, learner in _chosen(learners).items()
+    results = [
+        _evaluate(name, learner, _Data(X, prepared, y, splits, prepare))
+        for name, learner in _select(learners).items()
     ]
-    ranked = sorted(measured, key=lambda result: (bool(result[0].note), -result[0].accuracy))
+    ranked = sorted(results, key=lambda result: (bool(result[0].note), -result[0].accuracy))
     return Comparison(
         tuple(row for row, _ in ranked),
         {row.learner: model for row, model in ranked if model is not None},
@@ -81,22 +83,22 @@ def compare(
 
 
 def linear_learners() -> dict[str, type]:
-    """Return every classifier of ``rosenblatt.linear`` that can be made without an argument, by name.
+    """Return every classifier of ``rosenblatt.linear`` whose constructor needs no argument, by name.
 
     >>> "Perceptron" in linear_learners()
     True
     """
     import rosenblatt.linear as family
 
-    found = {}
+    learners = {}
     for module in iter_modules(family.__path__):
         if module.ispkg or module.name in ("compare", "comparison"):
             continue
-        home = import_module(f"{family.__name__}.{module.name}")
-        for name, thing in vars(home).items():
-            if isclass(thing) and thing.__module__ == home.__name__ and _is_learner(name, thing):
-                found[name] = thing
-    return dict(sorted(found.items()))
+        source = import_module(f"{family.__name__}.{module.name}")
+        for name, value in vars(source).items():
+            if isclass(value) and value.__module__ == source.__name__ and _is_learner(name, value):
+                learners[name] = value
+    return dict(sorted(learners.items()))
 
 
 def _is_learner(name: str, cls: type) -> bool:
@@ -111,7 +113,7 @@ def _is_learner(name: str, cls: type) -> bool:
     return not needed
 
 
-def _chosen(learners: Any) -> dict[str, Any]:
+def _select(learners: Any) -> dict[str, Any]:
     known = linear_learners()
     if learners is None:
         return {name: cls(**SETTINGS.get(name, {})) for name, cls in known.items()}
@@ -119,47 +121,47 @@ def _chosen(learners: Any) -> dict[str, Any]:
     for learner in [learners] if isinstance(learners, str) or hasattr(learners, "fit") else learners:
         if isinstance(learner, str) and learner not in known:
             raise ValueError(f"no learner is called {learner!r}; there are {', '.join(known)}")
-        made = known[learner](**SETTINGS.get(learner, {})) if isinstance(learner, str) else learner
-        name, again = type(made).__name__, 2
+        estimator = known[learner](**SETTINGS.get(learner, {})) if isinstance(learner, str) else learner
+        name, number = type(estimator).__name__, 2
         while name in chosen:
-            name, again = f"{type(made).__name__} {again}", again + 1
-        chosen[name] = made
+            name, number = f"{type(estimator).__name__} {number}", number + 1
+        chosen[name] = estimator
     return chosen
 
 
 class _Data(NamedTuple):
-    """The rows that learners are measured on."""
+    """The data of the comparison."""
 
     raw: Any
-    prepared: Any  # by what was fitted on all rows
+    prepared: Any  # with the preparation fitted on all rows
     y: NDArray[Any]
     splits: list[tuple[Any, Any]]
     prepare: Preparation | None
 
     def parts(self, train: Any, test: Any) -> tuple[Any, Any]:
-        """Return the rows of a training part and of its test part, both prepared by the training part alone."""
+        """Return training and test rows, both prepared with what was fitted on the training rows."""
         if self.prepare is None:
             return self.raw[train], self.raw[test]
         fitted = self.prepare.fit(self.raw[train])
         return fitted.apply(self.raw[train]), fitted.apply(self.raw[test])
 
 
-def _measured(name: str, learner: Any, data: _Data) -> tuple[Row, Any]:
-    X, y = _as_it_takes(learner, data.prepared), data.y
+def _evaluate(name: str, learner: Any, data: _Data) -> tuple[Row, Any]:
+    X, y = _dense_if_needed(learner, data.prepared), data.y
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what matters is in the table
-            right = []
+            warnings.simplefilter("ignore")  # the table has the results
+            correct = []
             for train, test in data.splits:
-                learned, new = (_as_it_takes(learner, part) for part in data.parts(train, test))
-                right.append(clone(learner).fit(learned, y[train]).predict(new) == y[test])
+                train_rows, test_rows = (_dense_if_needed(learner, part) for part in data.parts(train, test))
+                correct.append(clone(learner).fit(train_rows, y[train]).predict(test_rows) == y[test])
             started = time.perf_counter()
             model = clone(learner).fit(X, y)
             seconds = time.perf_counter() - started
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
-        return Row(name, note=_in_short(str(error))), None
-    accuracies = [float(fold.mean()) for fold in right]
-    mistakes = int(sum((~fold).sum() for fold in right))
+        return Row(name, note=_abbreviate(str(error))), None
+    accuracies = [float(fold.mean()) for fold in correct]
+    mistakes = int(sum((~fold).sum() for fold in correct))
     margins = unit_margins(model, X, y)
     row = Row(
         name,
@@ -175,19 +177,19 @@ def _measured(name: str, learner: Any, data: _Data) -> tuple[Row, Any]:
     return row, model
 
 
-def _as_it_takes(learner: Any, X: Any) -> Any:
-    """Return sparse rows as dense ones for a learner that takes no others, where there is room for them."""
+def _dense_if_needed(learner: Any, X: Any) -> Any:
+    """Densify sparse rows for a learner that needs dense ones, if they are not too many."""
     fits = hasattr(X, "tocsr") and X.shape[0] * X.shape[1] <= MOST_CELLS
     return X.toarray() if fits and not get_tags(learner).input_tags.sparse else X
 
 
-def _in_short(reason: str, at_most: int = 250) -> str:
+def _abbreviate(reason: str, at_most: int = 250) -> str:
     first = reason.partition("\n")[0].partition(". ")[0]
     return first if len(first) <= at_most else first[: at_most - 1].rsplit(" ", 1)[0] + " …"
 
 
 def unit_margins(model: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return how far each row is on its right side, ``y f(x)/‖w‖``; with several classes from its best rival."""
+    """Return the margin ``y f(x)/‖w‖`` of each row; with several classes the one to its best rival."""
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     labels = np.searchsorted(model.classes_, y)
     coef = np.atleast_2d(np.asarray(getattr(model, "coef_", np.ones((1, 1))), dtype=np.float64))

@@ -1,4 +1,4 @@
-"""The table that a comparison of learners is: on a terminal, in a notebook, in Markdown, as a picture."""
+"""The result of a comparison of learners as a table (terminal, notebook, Markdown) and a plot."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -17,13 +17,13 @@ class Row(NamedTuple):
     learner: str
     accuracy: float = nan  # on held-out rows, the mean of the folds
     spread: float = nan  # standard deviation of the folds
-    mistakes: int = 0  # held-out rows that it got wrong
+    mistakes: int = 0  # misclassified held-out rows
     perceptron_loss: float = nan  # means over all rows, at ‖w‖ = 1
     hinge_loss: float = nan
     logistic_loss: float = nan
-    margin: float = nan  # min y f(x)/‖w‖ over all rows; negative where it errs
+    margin: float = nan  # min y f(x)/‖w‖ over all rows; negative with errors
     seconds: float = nan  # of one fit on all rows
-    note: str = ""  # why it could not be measured
+    note: str = ""  # error of a learner that could not be fitted
 
 
 HEADS = ("learner", "accuracy", "±", "mistakes", "perceptron", "hinge", "logistic", "margin", "seconds")
@@ -44,11 +44,13 @@ class Comparison:
     def best(self) -> Any:
         """The fitted model of the first row."""
         if not self.models:
-            raise ValueError("no learner could take these data: " + "; ".join(row.note for row in self.rows))
+            raise ValueError(
+                "no learner could be fitted to these data: " + "; ".join(row.note for row in self.rows)
+            )
         return self.models[self.rows[0].learner]
 
     def cells(self) -> list[list[str]]:
-        """Return the table as text, without its heads; a learner that failed has its note in the second cell."""
+        """Return the cells of the table as text; a learner that failed has its note in the second cell."""
         return [_cells(row) for row in self.rows]
 
     def to_frame(self) -> Any:
@@ -68,7 +70,7 @@ class Comparison:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table ready for JSON; what could not be measured is None."""
+        """Return the table as a dict for JSON, with None for missing figures."""
         rows = [
             {
                 key: None if isinstance(value, float) and isnan(value) else value

@@ -21,7 +21,7 @@ def criterion(
     ax: Any = None,
     theme: "str | Theme" = "light",
 ) -> Any:
-    """Draw ``E(w) = −Σ yᵢ w·xᵢ`` over the misclassified, as a landscape of two weights, and the way down.
+    """Draw contours of ``E(w) = −Σ yᵢ w·xᵢ`` over misclassified examples, and the path of gradient descent.
 
     With one feature the weights are ``(w, b)``; with two they are ``(w₁, w₂)`` and there is no bias. The path starts at
     ``start`` (opposite to the mean of the examples by default) and follows ``w ← w + η Σ yᵢ xᵢ`` until ``E(w) = 0``.

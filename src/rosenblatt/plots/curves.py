@@ -9,8 +9,9 @@ from rosenblatt.plots.style import BLUE, GREEN, LINE, ORANGE, TEXT, Theme, for_t
 
 
 def losses(*, ax: Any = None, theme: "str | Theme" = "light") -> Any:
-    """Draw what a score costs: perceptron ``max(0, −z)``, hinge ``max(0, 1 − z)``, logistic ``log₂(1 + e⁻ᶻ)``, for
-    ``z = y·f(x)``, beside the mistake itself.
+    """Draw the losses of ``z = y·f(x)``: perceptron, hinge, logistic and zero-one.
+
+    They are ``max(0, −z)``, ``max(0, 1 − z)``, ``log₂(1 + e⁻ᶻ)`` and 1 for a mistake.
     """
     ax, look = new_axes(ax, theme)
     z = np.linspace(-3.0, 3.0, 601)
@@ -38,7 +39,7 @@ def losses(*, ax: Any = None, theme: "str | Theme" = "light") -> Any:
 
 
 def sigmoid(*, ax: Any = None, theme: "str | Theme" = "light") -> Any:
-    """Draw the soft decision of logistic regression against the hard step of the perceptron."""
+    """Draw the sigmoid of logistic regression and the step function of the perceptron."""
     ax, look = new_axes(ax, theme)
     z = np.linspace(-6.0, 6.0, 601)
     ax.axhline(0.5, color=look.grid, lw=1.2, zorder=0)

@@ -12,7 +12,7 @@ from rosenblatt.plots.style import LINE, MISTAKE, TINT, Theme, class_looks
 
 
 class _Mapped:
-    """A classifier of φ(x), seen from x."""
+    """A classifier of φ(x) as a function of x."""
 
     def __init__(self, fmap: Any, clf: Any) -> None:
         self.fmap, self.clf, self.classes_ = fmap, clf, clf.classes_
@@ -27,22 +27,25 @@ class _Mapped:
 def feature_map(
     X: Any, y: Any, fmap: Any, clf: Any = None, *, ax: Any = None, theme: "str | Theme" = "light"
 ) -> Any:
-    """Draw data where a curve is needed, and where the feature map puts them a line does; return the two axes.
+    """Draw the boundary before and after a feature map, a curve and a line; return the two axes.
 
-    With more than two features out, the right side shows the distance from the hyperplane against the direction of
-    greatest spread within it.
+    With more than two mapped features, the right side shows the distance from the hyperplane against the principal
+    direction within it.
 
     Parameters
     ----------
-    X, y : two features, two classes
-    fmap : a ``FeatureMap`` or any function of ``X``
-    clf : a linear classifier of ``φ(x)``; fitted here where it is not, a ``Perceptron`` by default
+    X, y : array-like
+        Data with two features and two classes.
+    fmap : FeatureMap or callable
+        The map ``φ``.
+    clf : classifier, optional
+        A linear classifier of ``φ(x)``, fitted here if it is not; by default a ``Perceptron``.
     """
     X, y = two_features(X), np.asarray(y)
     phi = _function(fmap, X)
     clf = _fitted(clf, phi(X), y)
     if len(clf.classes_) != 2:
-        raise ValueError(f"before and after are drawn for two classes, there are {len(clf.classes_)}")
+        raise ValueError(f"the picture needs two classes, there are {len(clf.classes_)}")
     ax, look = new_axes(ax, theme, size=(12.0, 5.8), columns=2)
     boundary(_Mapped(phi, clf), X, y, ax=ax[0], theme=look, title="before: $x$")
     mapped = np.asarray(phi(X), dtype=np.float64)
@@ -51,7 +54,7 @@ def feature_map(
         ax[1].set_xlabel("$\\varphi_1$")
         ax[1].set_ylabel("$\\varphi_2$")
     else:
-        _from_the_side(ax[1], clf, mapped, y, look)
+        _draw_projection(ax[1], clf, mapped, y, look)
     return ax
 
 
@@ -76,31 +79,31 @@ def _fitted(clf: Any, X: Any, y: Any) -> Any:
     return clf if hasattr(clf, "classes_") else clf.fit(X, y)
 
 
-def _from_the_side(ax: Any, clf: Any, X: NDArray[np.float64], y: NDArray[Any], theme: Theme) -> None:
-    """Draw examples by their distance from a hyperplane, and along its longest direction."""
+def _draw_projection(ax: Any, clf: Any, X: NDArray[np.float64], y: NDArray[Any], theme: Theme) -> None:
+    """Draw examples by their distance from a hyperplane and along its principal direction."""
     w = np.asarray(clf.coef_, dtype=np.float64)[0]
     unit = w / max(float(np.linalg.norm(w)), 1e-300)
     distance = X @ unit + float(np.asarray(clf.intercept_)[0]) / max(float(np.linalg.norm(w)), 1e-300)
     inside = X - np.outer(X @ unit, unit)
     inside = inside - inside.mean(axis=0)
     along = inside @ np.linalg.svd(inside, full_matrices=False)[2][0]
-    seen = np.column_stack([distance, along])
-    box = box_around(seen)
+    projected = np.column_stack([distance, along])
+    box = box_around(projected)
     for side, look in zip((-1, 1), class_looks(list(clf.classes_)), strict=True):
         edge = box.low[0] if side < 0 else box.high[0]
         ax.axvspan(min(0.0, edge), max(0.0, edge), color=look.colour, alpha=TINT, lw=0, zorder=0)
     ax.axvline(0.0, color=theme.ink, lw=LINE, zorder=2, gid="boundary")
-    points(ax, seen, y, np.asarray(clf.classes_), theme)
+    points(ax, projected, y, np.asarray(clf.classes_), theme)
     wrong = clf.predict(X) != y
     if wrong.any():
-        rings(ax, seen[wrong], MISTAKE, f"misclassified ({int(wrong.sum())})", gid="misclassified")
+        rings(ax, projected[wrong], MISTAKE, f"misclassified ({int(wrong.sum())})", gid="misclassified")
     ax.set_xlim(box.low[0], box.high[0])
     ax.set_ylim(box.low[1], box.high[1])
     titled(
         ax,
         theme,
-        f"after: $\\varphi(x)$, {X.shape[1]} features, seen along the hyperplane",
+        f"after: $\\varphi(x)$, {X.shape[1]} features, projected along the hyperplane",
         "distance from the hyperplane",
-        "longest direction within it",
+        "principal direction within it",
     )
     keyed(ax, theme)

@@ -1,4 +1,4 @@
-"""Lines in a box: where a boundary is, exactly."""
+"""Exact segments of boundary lines inside a box."""
 
 from typing import Any, NamedTuple
 
@@ -20,26 +20,26 @@ class Box(NamedTuple):
         return self.high - self.low
 
 
-def box_around(X: NDArray[np.float64], room: float = 0.12) -> Box:
-    """Return a box around points with some room, as much on every side where the spans are alike.
+def box_around(X: NDArray[np.float64], padding: float = 0.12) -> Box:
+    """Return a box around points with padding, equal on all sides if the spans are similar.
 
-    >>> box_around(np.array([[0.0, 0.0], [1.0, 2.0]]), room=0.5).spans
+    >>> box_around(np.array([[0.0, 0.0], [1.0, 2.0]]), padding=0.5).spans
     array([3., 4.])
     """
     low, high = X.min(axis=0), X.max(axis=0)
     spans = np.where(high > low, high - low, 1.0)
-    pad = room * (np.full(2, spans.max()) if alike(spans) else spans)
+    pad = padding * (np.full(2, spans.max()) if alike(spans) else spans)
     centre = (low + high) / 2
     return Box(centre - spans / 2 - pad, centre + spans / 2 + pad)
 
 
 def alike(spans: NDArray[np.float64]) -> bool:
-    """Whether one scale for both axes leaves room to see, so that right angles show as such."""
+    """Whether the spans are similar enough for equal scales on both axes, which preserve angles."""
     return bool(spans.max() <= 2.6 * spans.min())
 
 
 def line_in_box(w: Any, b: float, box: Box) -> Segment | None:
-    """Return the part of ``w·x + b = 0`` inside a box, or None where there is none.
+    """Return the part of ``w·x + b = 0`` inside a box, or None.
 
     >>> line_in_box([1.0, 0.0], -0.5, Box(np.zeros(2), np.ones(2))).tolist()
     [[0.5, 0.0], [0.5, 1.0]]
@@ -48,7 +48,7 @@ def line_in_box(w: Any, b: float, box: Box) -> Segment | None:
 
 
 def border_in_box(weights: NDArray[np.float64], i: int, j: int, box: Box) -> Segment | None:
-    """Return where classes ``i`` and ``j`` are equal and no other is above them; rows of weights: bias first."""
+    """Return the segment where classes ``i`` and ``j`` have the highest scores, equal; weights have the bias first."""
     difference = weights[i] - weights[j]
     others = [(weights[i] - weights[k])[[1, 2, 0]] for k in range(len(weights)) if k not in (i, j)]
     return _clipped(difference[1:], difference[0], [*_walls(box), *others])

@@ -1,4 +1,4 @@
-"""The ledger as a table: which example moved the weights, and how."""
+"""The ledger as a table: the example and the change of the weights in each update."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from rosenblatt.plots.style import MISTAKE, Theme, class_looks, for_text
 
 
 def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "light") -> Any:
-    """Draw the last lines of a fitted ``Perceptron``'s ledger; a cross marks a mistake."""
+    """Draw the last updates in the ledger of a fitted ``Perceptron``; a cross marks a mistake."""
     entries = clf.ledger_
-    shown = entries[-last:]
-    ax, look = new_axes(ax, theme, size=(9.0, 1.4 + 0.36 * max(len(shown), 1)))
+    listed = entries[-last:]
+    ax, look = new_axes(ax, theme, size=(9.0, 1.4 + 0.36 * max(len(listed), 1)))
     classes = [str(label) for label in clf.classes_]
     looks = class_looks(classes)
     rows, colours = [], []
-    for number, line in enumerate(shown, start=len(entries) - len(shown) + 1):
+    for number, line in enumerate(listed, start=len(entries) - len(listed) + 1):
         truth = _truth(line, len(classes))
         wrong = line["score"] <= 0.0
         rows.append(
@@ -27,7 +27,7 @@ def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "
                 _short(classes[truth]),
                 f"{line['score'] + 0.0:+.4g}",
                 "✕" if wrong else "",
-                _moved(line, classes),
+                _update_text(line, classes),
                 f"{np.sqrt(line['sqnorm']):.4g}",
             ]
         )
@@ -45,7 +45,7 @@ def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "
         ax,
         look,
         f"Ledger: {len(entries):,} updates"
-        + (f", the last {len(shown)}" if len(shown) < len(entries) else ""),
+        + (f", the last {len(listed)}" if len(listed) < len(entries) else ""),
     )
     return ax
 
@@ -56,7 +56,7 @@ def _truth(line: Any, n_classes: int) -> int:
     return int(line["target"])
 
 
-def _moved(line: Any, classes: list[str]) -> str:
+def _update_text(line: Any, classes: list[str]) -> str:
     size = abs(float(line["tau"]))
     times = "" if size == 1.0 else f"{size:.3g} "
     x = f"{times}x" + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(int(line["row"])))
@@ -66,5 +66,5 @@ def _moved(line: Any, classes: list[str]) -> str:
     return f"w += {x}{against}"
 
 
-def _short(label: str, at_most: int = 11) -> str:
-    return label if len(label) <= at_most else label[: at_most - 1] + "…"
+def _short(label: str, limit: int = 11) -> str:
+    return label if len(label) <= limit else label[: limit - 1] + "…"

@@ -11,7 +11,7 @@ from rosenblatt.plots.style import BLUE, LINE, Theme
 def lemmas(trace: Any, *, ax: Any = None, theme: "str | Theme" = "light") -> Any:
     """Draw ``v·u ≥ kγ`` and ``‖v‖² ≤ kR²`` side by side, and return the two axes.
 
-    ``trace`` is what ``Perceptron.trace(reference)`` returns; γ is the least gain of an update.
+    ``trace`` is the result of ``Perceptron.trace(reference)``; γ is the smallest gain of an update.
     """
     if not len(trace.dot):
         raise ValueError("the trace has no updates: the run never made a mistake")

@@ -1,4 +1,4 @@
-"""Can the probabilities be believed: the calibration of a classifier, and its ROC curve."""
+"""Plots of probabilities: the calibration of a classifier, and its ROC curve."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from rosenblatt.plots.canvas import new_axes, titled
 from rosenblatt.plots.style import BLUE, LINE, TEXT, Theme, for_text
 
-LEAST_ROWS = 5  # of a group whose share is drawn
+LEAST_ROWS = 5  # of a group
 
 
 def calibration(
@@ -19,19 +19,19 @@ def calibration(
     ax: Any = None,
     theme: "str | Theme" = "light",
 ) -> Any:
-    """Draw how often an event happened against the probability that was predicted for it.
+    """Draw the frequency of an event against its predicted probability.
 
-    Rows are sorted by their probability and cut into groups of equal size; each group is a point with the 95% interval
-    (Wilson) of its share. Probabilities that can be believed lie on the diagonal.
+    Rows are sorted by probability and split into groups of equal size; each group is a point with the 95% interval
+    (Wilson) of its frequency. Calibrated probabilities are on the diagonal.
 
     Parameters
     ----------
     happened : array-like of bool
         Whether the event happened, for every row.
     probability : array-like of float
-        The probability that was predicted for it.
+        Its predicted probability.
     groups : int, default=10
-        The largest number of groups; fewer where rows are few.
+        The largest number of groups; fewer with few rows.
     ax : matplotlib axes, optional
     theme : {"light", "dark"}, default="light"
 
@@ -65,7 +65,7 @@ def calibration(
 
 
 def roc(happened: ArrayLike, score: ArrayLike, *, ax: Any = None, theme: "str | Theme" = "light") -> Any:
-    """Draw the ROC curve of a score: the share of positives found against the share of false alarms.
+    """Draw the ROC curve of a score: the true positive rate against the false positive rate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A table drawn as rows of text: the same for votes and for the ledger."""
+"""A table drawn as rows of text, for votes and the ledger."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def draw_rows(
     align: Sequence[str],
     colours: Sequence[Sequence[str | None]] | None = None,
 ) -> None:
-    """Write rows under their heads at places between 0 and 1; the first row is at height 1, the next at 2."""
+    """Draw rows of text below their headings; ``places`` are x coordinates from 0 to 1, row ``k`` is at y = k."""
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(len(rows) + 0.6, -0.6)
     ax.set_xticks([])

@@ -1,4 +1,4 @@
-"""The look of every picture, as one table: colours, marks, two themes. Knows nothing of matplotlib."""
+"""Colours, markers and the two themes of all plots, independent of matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ UPDATE = PINK
 MISTAKE = VERMILLION
 
 TEXT = 12.0  # points: 16 px at 96 to the inch
-SMALL = 11.0  # the least
+SMALL = 11.0  # smallest size
 TITLE = 14.0
 TINT = 0.08  # of a half-plane, in its class colour
 LINE = 2.0
@@ -19,7 +19,7 @@ RING = 150.0  # area of a ring around one
 
 
 class Theme(NamedTuple):
-    """The colours that are not about classes."""
+    """The colours other than those of classes."""
 
     name: str
     paper: str
@@ -34,11 +34,11 @@ THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
 class ClassLook(NamedTuple):
-    """How the examples of one class look."""
+    """Colour and marker of the examples of a class."""
 
     colour: str
     mark: str  # matplotlib's
-    word: str  # the mark in words, for people
+    word: str  # name of the mark, for descriptions
     hatch: str = ""
 
 
@@ -82,7 +82,7 @@ def theme_of(theme: "str | Theme") -> Theme:
 
 
 def for_text(colour: str, theme: Theme) -> str:
-    """Return a colour moved towards the ink until text in it can be read on the paper (contrast 4.5).
+    """Mix a colour with the ink until text in it has a contrast of 4.5 on the paper.
 
     >>> for_text(ORANGE, LIGHT) != ORANGE, for_text(LIGHT.ink, LIGHT) == LIGHT.ink.lower()
     (True, True)

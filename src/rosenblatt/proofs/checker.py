@@ -478,17 +478,20 @@ def read_csv(lines: list[str], target: Any, constraints: bool, header: Any, deli
     header = True not in numeric if header is None else header
     names = cells.pop(0) if cells and header else [f"x{j + 1}" for row in cells[:1] for j in range(len(row))]
     require(cells, "there are no rows, or none below the names of columns")
+    reading = "csv, names in the first line" if header else "csv, no line of names"
     require(len(set(names)) == len(names), "two columns have one name: rename one")
     for n, row in enumerate(cells, 1):
         require(len(row) == len(names), f"row {n} has {len(row)} cells, not {len(names)}")
     if constraints:
         require(target is None, f"constraints have no labels, such as {target!r}: leave out --target")
-        return Table(numbers(map(enumerate, cells)), len(names), None, None, "csv, every column a variable")
+        return Table(numbers(map(enumerate, cells)), len(names), None, None, f"{reading}, all variables")
     require(len(names) > 1, f"one column between {delimiter!r}: checker.py has --delimiter, and {EXPORT}")
     target = names[-1] if target is None else target
     require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
     labels = read_labels([row.pop(names.index(target)) for row in cells])
-    return Table(numbers(map(enumerate, cells)), len(names) - 1, labels, target, f"csv, target {target!r}")
+    return Table(
+        numbers(map(enumerate, cells)), len(names) - 1, labels, target, f"{reading}, target {target!r}"
+    )
 
 
 def read_libsvm(lines: list[str], constraints: bool, first: int) -> Table:

@@ -55,14 +55,14 @@ def columns_of(matrix: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
 
 def row_of(weights: Matrix, row: int) -> list[float]:
     """Return a row of weights as numbers of Python."""
-    found: Any = weights[row]
-    return found if isinstance(found, list) else found.tolist()
+    values: Any = weights[row]
+    return values if isinstance(values, list) else values.tolist()
 
 
-class Looked(NamedTuple):
+class NameLookup(NamedTuple):
     """What was found when some names were looked up: mostly they come again before anything is learned."""
 
-    asked: tuple[str, ...]
+    wanted: tuple[str, ...]
     names: tuple[str, ...]  # the bias, and those that are known
     places: NDArray[np.int64]
     rows: int  # learned from when the weights were read
@@ -132,12 +132,12 @@ class ServedLearner(OnlineLearner):
     between or a restart from a file change no bit, so a replay of the journal gives the same :meth:`fingerprint`.
     """
 
-    _looked: Looked | None = None
+    _lookup: NameLookup | None = None
 
     def score(self, x: Named) -> Scored:
         """Score an example; features that the model does not know count for nothing. At least one class is known."""
-        looked = self._look(tuple(x))
-        names, weights = looked.names, looked.weights
+        lookup = self._look(tuple(x))
+        names, weights = lookup.names, lookup.weights
         if len(names) == 1 + len(x):
             values = [self.learner.bias_input, *x.values()]
         else:
@@ -181,14 +181,14 @@ class ServedLearner(OnlineLearner):
 
     def weights_for(self, x: Named, code: int) -> "ClassWeights":
         """Return the weights of an example's known names for a class as they are now, to be read later if at all."""
-        looked = self._look(tuple(x), read=False)
+        lookup = self._look(tuple(x), read=False)
         learner = self.learner
         many = learner.W.shape[0] > 1
         row, own = (code, min(code, learner.running.size - 1)) if many else (0, 0)
         sign = 1.0 if many or code == 1 else -1.0
         if isinstance(learner.geometry, PNorm):
-            linked = learner.weights(self.hypothesis)[row : row + 1, looked.places]
-            return ClassWeights(looked.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
+            linked = learner.weights(self.hypothesis)[row : row + 1, lookup.places]
+            return ClassWeights(lookup.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
         W, average_offset, running = learner.W, learner.average_offset, learner.running
         if many:
             W, average_offset, running = (
@@ -197,12 +197,12 @@ class ServedLearner(OnlineLearner):
                 running[own : own + 1],
             )
         weights = Weights(
-            columns_of(W, looked.places),
-            columns_of(average_offset, looked.places),
+            columns_of(W, lookup.places),
+            columns_of(average_offset, lookup.places),
             running.copy(),
             learner.totals.item(0)[0],
         )
-        return ClassWeights(looked.names, sign, weights)
+        return ClassWeights(lookup.names, sign, weights)
 
     def part_for(self, x: Named) -> ExplainedPart:
         """Return a copy of the weights of an example's known names, in the order of their columns."""
@@ -224,42 +224,42 @@ class ServedLearner(OnlineLearner):
             own.S = None if own.S is None else own.S[:, places]
             places = np.arange(places.size)
         weights = own.weights(self.hypothesis)[:, places].astype(np.float64)
-        found = [columns[place] for place in order]
+        pairs = [columns[place] for place in order]
         return ExplainedPart(
-            weights, [value for _, value in found], [name for name, _ in found], own.classes.tolist()
+            weights, [value for _, value in pairs], [name for name, _ in pairs], own.classes.tolist()
         )
 
     def view(self) -> "ServedLearner":
         """Return a twin that shares the weights, to score examples in another thread while nothing is learned."""
         twin = copy.copy(self)
         twin.learner = copy.copy(self.learner)
-        twin._looked = None
+        twin._lookup = None
         return twin
 
-    def _look(self, asked: tuple[str, ...], read: bool = True) -> Looked:
+    def _look(self, wanted: tuple[str, ...], read: bool = True) -> NameLookup:
         """Return the weights of names, those that are known; only where they are unless they are to be read."""
-        looked = self._looked
-        if looked is None or looked.asked != asked or len(looked.names) <= len(asked):
-            looked = self._place(asked)
-        elif looked.rows == self.rows:
-            return looked
+        lookup = self._lookup
+        if lookup is None or lookup.wanted != wanted or len(lookup.names) <= len(wanted):
+            lookup = self._place(wanted)
+        elif lookup.rows == self.rows:
+            return lookup
         if read:
-            looked = looked._replace(rows=self.rows, weights=self._weights_at(looked.places))
-        self._looked = looked
-        return looked
+            lookup = lookup._replace(rows=self.rows, weights=self._weights_at(lookup.places))
+        self._lookup = lookup
+        return lookup
 
-    def _place(self, asked: tuple[str, ...]) -> Looked:
+    def _place(self, wanted: tuple[str, ...]) -> NameLookup:
         bits = self.hash_bits
         if bits:
-            names, found = asked, [hashed(name, bits) for name in asked]
+            names, codes = wanted, [hashed(name, bits) for name in wanted]
         else:
             index = self._vocabulary.index
-            names = tuple(name for name in asked if name in index)
-            found = [index[name] for name in names]
-        places = np.array([-1, *found]) + 1
+            names = tuple(name for name in wanted if name in index)
+            codes = [index[name] for name in names]
+        places = np.array([-1, *codes]) + 1
         if places.max() >= self.learner.W.shape[1]:
             self.add_features(int(places.max()))
-        return Looked(asked, (BIAS, *names), places, -1, [])
+        return NameLookup(wanted, (BIAS, *names), places, -1, [])
 
     def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
         """Return the weights in some columns, of the hypothesis that predicts: lists where small, else an array."""
@@ -303,11 +303,10 @@ class ServedLearner(OnlineLearner):
         own.S = None if own.S is None else own.S[:, :width].copy()
         own.running, own.totals = own.running.copy(), own.totals.copy()
         twin.learner = own
-        twin._looked = None
+        twin._lookup = None
         if self.running_calibration is not None:
             twin.running_calibration = self.running_calibration.copy()
-        twin._sketch = copy.copy(self._sketch)
-        twin._sketch._heard = dict(self._sketch._heard)
+        twin._sketch = self._sketch.copy()
         twin._vocabulary = copy.copy(self._vocabulary)
         twin._vocabulary.index = self._vocabulary.index.copy()
         return twin

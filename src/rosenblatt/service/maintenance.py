@@ -1,4 +1,4 @@
-"""Care of a store that nobody serves: verify, compact and repair it, delete a model, write its journal out."""
+"""Maintenance of a store that is not served: verify, compact, repair, delete a model, export its journal."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

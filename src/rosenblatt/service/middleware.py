@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -145,6 +146,7 @@ class CountRequests:
             )
 
 
+@lru_cache(maxsize=1024)
 def route_of(path: str) -> str:
     """Return the name that a path is counted by."""
     if path.startswith(API):
@@ -291,9 +293,9 @@ class Authenticate:
             return ANYBODY
         token = bearer_token(state.fields)
         if token:
-            found = self.guard.scope_of(token)
+            scope = self.guard.scope_of(token)
             state.identity = self.sessions.digest(token)
-            return found
+            return scope
         session = self.sessions.find(cookie_value(state.fields.get(b"cookie", b"")))
         if session is None:
             raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")

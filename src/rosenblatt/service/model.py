@@ -68,50 +68,50 @@ def write_model(
         text=(TEXT,),
         words=words_of(settings),
     )
-    told = {"settings": msgspec.to_builtins(settings), "counts": msgspec.to_builtins(counts)}
+    header = {"settings": msgspec.to_builtins(settings), "counts": msgspec.to_builtins(counts)}
     sketch = learner._sketch if learner.hash_bits else None
-    save_stream(learner, path, schema, {"online": True, "service": told}, sketch)
+    save_stream(learner, path, schema, {"online": True, "service": header}, sketch)
 
 
 def read_model(path: str | os.PathLike[str], settings: ModelSettings) -> tuple[ServedLearner, Counts]:
     """Read a model that was made with these settings; raise BadModel for anything else."""
-    learner, schema, told = _stream(path)
+    learner, schema, header = _stream(path)
     try:
-        counts = Counts(mistakes=max(0, learner.rows - int(told.get("right", learner.rows))))
-        if "service" in told:
-            counts = msgspec.convert(told["service"]["counts"], Counts)
-        found = _amounts_to(learner, schema)
+        counts = Counts(mistakes=max(0, learner.rows - int(header.get("right", learner.rows))))
+        if "service" in header:
+            counts = msgspec.convert(header["service"]["counts"], Counts)
+        actual = _settings_from(learner, schema)
     except (KeyError, TypeError, ValueError) as error:
         raise BadModel(f"{path}: its counts do not hold together: {error}") from error
     wrong = [
         name
         for name in ("hypothesis", "multi_class", "fit_intercept", "hash_bits", "forget")
-        if getattr(found, name) != getattr(settings, name)
+        if getattr(actual, name) != getattr(settings, name)
     ]
-    if rule_of(found) != rule_of(settings):
+    if rule_of(actual) != rule_of(settings):
         wrong.append("rule")
-    if learner.labels and found.labels != settings.labels:
+    if learner.labels and actual.labels != settings.labels:
         wrong.append("labels")
     if wrong:
         raise BadModel(f"{path}: the model does not have the settings it claims: {', '.join(wrong)}")
     learner.hash_bits = schema.bits
-    learner._set_vocabulary(schema, told["names"])
+    learner._set_vocabulary(schema, header["names"])
     return learner, counts
 
 
 def settings_of(path: str | os.PathLike[str]) -> ModelSettings:
     """Return the settings with which a file's model can be served: its own, or those of a stream."""
-    learner, schema, told = _stream(path)
+    learner, schema, header = _stream(path)
     try:
-        if "service" in told:
-            return msgspec.convert(told["service"]["settings"], ModelSettings)
-        return _amounts_to(learner, schema)
+        if "service" in header:
+            return msgspec.convert(header["service"]["settings"], ModelSettings)
+        return _settings_from(learner, schema)
     except (KeyError, TypeError, ValueError) as error:
         raise BadModel(f"{path}: this model cannot be served: {error}") from error
 
 
 def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, dict[str, Any]]:
-    learner, schema, told = load_stream(path, ServedLearner)
+    learner, schema, header = load_stream(path, ServedLearner)
     if not isinstance(schema, NamedSchema):
         raise BadModel(f"{path}: the features of this model have no names")
     if learner.candidates or learner.statistics is not None:
@@ -126,10 +126,10 @@ def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, d
     kind = learner.learner.classes.dtype.kind
     if learner.labels and kind not in "iuU":
         raise BadModel(f"{path}: its labels are of kind {kind!r}, expected text or integers")
-    return learner, schema, told
+    return learner, schema, header
 
 
-def _amounts_to(learner: ServedLearner, schema: NamedSchema) -> ModelSettings:
+def _settings_from(learner: ServedLearner, schema: NamedSchema) -> ModelSettings:
     """Return the settings that a learner shows by itself."""
     rule = rules.to_dict(learner.learner.rule)
     kind = learner.learner.classes.dtype.kind
@@ -209,7 +209,7 @@ class Reserved:
 
 
 class Model:
-    """A named model: an online learner with an open vocabulary, and what it has been told so far.
+    """A named model: an online learner with an open vocabulary, its settings and its counts.
 
     Not safe to use from two threads; the service uses it from its event loop alone.
     """

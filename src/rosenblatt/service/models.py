@@ -26,14 +26,14 @@ from rosenblatt.service.schemas import (
     Predict,
     Prediction,
 )
-from rosenblatt.service.snapshots import Frozen, Tried, restore, write_base, write_snapshot
+from rosenblatt.service.snapshots import Frozen, PassedOver, restore, write_base, write_snapshot
 from rosenblatt.service.store import (
     DELETED,
     Damaged,
     Entry,
     Fresh,
+    JournalPlace,
     JournalRow,
-    Kept,
     Store,
     StoreBroken,
     journal_row,
@@ -87,7 +87,7 @@ class Models:
         self.model_bytes, self.memory_bytes = model_bytes, memory_bytes  # None: no limit
         self.memory = 0  # bytes that all models take, with what waits to be learned
         self.store = Store(folder, most_pages=most_pages)
-        self.passed_over: list[Tried] = []
+        self.passed_over: list[PassedOver] = []
         self.replayed = 0
         self.offline: dict[str, OfflineModel] = {}
         self._by_name: dict[str, Model] = {}
@@ -328,11 +328,11 @@ class Models:
         first = self.recent.keep(model.number, payload) if payload is not None else ""
         many: Any = message.examples
         examples = [message] if many is UNSET else many
-        told = []
+        predictions = []
         for at, example in enumerate(examples):
-            found = model.predict(model.named(example), message.reasons)
-            told.append(Prediction(f"{first}.{at}", *found))
-        return told
+            judgement = model.predict(model.named(example), message.reasons)
+            predictions.append(Prediction(f"{first}.{at}", *judgement))
+        return predictions
 
     def remembered(self, name: str, prediction: str) -> Named:
         """Return the example of a prediction, as named numbers."""
@@ -396,29 +396,31 @@ class Models:
         if model is not None and model.reserved:
             model.reserved.remove(fresh.new_names, fresh.label)
 
-    def learned(self, fresh: Fresh, kept: Kept, brief: bool = False) -> Change:
+    def learned(self, fresh: Fresh, place: JournalPlace, brief: bool = False) -> Change:
         """Learn from a feedback that is in the journal; say what changed, without its weights where ``brief``.
 
         A model that fails here is no longer what its journal makes it, and goes offline.
         """
         self.release(fresh)
-        if kept.conflict:
-            raise Conflict(f"key {fresh.key!r} was used for another feedback (seq {kept.seq}): use a new key")
-        if kept.repeated:
-            return Change(seq=kept.seq, repeated=True)
+        if place.conflict:
+            raise Conflict(
+                f"key {fresh.key!r} was used for another feedback (seq {place.seq}): use a new key"
+            )
+        if place.repeated:
+            return Change(seq=place.seq, repeated=True)
         model = self._by_number.get(fresh.model)
         if model is None:
             offline = next((each for each in self.offline.values() if each.number == fresh.model), None)
             if offline is not None:
                 raise offline.refusal()
-        if model is None or kept.seq == DELETED:
+        if model is None or place.seq == DELETED:
             raise Unknown("the model was deleted before it could learn from this")
-        if kept.seq <= model.counts.seq:  # met when the journal was read again after a failure
-            return Change(seq=kept.seq, repeated=False)
+        if place.seq <= model.counts.seq:  # met when the journal was read again after a failure
+            return Change(seq=place.seq, repeated=False)
         try:
-            change, line = model.learn(kept.seq, fresh.features, fresh.label, brief)
+            change, line = model.learn(place.seq, fresh.features, fresh.label, brief)
         except Exception as error:
-            reason = StoreBroken(f"feedback {kept.seq} of the journal cannot be learned from: {error!r}")
+            reason = StoreBroken(f"feedback {place.seq} of the journal cannot be learned from: {error!r}")
             self._take_offline(model.number, model.name, reason)
             raise self.offline[model.name].refusal() from error
         if change.error is not None:

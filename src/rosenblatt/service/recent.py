@@ -111,8 +111,8 @@ class Recent:
         outside = not self._head - self._room <= position < self._head
         if position < 0 or index < 0 or outside or at + RECORD.size > self._room:
             raise gone
-        found, length, wanted = RECORD.unpack_from(self._ring, at)
-        if found != position or wanted != check or at + RECORD.size + length > self._room or length < 4:
+        stored, length, wanted = RECORD.unpack_from(self._ring, at)
+        if stored != position or wanted != check or at + RECORD.size + length > self._room or length < 4:
             raise gone
         body = bytes(self._ring[at + RECORD.size : at + RECORD.size + length])
         if zlib.crc32(body, (position ^ self._salt) & 0xFFFFFFFF) != check:

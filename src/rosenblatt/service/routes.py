@@ -135,26 +135,30 @@ async def learn_lines(
             if len(line) > LONG_LINE:
                 async with service.turn():
                     message = await service.aside(read_feedback, line)
-                    named = await service.aside(service.models.named_example, *_asked(name, message))
+                    named = await service.aside(
+                        service.models.named_example, *_feedback_arguments(name, message)
+                    )
                 await bulk.add(service.models.reserve(name, named, message.label, _key(message)))
             elif line.strip():
-                await bulk.add(service.models.fresh(*_asked(name, read_feedback(line))))
+                await bulk.add(service.models.fresh(*_feedback_arguments(name, read_feedback(line))))
             if time.perf_counter() - began > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
         return await bulk.finish()
     except Refusal as refusal:
         await bulk.settle()
-        told = type(refusal)(f"line {number}: {refusal}")
-        told.learned = bulk.total
-        raise told from None
+        with_line = type(refusal)(f"line {number}: {refusal}")
+        with_line.learned = bulk.total
+        raise with_line from None
 
 
 def _key(message: Feedback) -> str | None:
     return message.key if message.key is not UNSET else None
 
 
-def _asked(name: str, message: Feedback) -> tuple[str, Any, Example | None, str | None, str | None]:
+def _feedback_arguments(
+    name: str, message: Feedback
+) -> tuple[str, Any, Example | None, str | None, str | None]:
     """Return what :meth:`~rosenblatt.service.models.Models.fresh` takes: model, label, example, prediction, key."""
     prediction = message.prediction if message.prediction is not UNSET else None
     bare = message.features is message.vector is message.text is UNSET
@@ -210,7 +214,7 @@ def _settings(request: Request) -> Settings:
     return settings
 
 
-def _told(message: Any, status: int = 200) -> Response:
+def _json(message: Any, status: int = 200) -> Response:
     return Response(encode(message), status, media_type="application/json")
 
 
@@ -226,7 +230,7 @@ class ParsedRoute(APIRoute):
     """A route whose parameters FastAPI parses; the exit stack that it needs is made here, not for every request."""
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request that the router has found to be for this route."""
+        """Answer a request that the router has matched to this route."""
         await AsyncExitStackMiddleware(super().handle)(scope, receive, send)
 
 
@@ -236,13 +240,16 @@ class DirectRoute(APIRoute):
     Its scope is the one that its dependency declares.
     """
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._needs = [each.dependency for each in self.dependencies if isinstance(each.dependency, Needs)]
+
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request that the router has found to be for this route."""
+        """Answer a request that the router has matched to this route."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"allow": "POST"})
-        for each in self.dependencies:
-            if isinstance(each.dependency, Needs):
-                each.dependency.check(scope)
+        for need in self._needs:
+            need.check(scope)
         response = await self.endpoint(scope["path_params"]["name"], Request(scope, receive, send))
         await response(scope, receive, send)
 
@@ -295,7 +302,7 @@ async def feedback(name: Name, request: Request) -> Response:
                 message = await service.aside(read_feedback, body)
         else:
             message = read_feedback(body)
-        name, label, example, prediction, key = _asked(name, message)
+        name, label, example, prediction, key = _feedback_arguments(name, message)
         if key is None:
             key = _header_key(request.scope["rosenblatt"].fields)
         if large or (prediction is not None and service.models.recent.length(prediction) > SMALL_BODY):
@@ -316,7 +323,7 @@ async def list_models(request: Request) -> Response:
     """Every model and how it stands."""
     models = _service(request).models
     offline = [ModelOffline(each.name, each.reason) for each in models.offline.values()]
-    return _told(ModelList([models.info(name) for name in models.names], offline))
+    return _json(ModelList([models.info(name) for name in models.names], offline))
 
 
 @router.put(
@@ -328,7 +335,7 @@ async def put_model(name: Name, request: Request) -> Response:
     body, held = await _read_body(request)
     request.scope["app"].bodies.held -= held
     new = await _service(request).create(name, read_settings(body) if body else ModelSettings())
-    return _told(_service(request).models.info(name), 201 if new else 200)
+    return _json(_service(request).models.info(name), 201 if new else 200)
 
 
 @router.get("/v1/models/{name}", **described("Look at a model", ModelInfo, needs="read"))
@@ -342,12 +349,12 @@ async def get_model(
     digest = await service.fingerprint(name) if fingerprint else None
     info = service.models.info(name)
     info.fingerprint = digest
-    return _told(info)
+    return _json(info)
 
 
 @router.delete("/v1/models/{name}", status_code=204, **described("Delete a model", None, needs="admin"))
 async def delete_model(name: Name, request: Request) -> Response:
-    """Forget a model and all that it was told."""
+    """Delete a model and all feedback that it learned from."""
     await _service(request).delete(name)
     return Response(status_code=204)
 
@@ -366,7 +373,7 @@ async def learn(name: Name, request: Request) -> Response:
     need_size(headers, settings.upload_bytes)
     service = _service(request)
     service.models.model(name)
-    return _told(await learn_lines(service, name, request.stream(), settings))
+    return _json(await learn_lines(service, name, request.stream(), settings))
 
 
 @router.get("/v1/models/{name}/ledger", **described("Read the ledger", Ledger, needs="read"))
@@ -376,9 +383,9 @@ async def ledger(
     after: Annotated[int, Query(ge=0, le=2**62, description="Lines after this place in the journal.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = 100,
 ) -> Response:
-    """Every example that was told wrong or that moved the weights, in order."""
+    """Every example that was predicted wrongly or that moved the weights, in order."""
     lines = await _service(request).ledger(name, after, limit)
-    return _told(Ledger(lines, lines[-1].seq if len(lines) == limit else None))
+    return _json(Ledger(lines, lines[-1].seq if len(lines) == limit else None))
 
 
 @router.get("/v1/models/{name}/explain", **described("Explain", (Explained, Portraits), needs="read"))
@@ -391,16 +398,16 @@ async def explain(
     """What every feature adds to a prediction's score; without one, what speaks most for each class."""
     service = _service(request)
     if prediction is not None:
-        return _told(await service.explain(name, prediction))
-    return _told(await service.portraits(name, top))
+        return _json(await service.explain(name, prediction))
+    return _json(await service.portraits(name, top))
 
 
 @router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes, needs="read"))
 async def download(name: Name, request: Request) -> Response:
     """The model as a file that every command reads (safetensors)."""
     content = await _service(request).file_of(name)
-    kept = {"content-disposition": f'attachment; filename="{name}.safetensors"'}
-    return Response(content, media_type=BYTES, headers=kept)
+    headers = {"content-disposition": f'attachment; filename="{name}.safetensors"'}
+    return Response(content, media_type=BYTES, headers=headers)
 
 
 @router.put(
@@ -425,7 +432,7 @@ async def upload(name: Name, request: Request) -> Response:
         there = service.models.model(name).settings if name in service.models else None
         model = await asyncio.to_thread(model_from_file, name, File(file.name), there)
     await service.adopt(name, model)
-    return _told(service.models.info(name))
+    return _json(service.models.info(name))
 
 
 async def _timely(request: Request, seconds: float) -> Any:
@@ -444,7 +451,7 @@ async def _timely(request: Request, seconds: float) -> Any:
 @router.get("/healthz", **described("Is it alive?", dict[str, str], needs="anybody"))
 async def healthz() -> Response:
     """Answers while the process lives."""
-    return _told({"status": "alive"})
+    return _json({"status": "alive"})
 
 
 @router.get(
@@ -457,7 +464,7 @@ async def readyz(request: Request) -> Response:
     state = {"status": "ready"} if problem is None else {"status": "not ready", "reason": problem}
     if service.models.offline:
         state["offline"] = f"{len(service.models.offline)} of the models: see GET /v1/models"
-    return _told(state, 200 if problem is None else 503)
+    return _json(state, 200 if problem is None else 503)
 
 
 @router.get("/openapi.json", include_in_schema=False, **described("This document", dict, needs="read"))

@@ -151,7 +151,7 @@ class Learned(Struct):
 
 
 class LedgerLine(Struct, gc=False):
-    """One line of the ledger: an example that was told wrong, or that moved the weights."""
+    """One line of the ledger: an example that was predicted wrongly, or that moved the weights."""
 
     seq: int
     clock: int
@@ -294,14 +294,14 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
 def _names(example: Example) -> int:
     """Count the names that an example must have had."""
     features: Any = example.features
-    found = 0 if features is UNSET else 1 + len(features)
-    return found + (example.vector is not UNSET) + (example.text is not UNSET)
+    count = 0 if features is UNSET else 1 + len(features)
+    return count + (example.vector is not UNSET) + (example.text is not UNSET)
 
 
 def _names_of_predict(message: Predict) -> int:
     many: Any = message.examples
-    found = _names(message) + (message.reasons != DEFAULT_REASONS)
-    return found if many is UNSET else found + 1 + sum(map(_names, many))
+    count = _names(message) + (message.reasons != DEFAULT_REASONS)
+    return count if many is UNSET else count + 1 + sum(map(_names, many))
 
 
 def _names_of_feedback(message: Feedback) -> int:
@@ -361,15 +361,15 @@ def described(
     lines: bool = False,
     also: dict[int, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a FastAPI route is told about the scope it needs and about its messages."""
+    """Return the options of a FastAPI route: the scope it needs, and the schemas of its messages."""
     responses: dict[int | str, Any] = {
-        status: {"description": told, "content": _content(Problem)} for status, told in FAILURES.items()
+        status: {"description": options, "content": _content(Problem)} for status, options in FAILURES.items()
     }
     if gives is not None:
         responses[200] = {"description": "Done.", "content": _content(gives)}
     for status, kind in (also or {}).items():
         responses[status] = {"description": FAILURES.get(status, "Made."), "content": _content(kind)}
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "summary": summary,
         "responses": responses,
         "response_model": None,
@@ -379,8 +379,8 @@ def described(
         content = _content(takes)
         if lines:
             content = {"application/x-ndjson": {"schema": {"type": "string"}}}
-        told["openapi_extra"] = {"requestBody": {"required": True, "content": content}}
-    return told
+        options["openapi_extra"] = {"requestBody": {"required": True, "content": content}}
+    return options
 
 
 def _content(kind: Any) -> dict[str, Any]:

@@ -36,7 +36,12 @@ from rosenblatt.service.writer import Service
 from rosenblatt.web.guard import Guard
 from rosenblatt.web.settings import Settings
 
-USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
 
 
 class JsonLines(logging.Formatter):
@@ -45,21 +50,21 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        told = {
+        fields = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if request_id.get():
-            told["request_id"] = request_id.get()
-        told |= {key: value for key, value in vars(record).items() if key not in USUAL}
+            fields["request_id"] = request_id.get()
+        fields |= {key: value for key, value in vars(record).items() if key not in RECORD_FIELDS}
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str, ensure_ascii=False)
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str, ensure_ascii=False)
 
 
-def set_up(level: str = "info") -> None:
+def configure_logging(level: str = "info") -> None:
     """Send the logs of the service and of its server to standard error, as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
@@ -173,7 +178,7 @@ SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for micros
 
 
 def check(settings: Settings) -> list[str]:
-    """Return what a careful person would think twice about; raise ValueError for what is not allowed."""
+    """Validate the settings: return warnings; raise ValueError for what is not allowed."""
     open_to_others = not is_loopback(settings.host)
     if open_to_others and not settings.tokens:
         raise ValueError(
@@ -184,12 +189,12 @@ def check(settings: Settings) -> list[str]:
     for file in filter(None, (settings.tls_certificate, settings.tls_key)):
         if not Path(file).is_file():
             raise ValueError(f"{file}: there is no such file for --tls-cert or --tls-key")
-    told = []
+    remarks = []
     if open_to_others and not settings.tls_certificate:
-        told.append(
+        remarks.append(
             "tokens and examples travel in clear text: use --tls-cert and --tls-key, or a proxy that encrypts"
         )
-    return told
+    return remarks
 
 
 def is_loopback(host: str) -> bool:
@@ -283,7 +288,7 @@ def server(settings: Settings, models: Any = None, mount_pages: Mount | None = N
 
 
 def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
-    """Serve until told to stop; then answer what was asked, write snapshots, and return."""
+    """Serve until SIGTERM or Ctrl-C; then answer open requests, write snapshots, and return."""
     from rosenblatt.service.models import open_models
     from rosenblatt.service.warmup import rehearse
 
@@ -296,7 +301,7 @@ def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
     except BaseException:
         models.close()
         raise
-    set_up()
+    configure_logging()
     for remark in (*remarks, *more):
         log.warning(remark)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -314,7 +319,7 @@ def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
 
 
 def checked(settings: Settings) -> dict[str, Any]:
-    """Open what serving would open, close it again, and say how it stands; raise where it could not be served."""
+    """Open the socket and the store as serving would; return a summary, or raise where serving would fail."""
     remarks = check(settings)
     if settings.tls_certificate:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key)

@@ -15,7 +15,7 @@ from rosenblatt.service.store import Store
 from rosenblatt.storage import BadModel
 from rosenblatt.web.refusals import BadMessage, Conflict, Unknown
 
-KEPT = 2  # snapshots of each model
+SNAPSHOTS = 2  # snapshots of each model
 
 
 class Frozen(NamedTuple):
@@ -62,11 +62,12 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
             "SELECT seq, file FROM snapshots WHERE model = ? ORDER BY seq DESC", (number,)
         ).fetchall()
         db.executemany(
-            "DELETE FROM snapshots WHERE model = ? AND seq = ?", [(number, old) for old, _ in rows[KEPT:]]
+            "DELETE FROM snapshots WHERE model = ? AND seq = ?",
+            [(number, old) for old, _ in rows[SNAPSHOTS:]],
         )
-    kept = {file for _, file in rows[:KEPT]}
+    current_files = {file for _, file in rows[:SNAPSHOTS]}
     for file in folder.glob(f"{number}-*.safetensors"):
-        if file.name not in kept:
+        if file.name not in current_files:
             file.unlink(missing_ok=True)
     if current:
         frozen.model.snapshot_seq = max(seq, frozen.model.snapshot_seq)
@@ -93,26 +94,26 @@ def content_of(folder: Path, frozen: Frozen) -> bytes:
 def model_from_file(name: str, path: Path, settings: ModelSettings | None) -> Model:
     """Return the model of a file that came from outside; with the settings of the one that is there, if one is."""
     try:
-        found = settings_of(path)
-        if settings is not None and found != settings:
+        own = settings_of(path)
+        if settings is not None and own != settings:
             raise Conflict(
                 f"the file was made with other settings than model {name!r}: delete it, or choose another name"
             )
-        model = Model(0, name, found)
+        model = Model(0, name, own)
         model.load(path)
     except BadModel as error:
         raise BadMessage(f"not a model that can be served: {str(error).rpartition(': ')[2]}") from None
     return model
 
 
-class Tried(NamedTuple):
+class PassedOver(NamedTuple):
     """A snapshot that was passed over, and why."""
 
     file: str
     reason: str
 
 
-def restore(store: Store, model: Model) -> list[Tried]:
+def restore(store: Store, model: Model) -> list[PassedOver]:
     """Bring a model to its newest good snapshot, or its base, or leave it as it was made; say what was passed over."""
     passed_over = []
     for seq, file, digest in store.snapshots(model.number):
@@ -120,7 +121,7 @@ def restore(store: Store, model: Model) -> list[Tried]:
         try:
             model.load(_checked(path, digest))
         except (BadModel, OSError) as error:
-            passed_over.append(Tried(file, str(error)))
+            passed_over.append(PassedOver(file, str(error)))
             continue
         model.snapshot_seq = seq
         return passed_over

@@ -182,7 +182,7 @@ class Fresh(NamedTuple):
 DELETED = 0  # the sequence number of a feedback whose model had been deleted: it was not stored
 
 
-class Kept(NamedTuple):
+class JournalPlace(NamedTuple):
     """Where a feedback is in the journal."""
 
     seq: int  # DELETED: nowhere
@@ -384,14 +384,16 @@ class Store:
 
     # The journal
 
-    def append(self, fresh: Sequence[Fresh], ledger: Sequence[tuple[int, LedgerLine]] = ()) -> list[Kept]:
+    def append(
+        self, fresh: Sequence[Fresh], ledger: Sequence[tuple[int, LedgerLine]] = ()
+    ) -> list[JournalPlace]:
         """Put feedbacks into the journal, in order and durably; lines of the ledger may come along.
 
         Feedbacks and lines of a model that was deleted are left out.
         """
         with self._writing:
             self.check_file()
-            rows, keys, kept = self._prepared(fresh)
+            rows, keys, places = self._prepared(fresh)
             if not keys and not ledger and len(rows) <= ROWS_AT_ONCE:
                 if rows:
                     self._insert("journal", PARTS, rows)  # a statement is a transaction of its own
@@ -404,37 +406,37 @@ class Store:
                     if ledger:
                         self._write_ledger(ledger)
             self.last_seq += len(rows)
-        return kept
+        return places
 
     def _prepared(
         self, fresh: Sequence[Fresh]
-    ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[Kept]]:
+    ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[JournalPlace]]:
         rows: list[tuple[Any, ...]] = []
         keys: dict[tuple[int, str], tuple[Any, ...]] = {}
-        kept = []
+        places = []
         now, seq = time.time(), self.last_seq
         for each in fresh:
             if each.model not in self.live:
-                kept.append(Kept(DELETED, False))
+                places.append(JournalPlace(DELETED, False))
                 continue
             label, features = each.content or journal_row(each.features, each.label)[0]
             if each.key is not None:
                 checksum = zlib.crc32(features, zlib.crc32(label))
                 known = keys.get((each.model, each.key)) or self._key(each.model, each.key)
                 if known is not None:
-                    kept.append(Kept(known[2], repeated=True, conflict=known[3] != checksum))
+                    places.append(JournalPlace(known[2], repeated=True, conflict=known[3] != checksum))
                     continue
                 keys[each.model, each.key] = (each.model, each.key, seq + 1, checksum)
             seq += 1
             rows.append((seq, each.model, now, label, features, _checksum(seq, each.model, label, features)))
-            kept.append(Kept(seq, False))
-        return rows, list(keys.values()), kept
+            places.append(JournalPlace(seq, False))
+        return rows, list(keys.values()), places
 
     def _key(self, model: int, key: str) -> tuple[Any, ...] | None:
-        found: tuple[Any, ...] | None = self._db.execute(
+        row: tuple[Any, ...] | None = self._db.execute(
             "SELECT model, key, seq, checksum FROM keys WHERE model = ? AND key = ?", (model, key)
         ).fetchone()
-        return found
+        return row
 
     def _insert(self, table: str, columns: int, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert rows by one statement: the interpreter lock is let go once, not once a row."""
@@ -514,15 +516,15 @@ class Store:
 
     def base(self, model: int) -> tuple[int, str, bytes] | None:
         """Return place in the journal, digest and content of what a model began with, if not with nothing."""
-        found: tuple[int, str, bytes] | None = self._db.execute(
+        row: tuple[int, str, bytes] | None = self._db.execute(
             "SELECT seq, digest, content FROM bases WHERE model = ?", (model,)
         ).fetchone()
-        return found
+        return row
 
     def base_seq(self, model: int) -> int:
         """Return the place in the journal after which a model's feedbacks count."""
-        found = self._db.execute("SELECT seq FROM bases WHERE model = ?", (model,)).fetchone()
-        return int(found[0]) if found else -1
+        row = self._db.execute("SELECT seq FROM bases WHERE model = ?", (model,)).fetchone()
+        return int(row[0]) if row else -1
 
     # The ledger
 
@@ -568,13 +570,13 @@ class Store:
                 seq,
                 clock,
                 msgspec.json.decode(label),
-                msgspec.json.decode(told),
+                msgspec.json.decode(predicted),
                 score,
                 bool(moved),
                 wrong,
                 n,
             )
-            for seq, clock, label, told, score, moved, wrong, n in rows
+            for seq, clock, label, predicted, score, moved, wrong, n in rows
         ]
 
     # Models
@@ -588,11 +590,11 @@ class Store:
         with self._writing:
             try:
                 with self.transaction() as db:
-                    made = db.execute(
+                    inserted = db.execute(
                         "INSERT INTO models (name, settings, made) VALUES (?, ?, ?)",
                         (name, _encode(settings), time.time()),
                     )
-                    number = int(made.lastrowid or 0)
+                    number = int(inserted.lastrowid or 0)
             except sqlite3.IntegrityError:
                 raise Conflict(f"model {name!r} is there already") from None
             self.live.add(number)
@@ -614,17 +616,17 @@ class Store:
 
     def orphans(self) -> list[Orphan]:
         """Return rows and snapshot files that belong to no model, and half-written files."""
-        found = []
+        orphans = []
         for table in OWNED:
             count = self._db.execute(
                 f"SELECT count(*) FROM {table} WHERE model NOT IN (SELECT number FROM models)"
             ).fetchone()[0]
             if count:
-                found.append(Orphan(f"{table} rows of models that were deleted", count))
+                orphans.append(Orphan(f"{table} rows of models that were deleted", count))
         files = self._orphan_files()
         if files:
-            found.append(Orphan("snapshot or temporary files that no model owns", len(files)))
-        return found
+            orphans.append(Orphan("snapshot or temporary files that no model owns", len(files)))
+        return orphans
 
     def sweep(self) -> None:
         """Delete what :meth:`orphans` counts."""
@@ -670,12 +672,12 @@ class Store:
 
     def newer_snapshots(self) -> list[tuple[Path, int, int]]:
         """Return file, model and seq of snapshots that hold more than the journal has: it lost acknowledged rows."""
-        found = []
+        newer = []
         for path in (self.folder / "snapshots").glob("*-*.safetensors"):
             number, _, seq = path.stem.partition("-")
             if number.isdigit() and seq.isdigit() and int(seq) > self.last_seq:
-                found.append((path, int(number), int(seq)))
-        return sorted(found, key=lambda each: each[2])
+                newer.append((path, int(number), int(seq)))
+        return sorted(newer, key=lambda each: each[2])
 
 
 def make_private_folder(folder: Path) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numba
 from llvmlite import binding
 
 from rosenblatt.jit import CodeCache
@@ -28,7 +27,7 @@ HYPOTHESES: tuple[Literal["averaged", "last"], ...] = ("averaged", "last")
 MULTI_CLASS: tuple[Literal["joint", "ovr"], ...] = ("joint", "ovr")
 _ready: set[str] = set()  # rules whose machine code this process has loaded
 _preparing = threading.Lock()  # one at a time: compiling takes all of a core
-_code = CodeCache("rehearsed", "passes", "rules", "learner", "streams", "service")
+_code = CodeCache("rehearsed", "core", "rules", "learner", "streams", "service")
 
 
 def is_ready(settings: ModelSettings) -> bool:
@@ -78,21 +77,21 @@ def prepare(settings: ModelSettings) -> None:
                     stderr=subprocess.PIPE,
                     timeout=COMPILE_SECONDS,
                 )
+                mark.parent.mkdir(parents=True, exist_ok=True)
                 mark.touch()
-            except (
-                OSError,
-                subprocess.SubprocessError,
-            ) as error:  # then it is compiled here, beside the loop
+            except (OSError, subprocess.SubprocessError) as error:  # it is compiled here, beside the loop
                 log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})
         rehearse([settings])
 
 
 def _mark(settings: ModelSettings) -> Path | None:
     """Return the file that says that a rule was compiled for this version on this processor; None without a cache."""
-    folder = _code.folder(numba.config.CACHE_DIR)
-    if not folder:
+    folder = _code.folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
         return None
-    return Path(folder) / f"{settings.rule}-{binding.get_host_cpu_name()}"
+    return folder / f"{settings.rule}-{binding.get_host_cpu_name()}"
 
 
 if __name__ == "__main__":

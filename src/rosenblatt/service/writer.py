@@ -34,7 +34,7 @@ from rosenblatt.service.schemas import (
     Portraits,
 )
 from rosenblatt.service.snapshots import content_of, freeze, restore
-from rosenblatt.service.store import Fresh, JournalRow, Kept, Store
+from rosenblatt.service.store import Fresh, JournalPlace, JournalRow, Store
 from rosenblatt.service.warmup import is_ready, prepare
 from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, Unknown
 
@@ -79,7 +79,7 @@ class GroupCommit:
     def __init__(
         self,
         store: Store,
-        written: Callable[[list[Queued], list[Kept] | Failure], None],
+        written: Callable[[list[Queued], list[JournalPlace] | Failure], None],
         done: Callable[[Queued, Any, Exception | None], None],
     ) -> None:
         self._store, self._written, self._done = store, written, done
@@ -179,7 +179,7 @@ class GroupCommit:
         return batch
 
     def _append(self, batch: list[Queued]) -> None:
-        places: list[Kept] | Failure
+        places: list[JournalPlace] | Failure
         ledger = self.ledger_due()
         fresh = [each for queued in batch for each in queued.fresh]
         before = self._store.last_seq
@@ -222,9 +222,15 @@ class Service:
     """
 
     def __init__(
-        self, models: Models, *, snapshot_every: int = 20_000, most_waiting: int = MOST_WAITING
+        self,
+        models: Models,
+        *,
+        snapshot_every: int = 20_000,
+        most_waiting: int = MOST_WAITING,
+        warm_up: bool = True,
     ) -> None:
         self.models = models
+        self._warm_up = warm_up  # compile for a new model before it is served
         self.snapshot_every, self.most_waiting = snapshot_every, most_waiting
         self.failing: str | None = None  # why the store could not be written to, the last time
         self.closing = False
@@ -426,7 +432,7 @@ class Service:
         settings = settings or ModelSettings()
         self.models.check_settings(name, settings)
         if name not in self.models:
-            if not is_ready(settings):
+            if self._warm_up and not is_ready(settings):
                 await asyncio.to_thread(prepare, settings)
             try:
                 await self.run(
@@ -502,7 +508,7 @@ class Service:
     def _done(self, queued: Queued, result: Any, error: Exception | None) -> None:
         self._deliver(lambda: self._answer_task(queued, result, error))
 
-    def _written(self, batch: list[Queued], places: list[Kept] | Failure) -> None:
+    def _written(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
         if self._readers or self._deliveries:
             self._deliveries.append(lambda: self._learn(batch, places))
         else:
@@ -522,7 +528,7 @@ class Service:
         else:
             queued.answer.set_result(result)
 
-    def _learn(self, batch: list[Queued], places: list[Kept] | Failure) -> None:
+    def _learn(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
         """Learn from what is in the journal now, and answer."""
         if isinstance(places, Failure):
             self._refuse(batch, places)
@@ -539,7 +545,7 @@ class Service:
         self._journal.hand_over(self.models.take_ledger(LEDGER_AT_ONCE))
         self._snapshot_when_due()
 
-    def _changes(self, queued: Queued, places: list[Kept]) -> list[Change | Refusal]:
+    def _changes(self, queued: Queued, places: list[JournalPlace]) -> list[Change | Refusal]:
         changes: list[Change | Refusal] = []
         for fresh, place in zip(queued.fresh, places, strict=True):
             try:
@@ -746,7 +752,7 @@ class LocalModels(Models):
         self._loop = asyncio.new_event_loop()  # in a thread of its own: a notebook has one running already
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-models", daemon=True)
         self._thread.start()
-        self.service = Service(self)
+        self.service = Service(self, warm_up=False)  # nobody else waits while a rule is compiled
         self._closed = False
         self.wait_for(self._start())
 

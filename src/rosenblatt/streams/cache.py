@@ -1,9 +1,9 @@
-"""The cache of rows between passes and between runs: batches as Arrow IPC, keyed by the content they were read from.
+"""The cache of rows between epochs and between runs: batches as Arrow IPC, keyed by the content of their sources.
 
-A cached file is named after the content of its sources and the way they were read. So it is never stale: another
-content has another name. It is written beside, flushed and renamed, so it is never half-written. Whoever writes one
-holds a lock on it; what a process that was killed left half-written has none, and is removed by the next one that
-looks. All files together take no more than :func:`cache_limit` bytes: those used least recently are removed first.
+The name of a cached file is a digest of the content of its sources and of the options they were read with, so it is
+never stale. A file is written under a temporary name, flushed and renamed, so it is never incomplete. Its writer holds
+a lock; a temporary file without one was abandoned by a killed process and is removed. The total size is limited to
+:func:`cache_limit` bytes; the least recently used files are evicted first.
 """
 
 import errno
@@ -25,21 +25,21 @@ from rosenblatt.data.scanners.fingerprint import fingerprint
 from rosenblatt.data.source import Source, name_of, paths_of, size_in_bytes
 from rosenblatt.storage import replacing
 
-LIMIT = "ROSENBLATT_CACHE"  # how large the cache may become, as in 20GB
+LIMIT = "ROSENBLATT_CACHE"  # environment variable with the limit of the cache, like 20GB
 DEFAULT_LIMIT = "10GB"
 
 
 class NoCache(Exception):
-    """The cache folder cannot be made, or may not be written to."""
+    """The cache folder cannot be created or written."""
 
 
 def cache_folder() -> Path:
-    """Return where batches are kept: under ``XDG_CACHE_HOME``, else ``~/.cache``."""
+    """Return the folder of the cache, in ``XDG_CACHE_HOME`` or ``~/.cache``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt" / "examples"
 
 
 def cache_limit() -> int:
-    """Return how many bytes the cache may take: 10 GB, or what ``ROSENBLATT_CACHE`` says."""
+    """Return the limit of the cache in bytes: ``ROSENBLATT_CACHE``, by default 10 GB."""
     text = os.environ.get(LIMIT) or DEFAULT_LIMIT
     size = size_in_bytes(text)
     if size is None:
@@ -50,15 +50,15 @@ def cache_limit() -> int:
 class CachedFile(NamedTuple):
     """A file of the cache."""
 
-    used: int  # when it was last used, in nanoseconds
+    used: int  # time of last use, in nanoseconds
     bytes: int
     path: Path
 
 
 def remove_cache() -> int:
-    """Remove the whole cache, and return how many bytes that were.
+    """Remove the whole cache, and return the number of bytes freed.
 
-    What a process that was killed left half-written goes too; what one writes at this time stays.
+    Abandoned temporary files are removed too; files that a process is writing stay.
     """
     return _remove(cached_files())
 
@@ -66,19 +66,19 @@ def remove_cache() -> int:
 def _remove(files: Iterable[CachedFile]) -> int:
     freed = 0
     for file in files:
-        with suppress(FileNotFoundError):  # another process removed it
+        with suppress(FileNotFoundError):  # another process has removed it
             file.path.unlink()
             freed += file.bytes
     return freed
 
 
 def cached_files() -> list[CachedFile]:
-    """Return the files of the cache, those that were left half-written among them, the least recently used first."""
-    return sorted([*_described(cache_folder().glob("[!.]*.arrow")), *abandoned_files()])
+    """Return the files of the cache and abandoned temporary files, least recently used first."""
+    return sorted([*_stat_files(cache_folder().glob("[!.]*.arrow")), *abandoned_files()])
 
 
-def _described(paths: Iterable[Path]) -> Iterator[CachedFile]:
-    """Describe the files that are still there: other processes may remove some at any time."""
+def _stat_files(paths: Iterable[Path]) -> Iterator[CachedFile]:
+    """Yield the files that still exist: other processes may remove some at any time."""
     for path in paths:
         with suppress(FileNotFoundError):
             stat = path.stat()
@@ -86,9 +86,9 @@ def _described(paths: Iterable[Path]) -> Iterator[CachedFile]:
 
 
 def evict(limit: int | None = None) -> int:
-    """Remove the least recently used files until the rest take no more than the limit; return how many bytes that were.
+    """Remove the least recently used files until the rest is within the limit; return the number of bytes freed.
 
-    A process that has one of them open can go on with it.
+    A process that has one of them open can continue to read it.
     """
     limit = cache_limit() if limit is None else limit
     files = [file for file in cached_files() if not file.path.name.startswith(".")]
@@ -97,33 +97,33 @@ def evict(limit: int | None = None) -> int:
     for file in files:
         if freed >= excess:
             break
-        freed += file.bytes  # also where another process removed it
+        freed += file.bytes  # even if another process has removed it
         _remove([file])
     return freed
 
 
 def abandoned_files() -> list[CachedFile]:
-    """Return the half-written files that nobody writes any more: a killed process left them."""
+    """Return the temporary files of killed processes."""
     folder = cache_folder()
     if not folder.is_dir():
         return []
-    with _locked(folder):  # or a file that was just made would look abandoned
-        return list(_described(file for file in folder.glob(".*.arrow.*") if _is_abandoned(file)))
+    with _locked(folder):  # else a file just created would look abandoned
+        return list(_stat_files(file for file in folder.glob(".*.arrow.*") if _is_abandoned(file)))
 
 
 def _is_abandoned(file: Path) -> bool:
-    """Whether nobody holds the lock of a half-written file."""
+    """Whether no process holds the lock of a temporary file."""
     try:
         with file.open("rb") as part:
             fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody holds it, or it has just become whole
+    except OSError:  # locked, or just renamed
         return False
     return True
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder while files are made in it, or looked for."""
+    """Hold the lock of a folder while files are created or listed in it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -133,12 +133,12 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _becoming(kept: Path) -> Iterator[BinaryIO]:
-    """Open a file beside the path to write to, locked; it takes the path's place when it is whole, or never."""
+def _temporary_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a locked temporary file that replaces the path on success, and is removed on failure."""
     with ExitStack() as stack:
         try:
-            with _locked(kept.parent):
-                file = stack.enter_context(replacing(kept, private=True))
+            with _locked(path.parent):
+                file = stack.enter_context(replacing(path, private=True))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno == errno.ENOSPC:
@@ -147,30 +147,30 @@ def _becoming(kept: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def can_be_read_again(source: Source) -> bool:
-    """Whether a source is made of files and folders, or is a sample: no pipe."""
+def is_rereadable(source: Source) -> bool:
+    """Whether a source consists of files and folders, or is a sample, rather than a pipe."""
     return name_of(source).startswith("sample:") or all(
         Path(path).is_file() or Path(path).is_dir() for path in paths_of(source)
     )
 
 
-def can_be_kept(source: Source) -> bool:
-    """Whether a source is made of files that can be read again."""
+def is_cacheable(source: Source) -> bool:
+    """Whether a source consists of files, which can be cached."""
     return not name_of(source).startswith("sample:") and all(
         Path(path).is_file() for path in paths_of(source)
     )
 
 
-def kept_batches(
+def cached_batches(
     examples: Examples,
     source: Source,
     options: Mapping[str, Any],
-    told: Callable[[Iterable[Batch]], Iterable[Batch]] = lambda batches: batches,
+    progress: Callable[[Iterable[Batch]], Iterable[Batch]] = lambda batches: batches,
 ) -> BatchFile:
-    """Return the batches of a source from the cache, writing them there first where they are not.
+    """Return the batches of a source from the cache; write them first if they are not in it.
 
-    ``options`` are those the examples were opened with: read another way, the batches are others. What is read passes
-    through ``told``.
+    ``options`` are those that the examples were opened with, part of the key. ``progress`` wraps the batches while they
+    are read.
     """
     paths = paths_of(source)
     before = _state(paths)
@@ -178,29 +178,29 @@ def kept_batches(
     if cached.exists():
         try:
             batches = BatchFile(str(cached))
-            os.utime(cached)  # it is the one used most recently
-        except FileNotFoundError:  # another process removed it: what is open can be read all the same
+            os.utime(cached)  # mark it as most recently used
+        except FileNotFoundError:  # another process has removed it, but it is open
             return batches
         except BadInput:
-            cached.unlink(missing_ok=True)  # damaged on the disk, or removed since: made anew
+            cached.unlink(missing_ok=True)  # damaged or removed meanwhile: write it again
         else:
             return batches
-    _make(cached.parent)
+    _create_folder(cached.parent)
     _remove(abandoned_files())
-    with room_on_the_disk(cached), _becoming(cached) as file:
-        write_batches(file, examples, coalesce(told(examples)))
+    with reporting_full_disk(cached), _temporary_file(cached) as file:
+        write_batches(file, examples, coalesce(progress(examples)))
         if _state(paths) != before:
             raise BadInput(name_of(source), None, "changed while it was read: try again")
         file.flush()
-        with os.fdopen(os.dup(file.fileno()), "rb") as written:  # by any other way it could be evicted by now
+        with os.fdopen(os.dup(file.fileno()), "rb") as written:  # by its path it could be evicted by now
             batches = BatchFile(str(cached), file=written)
     evict()
     return batches
 
 
-def _make(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what the sources hold
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # private, like the sources
     except OSError as error:
         raise NoCache(str(error)) from error
     if not os.access(folder, os.W_OK):
@@ -208,24 +208,26 @@ def _make(folder: Path) -> None:
 
 
 @contextmanager
-def room_on_the_disk(path: Path) -> Iterator[None]:
-    """Say where there was no room left, and what to do."""
+def reporting_full_disk(path: Path) -> Iterator[None]:
+    """Replace the error of a full disk by one that names the folder and the way out."""
     try:
         yield
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        told = "no room for what is kept between passes: free some, or name another folder (XDG_CACHE_HOME, TMPDIR)"
-        raise OSError(error.errno, told, str(path.parent)) from error
+        reason = "no space for the cache between epochs: free some, or name another folder (XDG_CACHE_HOME, TMPDIR)"
+        raise OSError(error.errno, reason, str(path.parent)) from error
 
 
 def _key(paths: list[str], options: Mapping[str, Any]) -> str:
-    told = {
+    stored_options = {
         name: getattr(value, "to_dict", lambda value=value: value)()
         for name, value in sorted(options.items())
     }
     content = [(str(Path(path).resolve()), fingerprint(path)) for path in paths]
-    text = json.dumps([__version__, VERSION, COALESCED_ROWS, COALESCED_BYTES, content, told], default=str)
+    text = json.dumps(
+        [__version__, VERSION, COALESCED_ROWS, COALESCED_BYTES, content, stored_options], default=str
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of the hypotheses of a run on a stream: margin, bound and accuracy, in one more read."""
+"""Evaluation of the hypotheses of a run on a stream: margin, bound and accuracy, in one more pass."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,23 +18,23 @@ from rosenblatt.learner.training import (
     weights_of_hypotheses,
 )
 
-ROOM = 64 << 20  # bytes of margins that may be held
+MARGIN_BYTES = 64 << 20  # limit for margins in memory
 
 
 def evaluate_stream(
-    learner: Learner, batches: Iterable[Batch], only_these: bool = True, room: int = ROOM
+    learner: Learner, batches: Iterable[Batch], only_these: bool = True, margin_bytes: int = MARGIN_BYTES
 ) -> dict[str, Evaluation]:
-    """Evaluate every hypothesis of a run that has weights on a stream, read once; choose its pocket.
+    """Evaluate every hypothesis with weights in one pass over a stream, and choose the pocket.
 
-    As training in memory does; only the bound of weights that err is infinite where the margins of all rows would
-    take more than ``room`` bytes.
+    The results are those of training in memory, except that the bound of weights with errors is infinite if the
+    margins of all rows would take more than ``margin_bytes`` bytes.
     """
     weights = weights_of_hypotheses(learner)
     if learner.ledger is not None:
         candidates = hypotheses.record_setters(learner.run())
         weights |= {f"{CANDIDATE}{k}": each for k, each in enumerate(candidates)}
     stacked = np.concatenate([*weights.values()])
-    evaluator, whole = Evaluator([*weights], learner.joint, room), True
+    evaluator, whole = Evaluator([*weights], learner.joint, margin_bytes), True
     for batch in batches:
         labels, copies = np.searchsorted(learner.classes, labels_of(batch)), None
         if batch.weight is not None:
@@ -57,7 +57,7 @@ def evaluate_stream(
 
 
 def labels_of(batch: Batch) -> NDArray[Any]:
-    """Return the labels of a batch; without them there is nothing to learn."""
+    """Return the labels of a batch; raise ValueError without labels."""
     if batch.y is None:
         raise ValueError(f"{batch.where(0)}: no labels to learn from")
     return batch.y

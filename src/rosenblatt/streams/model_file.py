@@ -1,7 +1,7 @@
 """Models of a stream as files that every command reads, and that the stream continues from.
 
-The learner of the file is the one that predicts. A stream that scales its rows adds their statistics, by which every
-reader standardises; a stream that chooses among rules adds the learners of all of them, stacked.
+The learner of the file is the one that predicts. A stream that scales its rows adds their statistics, with which every
+reader standardises; a stream that chooses among rules adds the learners of all rules, stacked.
 """
 
 import os
@@ -48,7 +48,7 @@ def save_stream(
         more["auto"] = {
             "candidates": [rules.to_dict(each.rule) for each in learners],
             "leader": stream.leader,
-            "losses": stream.losses,
+            "losses": stream.losses.tolist(),
         }
     save_learner(
         learner,
@@ -114,7 +114,7 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
             hypothesis = about.get("hypothesis", "averaged")
             stream = cls(hypothesis, rule=learner.rule, forget=forget, scale=scale)
     except ValueError as error:
-        raise BadModel(f"{path}: not a model that a stream can go on from: {error}") from error
+        raise BadModel(f"{path}: not a model that a stream can continue from: {error}") from error
     running = metadata.pop("calibration", None)
     if running is not None:
         stream.running_calibration = RunningCalibration.from_json(running)
@@ -137,31 +137,33 @@ def load_stream(path: str | os.PathLike[str], cls: type[L]) -> tuple[L, Schema, 
         stream.learner = learner
     else:
         _restore_candidates(stream, learner, content)
-        stream.leader, stream.losses = auto["leader"], [float(loss) for loss in auto["losses"]]
+        stream.leader, stream.losses = auto["leader"], np.array(auto["losses"], np.float64)
     return stream, schema, {**metadata, "names": NameSketch(stored_names(about))}
 
 
 def _restore_candidates(stream: RowsLearner, learner: Learner, content: Content) -> None:
     """Give every candidate its weights; classes, bias and seed are those of the learner of the file."""
-    for at, candidate in enumerate(stream.candidates):
-        own = Learner(
+    for k, candidate in enumerate(stream.candidates):
+        restored = Learner(
             candidate.learner.rule,
             multi_class=learner.multi_class,
             fit_intercept=bool(learner.bias_input),
             keep_ledger=False,
             seed=learner.seed,
         )
-        own.add_classes(learner.classes)
-        own.add_features(learner.n_features)
-        own.W, own.average_offset = (content.arrays[f"candidates.{name}"][at].copy() for name in "WA")
-        if own.S is not None:
-            S = content.arrays["candidates.S"][at]
-            own.S = S[..., 0].copy() if own.S.ndim == 2 else S[..., : own.S.shape[-1]].copy()
-        for item, record in (("running", own.running), ("totals", own.totals)):
+        restored.add_classes(learner.classes)
+        restored.add_features(learner.n_features)
+        restored.W, restored.average_offset = (
+            content.arrays[f"candidates.{name}"][k].copy() for name in "WA"
+        )
+        if restored.S is not None:
+            S = content.arrays["candidates.S"][k]
+            restored.S = S[..., 0].copy() if restored.S.ndim == 2 else S[..., : restored.S.shape[-1]].copy()
+        for item, record in (("running", restored.running), ("totals", restored.totals)):
             tensors = next(each.tensors for each in content.kind.items(content.fields) if each.name == item)
             for field, tensor in zip(record.dtype.names or (), tensors, strict=True):
-                record[field] = content.arrays[f"candidates.{tensor}"][at]
-        own.rows_seen = learner.rows_seen
-        candidate.learner = own
+                record[field] = content.arrays[f"candidates.{tensor}"][k]
+        restored.rows_seen = learner.rows_seen
+        candidate.learner = restored
         candidate.rows, candidate._since = stream.rows, stream._since
     stream.labels = learner.classes.tolist()

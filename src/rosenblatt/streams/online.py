@@ -7,10 +7,11 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.core.leader import leader_of_one
 from rosenblatt.core.named import reader_functions
 from rosenblatt.core.rows import Rows
 from rosenblatt.core.scaling import TOO_LARGE_TO_SCALE, buffer_scaler, folded, scaled_rows
-from rosenblatt.core.single import GUESS_BITS, NOT_FINITE, OVERFLOW, link_power, row_predictor
+from rosenblatt.core.single import NOT_FINITE, OVERFLOW, link_power, row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import checked_label, exact_labels
 from rosenblatt.data.named.json_lines import flattened
@@ -40,9 +41,12 @@ ROW_STATE = frozenset(
         "_candidate_calls",
         "_column_names",
         "_columns",
+        "_follow",
         "_geometry",
+        "_guess_view",
         "_label_codes",
         "_label_view",
+        "_lead_addresses",
         "_memory",
         "_p",
         "_predict",
@@ -65,8 +69,8 @@ ROW_STATE = frozenset(
 class OnlineLearner(RowsLearner):
     """Learns from one example at a time; an example is a dict of named features.
 
-    A number counts as it is; text becomes ``name=value``; true is 1, false and None are nothing. Features and classes
-    are added as they appear.
+    A number is a value; text becomes ``name=value``; true is 1, false and None are ignored. Features and classes are
+    added as they appear.
 
     Parameters
     ----------
@@ -85,7 +89,8 @@ class OnlineLearner(RowsLearner):
         standard deviation, others (counts of words, indicators) are divided by their root mean square and never
         centred. By default only ``"auto"`` does.
     candidates : sequence of rules, optional
-        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW and logistic regression.
+        The rules among which ``"auto"`` chooses; by default passive-aggressive, AROW, logistic
+        regression and normalised adaptive steps.
     calibrated : bool, default=True
         Keep probabilities current by the scores of examples that were not learned from yet.
 
@@ -174,7 +179,7 @@ class OnlineLearner(RowsLearner):
     # One example
 
     def predict_one(self, x: Example) -> Any:
-        """Return the class of an example; the first class where none is ahead, None before any is known."""
+        """Return the class of an example: the first class in a tie, None before any is known."""
         if not self.labels:
             return None
         if not self.compiled:
@@ -285,27 +290,29 @@ class OnlineLearner(RowsLearner):
             weights = folded(weights, self.statistics)
         names: Sequence[str] = self.names
         if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
-            called = [f"#{place}" for place in range(n)]
+            hashed_names = [f"#{feature}" for feature in range(n)]
             for name in flattened({str(key): value for key, value in x.items()}):
-                place = self._vocabulary.feature(name)
-                called[place] = name if called[place].startswith("#") else f"{called[place]} + {name}"
-            names = called
+                feature = self._vocabulary.feature(name)
+                hashed_names[feature] = (
+                    name if hashed_names[feature].startswith("#") else f"{hashed_names[feature]} + {name}"
+                )
+            names = hashed_names
         return explain_row(weights, row, self.learner.classes, names, label=label, against=against)
 
     def top_features(self, most: int = 20) -> dict[str, float | dict[Any, float]]:
         """Return the features with the largest weights by name, the largest first: their weight, or one for each class.
 
         With ``scale`` they are the weights of the standardised features, which can be compared with each other.
-        Hashed features are called by the name that was heard for them most of the time.
+        Hashed features are named by the name that occurred most often for them.
         """
         weights = self.learner.weights("averaged" if self.predicting == "averaged" else "last")
         size = np.abs(weights[:, 1:]).max(axis=0)
         order = np.argsort(-size, kind="stable")[:most]
         names = self.names
         features: dict[str, float | dict[Any, float]] = {}
-        for at in order[size[order] > 0].tolist():
-            name = self._sketch.name(at) if self.hash_bits else names[at]
-            each = weights[:, 1 + at].tolist()
+        for feature in order[size[order] > 0].tolist():
+            name = self._sketch.name(feature) if self.hash_bits else names[feature]
+            each = weights[:, 1 + feature].tolist()
             features[name] = each[0] if len(each) == 1 else dict(zip(self.labels, each, strict=True))
         return features
 
@@ -342,7 +349,7 @@ class OnlineLearner(RowsLearner):
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, all or nothing; reading it back goes on as if it had never stopped."""
+        """Write the model atomically; a loaded model continues exactly where this one stopped."""
         schema = NamedSchema(() if self.hash_bits else self.names, self.hash_bits)
         save_stream(self, path, schema, {"online": True}, self._sketch if self.hash_bits else None)
 
@@ -372,7 +379,7 @@ class OnlineLearner(RowsLearner):
     def _set_vocabulary(self, schema: NamedSchema, sketch: NameSketch) -> None:
         self._vocabulary, self._sketch = Vocabulary(schema), sketch
         if schema.bits:
-            self._vocabulary.on_name = sketch.hear
+            self._vocabulary.on_name = sketch.add
 
     def _clear(self) -> None:
         super()._clear()
@@ -416,24 +423,19 @@ class OnlineLearner(RowsLearner):
 
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
+        guesses = self._guess_view
+        for at, (learn, rule, geometry, address) in enumerate(self._candidate_calls):
+            guesses[at] = learn(rule, geometry, address)
         truth = label if len(self.labels) > 2 else (label + 1) // 2
-        losses: list[float] = []
-        before = iter(self.losses)
-        for learn, rule, geometry, address in self._candidate_calls:
-            guesses = learn(rule, geometry, address)
-            if guesses < 0:
-                raise ValueError(TOO_LARGE)
-            # As core.leader does: 0.0 or 1.0 is added after the decay.
-            losses.append(LEAD_DECAY * next(before) + (guesses >> GUESS_BITS != truth))
-            losses.append(LEAD_DECAY * next(before) + (guesses & _ONE_GUESS != truth))
-        self.losses = losses
+        leader = self._follow(*self._lead_addresses, truth, self.leader, LEAD_DECAY)
+        if leader < 0:
+            raise ValueError(TOO_LARGE)
         if self.forget is None:
             self.rows += 1
         else:
             self._passed(1)
-        least = min(losses)
-        if least < losses[self.leader]:
-            self._lead(losses.index(least), self.rows)
+        if leader != self.leader:
+            self._lead(leader, self.rows)
 
     def _look_up_addresses(self, reader: ExampleReader) -> None:
         """Set the addresses of the row as the weights take it, for this learner and for every candidate."""
@@ -455,7 +457,7 @@ class OnlineLearner(RowsLearner):
         self._tables: list[NDArray[np.int64]] = [table]  # keeps the memory of the addresses
         self._scaling = ()
         if self.statistics is not None:
-            self._scale, self._scaled_values = buffer_scaler(), np.zeros(reader.room)
+            self._scale, self._scaled_values = buffer_scaler(), np.zeros(reader.capacity)
             scaled = self._scaled_values.ctypes.data
             self._scaling = (table.ctypes.data, self.statistics.ctypes.data, self.statistics.size, scaled)
             values = scaled
@@ -463,6 +465,10 @@ class OnlineLearner(RowsLearner):
             self._tables.append(table)
         self._weighed_address = table.ctypes.data
         self._candidate_calls = []
+        guesses = np.zeros(len(self.candidates), np.int64)
+        self._tables.append(guesses)
+        self._guess_view, self._follow = memoryview(cast(Any, guesses)), leader_of_one()
+        self._lead_addresses = (guesses.ctypes.data, self.losses.ctypes.data, guesses.size)
         for candidate in self.candidates:
             candidate._clear()  # its weights may have moved
             table = candidate.row_buffer().of_row(values, indices, starts, labels)
@@ -520,6 +526,3 @@ class OnlineLearner(RowsLearner):
         """Return rows as a matrix; features beyond its width have no weights yet."""
         values, indices, starts = rows
         return sparse_rows(values, indices, starts, max(width, 0))  # type: ignore[arg-type]
-
-
-_ONE_GUESS = (1 << GUESS_BITS) - 1

@@ -12,7 +12,7 @@ from rosenblatt.streams.online import OnlineLearner
 
 @cache
 def _river_learner() -> type:
-    """Make the class when it is asked for: river is not needed for anything else."""
+    """Create the class on first use: nothing else needs river."""
     try:
         base: Any = import_module("river.base")
     except ImportError as error:
@@ -74,10 +74,10 @@ def _river_learner() -> type:
             return pd.Series(self._learner.predict_many(X), index=X.index)
 
         def predict_proba_one(self, x: dict[Any, Any], **more: Any) -> dict[Any, float]:
-            """Return a number for every class, one in all."""
+            """Return the probability of every class."""
             return self._learner.predict_proba_one(x)
 
-    RiverLearner.__qualname__ = "RiverLearner"  # by which pickle finds it again
+    RiverLearner.__qualname__ = "RiverLearner"  # the name that pickle looks up
     return RiverLearner
 
 

@@ -52,7 +52,12 @@ TOO_LARGE = "the weights grew beyond what a float can hold: scale the features, 
 
 AUTO = "auto"
 # The rules that "auto" trains, each with its last and its averaged weights. A further rule is a further item here.
-CANDIDATES: tuple[Any, ...] = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0), rules.Logistic(eta=0.1))
+CANDIDATES: tuple[Any, ...] = (
+    rules.PassiveAggressive(C=1.0),
+    rules.AROW(r=10.0),
+    rules.Logistic(eta=0.1),
+    rules.NAGLogistic(),
+)
 BOTH = ("last", "averaged")
 LEAD_HALF_LIFE = 1000.0  # rows after which a mistake counts half in the choice of the leader
 LEAD_DECAY = 0.5 ** (1.0 / LEAD_HALF_LIFE)
@@ -131,7 +136,7 @@ class RowsLearner:
         self.statistics: NDArray[Any] | None = new_statistics() if scaled else None
         self.candidates: list[RowsLearner] = []  # one for each rule of "auto"
         self.leader = 0  # under "auto": twice the number of a candidate, plus one for its averaged weights
-        self.losses: list[float] = []  # decayed mistakes of each of them
+        self.losses = np.zeros(0)  # decayed mistakes of each of them
         self.leader_changes: deque[LeaderChange] = deque(maxlen=CHANGES_KEPT)  # the latest
         self.leader_changes_in_all = 0
         self.calibration: Calibration | None = None  # that the caller fitted; else the running one counts
@@ -144,7 +149,7 @@ class RowsLearner:
                 )
                 candidate._guessing = BOTH
                 self.candidates.append(candidate)
-            self.losses = [0.0] * (len(BOTH) * len(self.candidates))
+            self.losses = np.zeros(len(BOTH) * len(self.candidates))
             self.compiled = True
             return
         ledger = hypothesis in hypotheses.FROM_THE_LEDGER
@@ -450,10 +455,9 @@ class RowsLearner:
         """Return the guess that answers each row: the only one, or that of the leader; move the lead."""
         if not self.candidates:
             return guesses[:, 0]
-        losses, leaders = np.array(self.losses), np.empty(labels.size, np.int64)
+        leaders = np.empty(labels.size, np.int64)
         weight = np.ones(labels.size) if weight is None else weight
-        leader = follow_leader(guesses, labels, weight, losses, self.leader, LEAD_DECAY, leaders)
-        self.losses = losses.tolist()
+        leader = follow_leader(guesses, labels, weight, self.losses, self.leader, LEAD_DECAY, leaders)
         following = np.append(leaders[1:], leader)
         for at in np.flatnonzero(following != leaders).tolist():
             self._lead(int(following[at]), self.rows + at + 1)

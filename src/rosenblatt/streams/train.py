@@ -22,12 +22,12 @@ from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import checked_examples
 from rosenblatt.learner.training import decays, run_epochs
-from rosenblatt.streams.cache import NoCache, can_be_kept, can_be_read_again, kept_batches, room_on_the_disk
-from rosenblatt.streams.evaluate import ROOM, evaluate_stream, labels_of
+from rosenblatt.streams.cache import NoCache, cached_batches, is_cacheable, is_rereadable, reporting_full_disk
+from rosenblatt.streams.evaluate import MARGIN_BYTES, evaluate_stream, labels_of
 
-FEW_CLASSES = 8  # labels are compared with each of so few: faster than a search
+FEW_CLASSES = 8  # with at most this many, comparison is faster than a search
 BASE_MEMORY = 245 << 20  # bytes beside the weights: the interpreter, its modules, the blocks in flight
-BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # rows and bytes that a shuffle holds at a time, at most
+BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # of the buffer of a shuffle
 
 
 class Pass(NamedTuple):
@@ -90,15 +90,15 @@ def train_on_stream(
     trainer = _Trainer(learner, passes, shuffle, memory, evaluate or pocket, tell or (lambda _: None))
     if isinstance(examples, BatchFile):
         return trainer.train(examples)
-    again = can_be_read_again(source)
+    again = is_rereadable(source)
     if passes == 1 and not shuffle and (again or not pocket):
         return _train_in_one_pass(trainer, examples, again)
-    if keep and can_be_kept(source):
+    if keep and is_cacheable(source):
         with suppress(NoCache):  # no folder to write to
-            return trainer.train(kept_batches(examples, source, options or {}, trainer.count_rows))
+            return trainer.train(cached_batches(examples, source, options or {}, trainer.count_rows))
     with tempfile.TemporaryFile() as file:  # without a name: the system removes it however the process ends
         batches = trainer.count_rows(examples)
-        with room_on_the_disk(Path(tempfile.gettempdir(), "batches")):
+        with reporting_full_disk(Path(tempfile.gettempdir(), "batches")):
             write_batches(file, examples, coalesce(batches if again else _within_spool_limit(batches)))
             file.flush()
         return trainer.train(BatchFile(examples.path, file=file))
@@ -176,7 +176,7 @@ class _Trainer:
 
     @property
     def must_restart(self) -> bool:
-        """Whether what was learned does not count."""
+        """Whether training must start again."""
         return self.late_class or self.misread
 
     def restarted(self, learner: Learner) -> "_Trainer":
@@ -254,9 +254,9 @@ class _Trainer:
             or (isinstance(batches, _FileBatches) and not batches.again)
         ):
             return {}
-        room = ROOM if self.memory is None else min(ROOM, self._spare_memory() // 4)
+        margin_bytes = MARGIN_BYTES if self.memory is None else min(MARGIN_BYTES, self._spare_memory() // 4)
         in_order = in_file_order(batches, self._tight) if isinstance(batches, BatchFile) else batches
-        return evaluate_stream(self.learner, in_order, only_these, room)
+        return evaluate_stream(self.learner, in_order, only_these, margin_bytes)
 
     def _batches(self, batches: "_FileBatches | BatchFile", number: int) -> Iterator[Batch]:
         """Return the batches of a pass, in the order of the file or shuffled."""
@@ -264,13 +264,13 @@ class _Trainer:
             return iter(batches)
         if not self.shuffle:
             return in_file_order(batches, self._tight)
-        room = (
+        buffer_bytes = (
             BUFFER_BYTES
             if self.memory is None
             else min(BUFFER_BYTES, max(1 << 20, self._spare_memory() // 8))
         )
         rng = np.random.default_rng([self.learner.seed % 2**63, number])
-        return shuffled_by_blocks(batches, rng, room, self._tight)
+        return shuffled_by_blocks(batches, rng, buffer_bytes, self._tight)
 
     @property
     def _tight(self) -> bool:
@@ -312,32 +312,32 @@ class _Trainer:
 
 def in_file_order(batches: BatchFile, tight: bool) -> Iterator[Batch]:
     """Yield the batches of a mapped file and release their pages after use: all of them where memory is tight."""
-    for at in range(len(batches)):
-        yield batches.batch(at)
-        batches.forget(at, tight)
+    for k in range(len(batches)):
+        yield batches.batch(k)
+        batches.forget(k, tight)
 
 
 def shuffled_by_blocks(
-    batches: BatchFile, rng: np.random.Generator, room: int, tight: bool
+    batches: BatchFile, rng: np.random.Generator, buffer_bytes: int, tight: bool
 ) -> Iterator[Batch]:
-    """Fill a buffer of ``room`` bytes with batches in a random order, and yield its rows in a random order."""
+    """Fill a buffer of ``buffer_bytes`` bytes with batches in a random order, and yield its rows in a random order."""
     order = np.arange(len(batches))
     rng.shuffle(order)
     buffer: list[Batch] = []
-    places: list[int] = []
+    buffered: list[int] = []
     rows = size = 0
-    for left, at in zip(range(order.size - 1, -1, -1), order.tolist(), strict=True):
-        batch = batches.batch(at)
+    for remaining, k in zip(range(order.size - 1, -1, -1), order.tolist(), strict=True):
+        batch = batches.batch(k)
         buffer.append(batch)
-        places.append(at)
+        buffered.append(k)
         rows, size = rows + batch.lines.size, size + batch_bytes(batch)
-        if rows >= BUFFER_ROWS or size >= room or not left:
+        if rows >= BUFFER_ROWS or size >= buffer_bytes or not remaining:
             permuted = _permuted(buffer, rng)
             buffer = []
-            for place in places:  # the rows are copied: release their pages before anything is learned
-                batches.forget(place, tight)
+            for done in buffered:  # the rows are copied: release their pages before anything is learned
+                batches.forget(done, tight)
             yield permuted
-            places, rows, size = [], 0, 0
+            buffered, rows, size = [], 0, 0
 
 
 def _permuted(buffer: list[Batch], rng: np.random.Generator) -> Batch:

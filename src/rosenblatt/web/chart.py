@@ -102,8 +102,8 @@ class _Scale(NamedTuple):
 
 def _line(curve: Curve, right: float, scale: _Scale) -> str:
     points, before = [], None
-    drawn = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), MOST)).astype(int))
-    for x, y in ((curve.x[k], curve.y[k]) for k in drawn):
+    chosen = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), MOST)).astype(int))
+    for x, y in ((curve.x[k], curve.y[k]) for k in chosen):
         px, py = LEFT + (WIDTH - LEFT - RIGHT) * float(x) / right, scale.at(float(y))
         if curve.stairs and before is not None:
             points.append(f"{px:.1f},{before:.1f}")

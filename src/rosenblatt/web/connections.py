@@ -34,7 +34,7 @@ REASONS = {
 
 
 class Connection(Protocol):
-    """What the application may tell the connection of a request, found under ``scope["state"]["connection"]``."""
+    """What the application may change about the connection of a request, under ``scope["state"]["connection"]``."""
 
     @property
     def is_waiting(self) -> bool:
@@ -161,13 +161,13 @@ def address_of(peer: Any) -> str:
     """
     host = peer[0] if isinstance(peer, tuple) and peer else str(peer)
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return str(host)
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, 64), strict=False).network_address)
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
     return host
 
 
@@ -307,7 +307,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             return False
 
         def gone(self) -> bool:
-            """Whether a websocket, whose end is told to another protocol, has been closed."""
+            """Whether a websocket, whose end another protocol sees, has been closed."""
             return (
                 self._upgraded and self.transport.is_closing() and not self.transport.get_write_buffer_size()
             )

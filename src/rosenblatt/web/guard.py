@@ -13,6 +13,7 @@ from rosenblatt.web.settings import Settings
 SCOPES = ("read", "feedback", "admin")  # each includes those before it
 ANYBODY = "anybody"  # may do what needs no token
 LEVELS = (ANYBODY, *SCOPES)
+RANKS = {scope: rank for rank, scope in enumerate(LEVELS)}
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 COOKIE = "rosenblatt"
 OPEN_PATHS = ("/healthz", "/readyz", "/sign-in", "/sign-out")
@@ -147,13 +148,13 @@ class Guard:
 
     def scope_of(self, token: bytes) -> str:
         """Return the scope of a token; every token is compared, each in constant time."""
-        found = None
+        matched = None
         for scope, known in self._tokens:
             if hmac.compare_digest(known, token):
-                found = scope
-        if found is None:
+                matched = scope
+        if matched is None:
             raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")
-        return found
+        return matched
 
     def _host_allowed(self, host: bytes) -> bool:
         if not HOST(host):
@@ -164,7 +165,7 @@ class Guard:
 
 def need(scope: str, wanted: str) -> None:
     """Raise a refusal where a scope does not include the wanted one."""
-    if LEVELS.index(scope) < LEVELS.index(wanted):
+    if RANKS[scope] < RANKS[wanted]:
         raise Forbidden(f"this token has the scope {scope!r}; {wanted!r} is needed here")
 
 
@@ -189,8 +190,8 @@ def _is_address(name: str) -> bool:
 
 def _same_site(origin: bytes, host: bytes) -> bool:
     """Whether a page of this origin was served under this host."""
-    scheme, found, rest = origin.lower().partition(b"://")
-    return bool(found) and scheme in (b"http", b"https") and rest == host.lower()
+    scheme, separator, rest = origin.lower().partition(b"://")
+    return bool(separator) and scheme in (b"http", b"https") and rest == host.lower()
 
 
 def bearer_token(headers: dict[bytes, bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""What a server is told when it starts."""
+"""Settings of a server."""
 
 import os
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ MEMORY_BYTES = 1024 << 20  # of all models together
 
 
 def usual_folder() -> Path:
-    """Return where a user's data are kept, unless told otherwise."""
+    """Return the default folder of a user's data."""
     home = os.environ.get("XDG_DATA_HOME")
     return (Path(home) if home else Path.home() / ".local" / "share") / "rosenblatt"
 

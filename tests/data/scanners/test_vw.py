@@ -239,6 +239,16 @@ def test_labels_that_are_text(tmp_path):
             read_all(path)
 
 
+def test_words_that_begin_like_infinity_are_labels(tmp_path):
+    path = tmp_path / "a.vw"
+    path.write_text("infrared | a\n-inf999-1 | b\nnanowire | c\n")
+    assert read_all(path).y.tolist() == ["infrared", "-inf999-1", "nanowire"]
+    for word in ("inf", "-Infinity", "NaN"):
+        path.write_text(f"{word} | a\n")
+        with pytest.raises(BadInput, match="is not a finite number"):
+            read_all(path)
+
+
 def test_lines_without_a_label_are_passed_over_and_counted(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text("| a\n1 | b\n'tag| c\n0 | d\n")

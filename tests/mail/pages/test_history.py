@@ -7,7 +7,7 @@ from rosenblatt.mail.bound import Bounded, bound_on
 from rosenblatt.mail.features import features
 from rosenblatt.mail.marks import IMPORTANT, MODEL, NOT, SETTINGS
 from rosenblatt.mail.message import read_mail
-from rosenblatt.mail.pages.history import history
+from rosenblatt.mail.pages.model_page import history
 from rosenblatt.service.schemas import Example
 from rosenblatt.service.store import Entry
 from rosenblatt.service.writer import LocalModels

@@ -42,14 +42,14 @@ def test_mail_is_imported_corrected_marked_anew_and_outlives_a_killed_server(
     press(page, "Budget decision", "Important")
     press(page, "Contract review", "Important")
     press(page, "Great sale", "Not important")
-    page.locator(".mail-row[data-told=not]").wait_for()
+    page.locator(".mail-row[data-answer=not]").wait_for()
     assert marks(page) == {
         "Budget decision": "important",
         "Contract review": "important",
         "Great sale": "not",
         "Deadline moved": "important",  # nobody has said anything about this one
     }
-    assert row(page, "Deadline moved").get_attribute("data-told") == ""
+    assert row(page, "Deadline moved").get_attribute("data-answer") == ""
     because = row(page, "Deadline moved").locator(".mail-because").inner_text()
     assert "deadline +" in because
     assert row(page, "Deadline moved").locator("mark.for").first.inner_text() == "Deadline"
@@ -67,7 +67,7 @@ def test_mail_is_imported_corrected_marked_anew_and_outlives_a_killed_server(
     again = visit(server).page
     again.locator(".mail-row").first.wait_for()
     assert (marks(again), row(again, "Deadline moved").locator(".mail-because").inner_text()) == before
-    told = {subject: row(again, subject).get_attribute("data-told") for subject in SUBJECTS}
+    told = {subject: row(again, subject).get_attribute("data-answer") for subject in SUBJECTS}
     assert told == dict(zip(SUBJECTS, ("important", "important", "not", ""), strict=True))
     info = server.ask("GET", "/v1/models/inbox").json()
     assert info["clock"] == 3
@@ -90,10 +90,10 @@ def test_keys_move_correct_and_undo(serve, visit, box_file):
     page.keyboard.press("k")
     page.locator(".mail-row.here", has_text="Contract review").wait_for()
     page.keyboard.press("i")
-    page.locator(".mail-row.here[data-told=important][data-mark=important]").wait_for()
+    page.locator(".mail-row.here[data-answer=important][data-mark=important]").wait_for()
     page.keyboard.press("j")
     page.keyboard.press("n")
-    page.locator(".mail-row.here[data-told=not]").wait_for()
+    page.locator(".mail-row.here[data-answer=not]").wait_for()
     assert here() == "Great sale"
     page.keyboard.press("Enter")
     page.locator(".mail-row.here .mail-text", has_text="A discount and a prize").wait_for()
@@ -102,13 +102,13 @@ def test_keys_move_correct_and_undo(serve, visit, box_file):
     page.keyboard.press("u")
     page.locator(".mail-change", has_text="Taken back: important").wait_for()
     assert set(marks(page).values()) == {"undecided"}
-    assert page.locator(".mail-row[data-told='']").count() == 5
+    assert page.locator(".mail-row[data-answer='']").count() == 5
     page.keyboard.press("/")
     page.wait_for_function("document.activeElement.tagName === 'INPUT'")
     page.keyboard.type("in")  # letters in the search are letters
     visitor.until(q="in")
     page.wait_for_function("document.querySelectorAll('.mail-row').length === 5")
-    assert page.locator(".mail-row[data-told='']").count() == 5
+    assert page.locator(".mail-row[data-answer='']").count() == 5
 
 
 def test_hostile_mail_is_text(serve, visit, box_file):
@@ -204,11 +204,11 @@ def test_many_messages_are_answered_at_once_and_taken_back_at_once(serve, visit,
     keep_picture(page, "inbox-selected")
     page.locator(".mail-bulk").get_by_role("button", name="Important", exact=True).click()
     visitor.hear("2 messages learned as important")
-    page.wait_for_function("document.querySelectorAll('.mail-row[data-told=important]').length === 2")
+    page.wait_for_function("document.querySelectorAll('.mail-row[data-answer=important]').length === 2")
     page.locator(".mail-bulk").wait_for(state="hidden")
     assert marks(page)["Deadline moved"] == "important"
     page.keyboard.press("u")
-    page.wait_for_function("document.querySelectorAll('.mail-row[data-told=important]').length === 0")
+    page.wait_for_function("document.querySelectorAll('.mail-row[data-answer=important]').length === 0")
     assert set(marks(page).values()) == {"undecided"}
 
 
@@ -224,7 +224,7 @@ def test_keys_do_nothing_behind_an_open_dialog(serve, visit, box_file):
     page.locator(".q-dialog").wait_for(state="detached")
     page.keyboard.press("j")  # and now they do: all before it were handled
     page.locator(".mail-row.here", has_text="Contract review").wait_for()
-    assert page.locator(".mail-row[data-told='']").count() == 5
+    assert page.locator(".mail-row[data-answer='']").count() == 5
     assert page.locator(".mail-bulk").is_hidden()
     assert server.ask("GET", "/v1/models/inbox").json()["clock"] == 0
 

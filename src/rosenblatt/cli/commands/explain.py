@@ -6,11 +6,11 @@ from rosenblatt.cli import options as opt
 from rosenblatt.cli.commands.info import feature_names
 from rosenblatt.cli.commands.predict import known_hypothesis
 from rosenblatt.cli.errors import refuse
-from rosenblatt.cli.fit.report import is_scaled
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.output import listed
 from rosenblatt.cli.reading import Rows, read_for, scaling_of
 from rosenblatt.learner.models import load
+from rosenblatt.learner.models.options import is_scaled
 
 if TYPE_CHECKING:
     from rosenblatt.data.preprocess import Preprocessing

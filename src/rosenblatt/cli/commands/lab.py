@@ -57,7 +57,6 @@ def lab(
     if not _is_loopback(host):
         room = ClassRoom(address, most_pages=pages, allowed_hosts=tuple(allow_host or ()))
         address = room.join_link
-    note("getting ready (the first time ever, code is compiled for this computer)")
     warm_up()
     print(address, flush=True)
     if room is not None:

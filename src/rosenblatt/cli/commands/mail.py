@@ -340,11 +340,11 @@ def _folder(data: Path | None) -> Path:
     return (data or usual_folder()).expanduser()
 
 
-def _print_json(told: dict[str, Any]) -> None:
+def _print_json(fields: dict[str, Any]) -> None:
     import json
     import re
 
-    text = json.dumps(told, ensure_ascii=False)  # in which only C0 controls are escaped
+    text = json.dumps(fields, ensure_ascii=False)  # in which only C0 controls are escaped
     print(re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 

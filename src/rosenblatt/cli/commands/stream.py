@@ -116,7 +116,7 @@ def stream(
     from rosenblatt.learner.models.options import parse_parameters, rule_from
     from rosenblatt.rules import to_dict
     from rosenblatt.streams.model_file import load_stream
-    from rosenblatt.streams.names import NameSketch, listen
+    from rosenblatt.streams.names import NameSketch, collect_names
     from rosenblatt.streams.rows_learner import AUTO, RowsLearner
 
     if every < 1:
@@ -175,7 +175,7 @@ def stream(
     if not stored and scale is None and examples.format in ("libsvm", "vw"):
         learner.statistics = None  # prepared vectors are scaled only on request
     sketch = stored.get("names") or NameSketch()
-    listen(examples, sketch)
+    collect_names(examples, sketch)
     run = _Run(learner, examples, model, every, json, int(stored.get("right", 0)), sketch, Meter(source))
     try:
         run.all()

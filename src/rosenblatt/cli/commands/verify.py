@@ -1,6 +1,7 @@
 """``rosenblatt verify``: decide whether a proof proves the claim that the command line states."""
 
 import re
+from dataclasses import fields
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -37,6 +38,26 @@ FLAGS = {  # of the record of how data were read
     "header": "--header",
     "text": "--text",
     "scale": "--scale",
+    "separator": "--sep",
+}
+# What the claim says in words of its own; the other options of the caller are written out as they were given.
+STATED = (
+    "target",
+    "format",
+    "header",
+    "zero_based",
+    "skip_bad",
+    "text",
+    "scale",
+    "skip_share",
+    "category",
+    "date",
+)
+READ_BY_CHECKER = ("target", "format", "header", "zero_based", "separator")
+ENCODED = {  # columns of a table that are not numbers as written
+    "category": "categories, one feature of 0 or 1 for each",
+    "boolean": "1 for yes and 0 for no",
+    "date": "dates, in numbers",
 }
 
 
@@ -156,13 +177,20 @@ def _difference(recorded: dict[str, Any], actual: dict[str, Any]) -> tuple[str, 
 
 def _option(key: str, value: Any) -> str:
     """Write one part of a reading as the option that asks for it."""
-    flag = FLAGS[key]
+    flag = FLAGS.get(key, f"--{key.replace('_', '-')}")
     if value is False and key in ("header", "zero_based"):
         return "with --no-header" if key == "header" else "with --one-based"
     if value in (None, False, []):
         return f"without {flag}"
-    values = value if isinstance(value, list) else [value]
+    values = value if isinstance(value, list | tuple) else [value]
     return f"with {flag}" if value is True else "with " + " ".join(f"{flag} {_word(each)}" for each in values)
+
+
+def _options_beside(names: tuple[str, ...], reading: "ReadOptions") -> dict[str, Any]:
+    """Return the options of the caller that are not at their defaults, but for some."""
+    defaults = opt.DataFlags().read_options(exact=True)
+    values = {each.name: getattr(reading, each.name) for each in fields(reading) if each.name not in names}
+    return {name: value for name, value in values.items() if value != getattr(defaults, name)}
 
 
 def _word(value: Any) -> str:
@@ -171,14 +199,22 @@ def _word(value: Any) -> str:
     return text if re.fullmatch(r"[\w.-]+", text) else repr(text)
 
 
-def _claim(rows: Rows, actual: dict[str, Any], labels: Any, no_intercept: bool) -> str:
-    """State the claim in full."""
+def _claim(
+    rows: Rows, actual: dict[str, Any], reading: "ReadOptions", labels: Any, no_intercept: bool
+) -> str:
+    """State the claim in full: options, and what was inferred where none was given."""
     n, d = rows.X.shape
     how = [f"data read as {actual['format']}"]
+    if actual["header"] is not None:
+        how += ["names in the first line" if actual["header"] else "no line of names"]
     how += [f"target {actual['target']}"] if actual["target"] is not None else []
     how += [f"indices from {int(not actual['zero_based'])}"] if actual["zero_based"] is not None else []
     how += [f"text {listed(actual['text'])} as words"] if actual["text"] else []
+    for kind, means in ENCODED.items():
+        names = [repr(each.name) for each in getattr(rows.schema, "columns", ()) if each.kind == kind]
+        how += [f"{listed(names, 8)} as {means}"] if names else []
     how += ["numeric columns scaled"] if actual["scale"] else []
+    how += [_option(name, value) for name, value in _options_beside(STATED, reading).items()]
     how += [f"{rows.skipped_in_all:,} bad lines skipped"] if rows.skipped_in_all else []
     if labels is None:
         what = "constraints A w >= 1"
@@ -220,7 +256,7 @@ def _fast(
     failure = first_failure(evidence, rows.X, y, fit_intercept=not no_intercept, expect=expect)
     labels = None if y is None else sorted(set(y.tolist()))
     verdict: dict[str, Any] = {"proof": path, "holds": failure is None, "failure": failure}
-    verdict["claim"] = _claim(rows, actual, labels, no_intercept)
+    verdict["claim"] = _claim(rows, actual, reading, labels, no_intercept)
     return {**report_of(evidence, rows), **verdict} if failure is None else verdict
 
 
@@ -238,14 +274,13 @@ def _independent(
     from rosenblatt.proofs import checker
 
     single = source != "-" and (Path(source).exists() or not has_magic(source))
-    as_written = single and not (
-        source.startswith("sample:") or reading.text or reading.scale or reading.skip_bad
-    )
-    form = format_of(source, reading) if as_written else None
+    others = _options_beside(READ_BY_CHECKER, reading)
+    form = format_of(source, reading) if single and not source.startswith("sample:") and not others else None
     if form not in ("csv", "tsv", "libsvm"):
         refuse(
-            f"{source}: the small checker reads numbers as written, from one file of CSV or LIBSVM text; write them "
-            "with rosenblatt prove --export-matrix, and verify that file"
+            f"{source}: the small checker reads numbers as written, from one file of CSV or LIBSVM text"
+            + "".join(f", not {_option(name, value)}" for name, value in others.items())
+            + "; write them with rosenblatt prove --export-matrix, and verify that file"
         )
     try:
         table = checker.read_table(
@@ -255,17 +290,21 @@ def _independent(
             constraints=constraints,
             header=reading.header,
             zero_based=reading.zero_based is True,
-            delimiter="\t" if form == "tsv" else ",",
+            delimiter=reading.separator or ("\t" if form == "tsv" else ","),
         )
     except checker.Refused as error:
         refuse_data(str(error))
     actual: dict[str, Any] = {
         "target": table.target,
         "format": form,
+        "zero_based": reading.zero_based is True if form == "libsvm" else None,
+        "header": reading.header,
         "skip_bad": False,
         "text": [],
         "scale": False,
     }
+    if reading.header is None:
+        del actual["header"]  # the checker decided by the first line
     _compare_reading(path, recorded, actual)
     content = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     failure = checker.check(content, table, fit_intercept=not no_intercept, expect=expect)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.fit.estimate import progressive_estimate
-from rosenblatt.cli.fit.report import Fitted, Stopwatch, is_scaled, report_of, save_model
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note
 from rosenblatt.cli.progress import Progress
@@ -59,7 +59,7 @@ def _train(
 ) -> Fitted:
     from rosenblatt.engines.files import split, with_schema
     from rosenblatt.engines.training import summarize_shards
-    from rosenblatt.learner.models.options import with_default_rule
+    from rosenblatt.learner.models.options import is_scaled, with_default_rule
 
     passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:

@@ -12,13 +12,13 @@ from rosenblatt.cli.fit.estimate import (
     estimate_by_test,
     held_out_rows,
 )
-from rosenblatt.cli.fit.report import Fitted, Stopwatch, is_scaled, report_of, save_model
+from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
 from rosenblatt.cli.fit.request import FitRequest
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Rows, note_unseen_labels, part_of, read, read_to_train
 from rosenblatt.cli.signals import Interruptible
 from rosenblatt.learner.models import Model, trainer
-from rosenblatt.learner.models.options import with_default_rule
+from rosenblatt.learner.models.options import is_scaled, with_default_rule
 
 if TYPE_CHECKING:
     from rosenblatt.learner.models import TrainingOptions

@@ -1,5 +1,6 @@
 """The one report of ``fit``: in memory, out of core or on an engine, as a table for people and as JSON."""
 
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from rosenblatt.cli.output import (
     share,
     sparkline,
 )
+from rosenblatt.learner.models.options import is_scaled
 
 if TYPE_CHECKING:
     from rosenblatt.cli.fit.request import FitRequest
@@ -108,13 +110,6 @@ def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
     return report
 
 
-def is_scaled(schema: Any) -> bool:
-    """Return whether features were standardised."""
-    if getattr(getattr(schema, "preprocessing", None), "spread", None) is not None:
-        return True
-    return any(getattr(column, "scale", None) is not None for column in getattr(schema, "columns", ()))
-
-
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
     parts: list[Any] = [output.title(report["source"])]
@@ -178,7 +173,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     spent = report["seconds"]
     reading = f", {seconds(spent['read'])} reading" if "read" in spent else ", reading as it learned"
     if "compile" in spent:
-        reading += f", {seconds(spent['compile'])} compiling for this machine (once)"
+        reading += f", {seconds(spent['compile'])} compiling (once)"
     skipped = f", {counted(report['skipped_in_all'], 'bad line')} skipped" if "skipped" in report else ""
     test = f", and {report['test']['rows']:,} to test on" if "test" in report else ""
     out_of_core = ", out of core" if "out_of_core" in report else ""
@@ -345,7 +340,11 @@ def _bound(report: dict[str, Any]) -> str:
     bound = report["bound"]
     if bound is None or bound == float("inf"):
         return "none known"
-    why = "(R/γ)²" if report["margin"] is not None and report["margin"] > 0 else "from the hinge loss"
+    margin, radius = report["margin"], report["radius"]
+    why = "from the hinge loss"
+    if margin is not None and margin > 0:
+        plain = radius is not None and math.isclose(report["bound"], (radius / margin) ** 2, rel_tol=1e-6)
+        why = "(R/γ)²" if plain else "from radius, margin and rule"
     return f"at most {number(bound)} mistakes, {why}"
 
 

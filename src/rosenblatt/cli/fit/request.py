@@ -35,7 +35,7 @@ class LearnerFlags:
             "--rule",
             group=LEARNER,
             help=f"One of {', '.join(RULES)}.",
-            show_default="rosenblatt; of text, arow",
+            show_default="passive-aggressive with C=0.1 for scaled columns, arow for text, else rosenblatt",
         ),
     ] = None
     eta: Annotated[float | None, flag("--eta", group=LEARNER, help="Learning rate of the rule.")] = None

@@ -85,7 +85,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
     from rosenblatt.data.named.mail import MailExamples
     from rosenblatt.learner.models.options import with_default_rule
     from rosenblatt.learner.models.perceptron import PerceptronModel, about_training, new_learner
-    from rosenblatt.streams.names import NameSketch, listen
+    from rosenblatt.streams.names import NameSketch, collect_names
     from rosenblatt.streams.train import train_on_stream
 
     flags, training, test = request.out_of_core, request.training, request.estimate.test
@@ -103,7 +103,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
         schema = replace(examples.schema, text=("message",))  # its words are counted while it is read
     training = with_default_rule(training, schema)
     sketch = NameSketch()
-    listen(examples, sketch)
+    collect_names(examples, sketch)
     watch = Stopwatch()
     with Progress() as progress:
         trained = train_on_stream(

@@ -14,6 +14,7 @@ from rosenblatt.data.scanners.compiled import compiled, inlined
 from rosenblatt.data.scanners.wide import first_bit, high_product, leading_zeros, word
 
 ROUNDED, HARD, NOT_FINITE, NOT_A_NUMBER = 0, 1, 2, 3  # HARD: a decimal that Python's float must round
+INFINITY, NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 ULL = np.uint64
 TEN = ULL(10)
 EXACT_LIMIT = ULL(2**53)
@@ -195,9 +196,10 @@ def _spells_not_finite(text: Any, p: int) -> bool:
     end = p
     while not is_end(at(text, end)) and end - p < 9:
         end += 1
-    if end - p not in (3, 8):
+    spelled = INFINITY if at(text, p) | 32 == 105 else NAN
+    if end - p not in (3, spelled.size):
         return False
-    first, second, third = text[p] | 32, text[p + 1] | 32, text[p + 2] | 32
-    nan = first == 110 and second == 97 and third == 110
-    infinite = first == 105 and second == 110 and third == 102
-    return bool(nan or infinite)
+    same = True
+    for k in range(end - p):
+        same &= text[p + k] | 32 == spelled[k]
+    return same

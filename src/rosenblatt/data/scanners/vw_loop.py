@@ -11,6 +11,8 @@ import numpy as np
 from rosenblatt.data.scanners.compiled import compiled, inlined
 from rosenblatt.data.scanners.decimals import (
     HARD,
+    INFINITY,
+    NAN,
     NOT_A_NUMBER,
     NOT_FINITE,
     ONE,
@@ -28,7 +30,6 @@ from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to,
 NO_BAR, SEVERAL_LABELS, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
 BAD_SCALE, BAD_VALUE, VALUE_NOT_FINITE, NOTHING_EXPECTED = 6, 8, 9, 10
 UNLABELLED, NUMBER, TEXT = 0, 1, 2  # the kind of a row's label
-INFINITY, NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 
 
 @compiled

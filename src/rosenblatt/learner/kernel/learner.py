@@ -273,8 +273,10 @@ class KernelLearner(LearnerState):
         """Do what :meth:`learn` does, with examples that were checked before."""
         data = self._add_data(examples, classes, stream=True)
         mistakes, updates = self.mistakes, self.updates
-        self._visit_rows(data, in_given_order(data.labels.size, examples.weight), None)
-        self.rows_seen = data.first_row + data.labels.size
+        try:
+            self._visit_rows(data, in_given_order(data.labels.size, examples.weight), None)
+        finally:  # rows that the ledger names have their numbers, also where the weights grew too large
+            self.rows_seen = data.first_row + data.labels.size
         self.learned_from = None
         forget_evaluations(self)
         self.epochs.append(Epoch(len(self.epochs) + 1, self.mistakes - mistakes, self.updates - updates))
@@ -329,8 +331,10 @@ class KernelLearner(LearnerState):
             self._visit_rows(data, in_order if shuffle_of is None else shuffle_of.epoch(number), cache)
             return decays(self)
 
-        only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
-        self.rows_seen = max(self.rows_seen, data.first_row + n)
+        try:
+            only_these = run_epochs(self, visit_all, max_iter, on_epoch, fingerprint)
+        finally:
+            self.rows_seen = max(self.rows_seen, data.first_row + n)
         self.evaluations, self.pocket = evaluate_kernel(self, data, cache, weight, evaluate, only_these)
 
     # Predicting

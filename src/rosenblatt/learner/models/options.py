@@ -32,6 +32,8 @@ class LearnerEntry(NamedTuple):
     task: str = "classification"
     scale: bool = True  # whether numeric columns of a table are standardised by default
     text_rule: str | None = None  # the default rule where rows have words of a text; None: as of other rows
+    table_rule: str | None = None  # the default rule of standardised columns
+    table_parameters: Mapping[str, float] = {}  # of that rule
 
 
 LEARNERS: dict[str, LearnerEntry] = {
@@ -41,6 +43,8 @@ LEARNERS: dict[str, LearnerEntry] = {
         rule_parameters=True,
         out_of_core=True,
         text_rule="arow",
+        table_rule="passive-aggressive",
+        table_parameters={"C": 0.1},
     ),
     "centroid": LearnerEntry("rosenblatt.learner.models.sums", parameters=("shrink_threshold",)),
     "naive-bayes": LearnerEntry(
@@ -134,23 +138,32 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
 
 
 def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = False) -> TrainingOptions:
-    """Return options with the default rule for rows of this schema, where no rule was named.
+    """Return options with the default rule for rows of this schema, where neither a rule nor a parameter was named.
 
-    Rows with words of a text are learned by AROW, others by Rosenblatt's rule. A hypothesis that is read from the
-    ledger, a ledger that is asked for, or a parameter, keeps Rosenblatt's.
+    Rows with words of a text are learned by AROW, standardised columns by the passive-aggressive rule, others by
+    Rosenblatt's. AROW has no ledger: a hypothesis that is read from it, or a ledger that is asked for, keeps another.
 
     >>> from rosenblatt.data import NamedSchema
     >>> with_default_rule(TrainingOptions(), NamedSchema(("free",), text=("body",))).rule
     'arow'
     """
     entry = LEARNERS["real" if options.task == "regression" else options.learner]
-    free = (
-        options.rule is None and not options.parameters and options.hypothesis in (None, "last", "averaged")
-    )
-    wants_ledger = ledger or ("ledger" in options.specified and options.keep_ledger)
-    if entry.text_rule is None or not free or wants_ledger or not has_text(schema):
+    if options.rule is not None or options.parameters:
         return options
-    return options._replace(rule=entry.text_rule)
+    wants_ledger = ledger or ("ledger" in options.specified and options.keep_ledger)
+    wants_ledger = wants_ledger or options.hypothesis not in (None, "last", "averaged")
+    if entry.text_rule is not None and has_text(schema) and not wants_ledger:
+        return options._replace(rule=entry.text_rule)
+    if entry.table_rule is not None and is_scaled(schema):
+        return options._replace(rule=entry.table_rule, parameters=entry.table_parameters)
+    return options
+
+
+def is_scaled(schema: Any) -> bool:
+    """Return whether features were standardised."""
+    if getattr(getattr(schema, "preprocessing", None), "spread", None) is not None:
+        return True
+    return any(getattr(column, "scale", None) is not None for column in getattr(schema, "columns", ()))
 
 
 def has_text(schema: Any) -> bool:
@@ -168,6 +181,8 @@ def rule_from(
 ) -> Any:
     """Return the named rule with its parameters; those in ``other`` belong to somebody else.
 
+    Without a name, a ``C`` is that of the passive-aggressive rule.
+
     >>> rule_from("passive-aggressive", {"C": 0.5})
     PassiveAggressive(C=0.5)
     >>> rule_from("rosenblatt", {"C": 2.0})
@@ -177,7 +192,7 @@ def rule_from(
     """
     from rosenblatt import rules  # imports numpy, which the table of learners does without
 
-    name = name or default
+    name = name or ("passive-aggressive" if "C" in parameters and "C" not in other else default)
     if name not in rules.BY_NAME:
         raise ValueError(f"--rule is {name!r}: expected one of {', '.join(rules.BY_NAME)}")
     cls = rules.BY_NAME[name]

@@ -8,8 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from rosenblatt.mail.filter import MailFilter
-from rosenblatt.mail.listing import Listing
+from rosenblatt.mail.filter import Listing, MailFilter
 from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED
 from rosenblatt.mail.pages import wording
 from rosenblatt.mail.pages.frame import Frame
@@ -113,7 +112,7 @@ class InboxPage:
             at
             for at, each in enumerate(listing.messages)
             if show == "all"
-            or (show == "open" and each.number not in listing.told)
+            or (show == "open" and each.number not in listing.answers)
             or (show not in ("all", "open") and listing.mark(at).label == show)
         ]
         self._list.clear()
@@ -208,7 +207,7 @@ class InboxPage:
     async def answer(self, row: Row, label: str) -> None:
         """Learn what is said about a message, and mark anew what is on screen."""
         self.select(row, focus=False)
-        if self.shown.told.get(row.message.number) == label:
+        if self.shown.answers.get(row.message.number) == label:
             row.tell(Markup("You said <b>{}</b> already.").format(wording.SENTENCE[label]))
             return
         async with self._work():
@@ -219,7 +218,7 @@ class InboxPage:
 
     async def answer_selected(self, label: str) -> None:
         """Learn the same about all selected messages; one undo takes it back."""
-        rows = [row for row in self.selected if self.shown.told.get(row.message.number) != label]
+        rows = [row for row in self.selected if self.shown.answers.get(row.message.number) != label]
         if not rows:
             ui.notify(f"Nothing to learn: these are {wording.SENTENCE[label]} already.")
             return
@@ -235,7 +234,7 @@ class InboxPage:
     async def _learn(self, rows: Sequence[Row], label: str) -> None:
         numbers = [row.message.number for row in rows]
         await self.mail_filter.answer(numbers, label)
-        self.shown.told.update(dict.fromkeys(numbers, label))
+        self.shown.answers.update(dict.fromkeys(numbers, label))
 
     async def undo(self) -> None:
         """Take the last correction back, of one message or of many."""

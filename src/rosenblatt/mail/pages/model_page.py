@@ -2,24 +2,30 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 from nicegui import ui
+from numpy.typing import NDArray
 
 from rosenblatt.mail.bound import Bounded, bound_for
 from rosenblatt.mail.features import in_words
 from rosenblatt.mail.filter import MailFilter
 from rosenblatt.mail.marks import IMPORTANT, MODEL, NOT, UNDECIDED, WORD_FOR
 from rosenblatt.mail.pages.frame import Frame
-from rosenblatt.mail.pages.history import LAST, History, history
 from rosenblatt.mail.pages.wording import number
 from rosenblatt.plots.style import BLUE, GREEN, VERMILLION
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import LedgerLine
+from rosenblatt.service.store import Store
 from rosenblatt.web.chart import Curve, chart
 from rosenblatt.web.layout import Markup, card, html
 
 TOP = 15
+POINTS = 300  # of a curve
+LAST = 200  # messages over which the recent share is taken
+LINES = 100  # of the ledger
 LOOKED_AT = 60  # features of each class from which the words are put together
 
 
@@ -76,9 +82,9 @@ class ModelPage:
                 html(_ledger(past.lines, subjects)).classes("mail-ledger")
 
         async def add_bound() -> None:
-            found = await asyncio.to_thread(bound_for, service.models.store, model)
-            drawn.set_content(Markup(_mistakes(past, found)))
-            note.set_content(_about(found, model.learner.rows))
+            bound = await asyncio.to_thread(bound_for, service.models.store, model)
+            drawn.set_content(Markup(_mistakes(past, bound)))
+            note.set_content(_about(bound, model.learner.rows))
 
         ui.timer(0.05, add_bound, once=True)
 
@@ -104,20 +110,63 @@ class ModelPage:
             with link:
                 ui.icon("download")
                 ui.label(f"Download {MODEL}.safetensors")
-            told = f"rule {model.settings.rule}, hypothesis {model.settings.hypothesis}"
-            ui.label(f"{told}; every rosenblatt command reads this file.").classes("lab-faint")
+            learns_by = f"rule {model.settings.rule}, hypothesis {model.settings.hypothesis}"
+            ui.label(f"{learns_by}; every rosenblatt command reads this file.").classes("lab-faint")
+
+
+class History(NamedTuple):
+    """The curves of a model: one value for each place on the clock."""
+
+    clock: NDArray[np.float64]
+    mistakes: NDArray[np.float64]
+    right: NDArray[np.float64]  # share of all marks so far
+    recent: NDArray[np.float64]  # share of the last ones
+    lines: list[LedgerLine]  # the newest of the ledger, newest first
+
+
+def history(store: Store, model: Model) -> History:
+    """Read the history of a model from its ledger."""
+    reader = store.reader()
+    try:
+        rows = reader.execute(
+            "SELECT clock + 1, mistakes FROM ledger WHERE model = ? ORDER BY seq", (model.number,)
+        ).fetchall()
+        newest = reader.execute(
+            "SELECT seq FROM ledger WHERE model = ? ORDER BY seq DESC LIMIT 1 OFFSET ?", (model.number, LINES)
+        ).fetchone()
+    finally:
+        reader.close()
+    counts = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    wrong = counts[np.diff(counts[:, 1], prepend=0.0) > 0, 0]
+    lines = store.ledger(model.number, newest[0] if newest else 0, LINES)
+    return History(*curves(wrong, model.learner.rows), lines[::-1])
+
+
+def curves(wrong: NDArray[np.float64], rows: int) -> tuple[Any, Any, Any, Any]:
+    """Return clock, mistakes, and the two shares of right marks, from the clocks of the mistakes.
+
+    >>> clock, mistakes, right, _ = curves(np.array([1.0, 3.0]), 4)
+    >>> mistakes, right
+    (array([1., 1., 2., 2.]), array([0. , 0.5 , 0.33..., 0.5 ]))
+    """
+    clock = np.unique(np.linspace(1, rows, min(rows, POINTS)).round()) if rows else np.zeros(0)
+    mistakes = np.searchsorted(wrong, clock, side="right").astype(np.float64)
+    start = np.maximum(clock - LAST, 0.0)
+    recent = mistakes - np.searchsorted(wrong, start, side="right")
+    with np.errstate(divide="ignore"):
+        return clock, mistakes, 1.0 - mistakes / clock, 1.0 - recent / (clock - start)
 
 
 def top_words(model: Model, frozen: ServedLearner) -> dict[str, list[tuple[str, float]]]:
     """Return the words that speak most for each class, their places in a message taken together."""
     portraits = {each.label: each for each in model.portraits(LOOKED_AT, frozen).classes}
-    found = {}
+    words_of = {}
     for label in (IMPORTANT, NOT):
         features = portraits[label].features if label in portraits else []
         words = in_words((each.feature, each.contribution) for each in features)
         strong = sorted(words.items(), key=lambda each: -each[1])
-        found[label] = [(word, push) for word, push in strong if push > 0][:TOP]
-    return found
+        words_of[label] = [(word, push) for word, push in strong if push > 0][:TOP]
+    return words_of
 
 
 def _words(words: Sequence[tuple[str, float]], label: str) -> Markup:
@@ -131,13 +180,13 @@ def _words(words: Sequence[tuple[str, float]], label: str) -> Markup:
     return table.format(label, Markup("").join(rows)) if words else Markup("<p>No word yet.</p>")
 
 
-def _mistakes(past: History, found: Bounded | str | None) -> str:
+def _mistakes(past: History, bound: Bounded | str | None) -> str:
     lines = [Curve(past.clock, past.mistakes, VERMILLION, "mistakes", stairs=True)]
-    if isinstance(found, Bounded) and len(past.clock):
+    if isinstance(bound, Bounded) and len(past.clock):
         ends = past.clock[[0, -1]]
-        formula = "(R/γ)²" if found.separable else "PA-I"
-        label = f"bound {formula} = {found.bound:,.0f}"
-        lines.append(Curve(ends, [found.bound, found.bound], "var(--ink)", label, dotted=True))
+        formula = "(R/γ)²" if bound.separable else "PA-I"
+        label = f"bound {formula} = {bound.bound:,.0f}"
+        lines.append(Curve(ends, [bound.bound, bound.bound], "var(--ink)", label, dotted=True))
     return chart("mistakes against the clock", "messages seen", lines, "no message yet")
 
 
@@ -153,19 +202,19 @@ def _accuracy(past: History) -> str:
     return chart("progressive accuracy", "messages seen", lines, "no message yet")
 
 
-def _about(found: Bounded | str, seen: int) -> str:
-    if isinstance(found, str):
-        return found[0].upper() + found[1:] + "."
-    loose = f" More than the {seen:,} seen: it says little here." if found.bound >= seen else ""
-    if found.separable:
+def _about(bound: Bounded | str, seen: int) -> str:
+    if isinstance(bound, str):
+        return bound[0].upper() + bound[1:] + "."
+    loose = f" More than the {seen:,} seen: it says little here." if bound.bound >= seen else ""
+    if bound.separable:
         return (
-            f"These messages can be separated with margin γ = {found.margin:.3f} within radius R = {found.radius:.2f}: "
+            f"These messages can be separated with margin γ = {bound.margin:.3f} within radius R = {bound.radius:.2f}: "
             "whatever their order, the passive-aggressive rule makes at most "
-            f"(R/γ)² = {found.bound:,.0f} mistakes.{loose}"
+            f"(R/γ)² = {bound.bound:,.0f} mistakes.{loose}"
         )
     return (
         "No hyperplane that was found separates these messages: the bound max(R², 1/C)(‖u‖² + 2C Σ loss) "
-        f"allows {found.bound:,.0f} mistakes on them (Crammer et al. 2006, Theorem 4).{loose}"
+        f"allows {bound.bound:,.0f} mistakes on them (Crammer et al. 2006, Theorem 4).{loose}"
     )
 
 

@@ -111,6 +111,6 @@ class _BehindTheApi:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         path = scope["path"]
         if scope["type"] == "http" and any(path == own or path.startswith(own + "/") for own in API):
-            found = [route.matches({**scope, "root_path": ""})[0] for route in self._app.router.routes[:-1]]
-            raise HTTPException(405 if Match.PARTIAL in found else 404)
+            matches = [route.matches({**scope, "root_path": ""})[0] for route in self._app.router.routes[:-1]]
+            raise HTTPException(405 if Match.PARTIAL in matches else 404)
         await self._pages(scope, receive, send)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from rosenblatt.mail.mailbox import Kept
+from rosenblatt.mail.mailbox import StoredMessage
 from rosenblatt.mail.marks import IMPORTANT, NOT, WORD_FOR
 from rosenblatt.mail.pages import wording
 from rosenblatt.web.layout import Markup, html
@@ -27,7 +27,7 @@ class Row:
 
     def __init__(self, page: "InboxPage", at: int) -> None:
         self.page, self.at = page, at
-        self.message: Kept = page.shown.messages[at]
+        self.message: StoredMessage = page.shown.messages[at]
         self.label: str | None = None  # the mark that is shown
         self.was: str | None = None  # before the last correction, where it changed
         self.open, self.text = False, ""
@@ -37,7 +37,7 @@ class Row:
             self._mark = html().classes("mail-head")
             self._what = html().classes("mail-what").on("click", self._clicked)
             with ui.element("div").classes("mail-buttons"):
-                self._told = html().classes("mail-told")
+                self._answer = html().classes("mail-answer")
                 self._buttons = {
                     IMPORTANT: self._button("Important", "check_circle"),
                     NOT: self._button("Not important", "block"),
@@ -100,30 +100,30 @@ class Row:
     def draw(self) -> None:
         """Show the message as the filter marks it now."""
         listing, message = self.page.shown, self.message
-        found, told = listing.mark(self.at), listing.told.get(message.number)
+        mark, answer = listing.mark(self.at), listing.answers.get(message.number)
         why = listing.reasons(self.at, REASONS)
         self._words = {each.word: each.push for each in why}
-        self.label = found.label
+        self.label = mark.label
         was = (
             ""
             if self.was is None
             else Markup('<span class="mail-was">was {}</span>').format(WORD_FOR[self.was])
         )
-        self._mark.set_content(Markup("{}{}").format(wording.mark(found), was))
+        self._mark.set_content(Markup("{}{}").format(wording.draw_mark(mark), was))
         sender = wording.sender(message.name, message.sender, self._words)
         self._what.set_content(
             WHAT.format(
                 subject=wording.highlighted(message.subject, self._words) or NO_SUBJECT,
                 sender=Markup(" · ").join(part for part in (sender, wording.when(message.sent)) if part),
-                because=wording.because(why, found),
+                because=wording.because(why, mark),
             )
         )
-        self.box.props(f'data-mark="{found.label}" data-told="{told or ""}"')
-        self._told.set_visibility(told is not None)
-        if told is not None:
-            self._told.set_content(Markup("you said <b>{}</b>").format(wording.SENTENCE[told]))
+        self.box.props(f'data-mark="{mark.label}" data-answer="{answer or ""}"')
+        self._answer.set_visibility(answer is not None)
+        if answer is not None:
+            self._answer.set_content(Markup("you said <b>{}</b>").format(wording.SENTENCE[answer]))
         for label, button in self._buttons.items():
-            button.set_visibility(label != told)
+            button.set_visibility(label != answer)
         self._draw_text()
 
     def _draw_text(self) -> None:

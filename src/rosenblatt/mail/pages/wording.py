@@ -6,7 +6,7 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from rosenblatt.mail.features import Said
+from rosenblatt.mail.features import WordReason
 from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR, Mark
 
 SHAPES = {
@@ -50,34 +50,34 @@ def sureness(mark: Mark) -> str:
     return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"
 
 
-def mark(found: Mark) -> Markup:
+def draw_mark(mark: Mark) -> Markup:
     """Draw a mark: its shape, its word, how sure it is, and a bar of that."""
-    share = min(1.0, abs(found.score)) if found.probability is None else 2 * found.probability - 1
+    share = min(1.0, abs(mark.score)) if mark.probability is None else 2 * mark.probability - 1
     return MARK.format(
-        label=found.label,
-        shape=SHAPES[found.label],
-        word=WORD_FOR[found.label],
-        sure=sureness(found),
+        label=mark.label,
+        shape=SHAPES[mark.label],
+        word=WORD_FOR[mark.label],
+        sure=sureness(mark),
         percent=100 * max(share, 0.0),
     )
 
 
-def because(why: Iterable[Said], found: Mark) -> Markup:
+def because(why: Iterable[WordReason], mark: Mark) -> Markup:
     """Write the reasons, those that support the mark in bold, and what all else adds: they sum to the score.
 
     Where the reasons together speak against the mark, it says so.
     """
-    parts, rest = [], found.score
+    parts, rest = [], mark.score
     for word, push in why:
         rest -= push
-        supports = (push > 0) == (found.score > 0)
+        supports = (push > 0) == (mark.score > 0)
         name = BOLD.format(word) if supports else word
         parts.append(REASON.format(side=_side(push), word=name, push=number(push)))
     if not parts:
-        lean = "" if found.label == UNDECIDED else "; it goes by what most mail has been"
+        lean = "" if mark.label == UNDECIDED else "; it goes by what most mail has been"
         return Markup("because: no word in it is known yet{}").format(lean)
-    if against_mark(found, rest):
-        other = "against" if found.score > 0 else "for"
+    if against_mark(mark, rest):
+        other = "against" if mark.score > 0 else "for"
         text = f"these speak {other} it; many small reasons outweigh them: {number(rest)}"
     else:
         text = f"all else {number(rest)}"
@@ -85,13 +85,13 @@ def because(why: Iterable[Said], found: Mark) -> Markup:
     return Markup("because: {}").format(Markup(" ").join(parts))
 
 
-def against_mark(found: Mark, rest: float) -> bool:
+def against_mark(mark: Mark, rest: float) -> bool:
     """Whether the reasons that are shown sum against the mark; ``rest`` is what all else adds.
 
     >>> against_mark(Mark(IMPORTANT, 0.5), 0.7), against_mark(Mark(NOT, -0.5), -0.2)
     (True, False)
     """
-    return found.label != UNDECIDED and (found.score - rest) * found.score < 0
+    return mark.label != UNDECIDED and (mark.score - rest) * mark.score < 0
 
 
 def highlighted(text: str, words: dict[str, float]) -> Markup:
@@ -102,11 +102,11 @@ def highlighted(text: str, words: dict[str, float]) -> Markup:
     """
     parts: list[str] = []
     at = 0
-    for found in _word.finditer(text):
-        push = words.get(found.group().lower())
+    for match in _word.finditer(text):
+        push = words.get(match.group().lower())
         if push:
-            parts += [text[at : found.start()], _marked(found.group(), push)]
-            at = found.end()
+            parts += [text[at : match.start()], _marked(match.group(), push)]
+            at = match.end()
     return Markup("").join([*parts, text[at:]])
 
 
