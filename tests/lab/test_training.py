@@ -309,3 +309,24 @@ def test_a_long_proof_is_not_waited_for(monkeypatch):
     insight._computing.result()
     assert not insight.pending
     assert insight.answer().startswith("No: a weighted average of one class")
+
+
+def test_a_proof_of_data_that_have_changed_leaves_the_queue(monkeypatch):
+    allowed, computed = threading.Event(), []
+
+    def slow(X, y, *arguments, **options):
+        allowed.wait()
+        computed.append(len(y))
+        return separability(X, y, *arguments, **options)
+
+    monkeypatch.setattr("rosenblatt.lab.insight.separability", slow)
+    session = PlaygroundSession(PlaygroundState(data="xor", n=10, proof=True), patience=0.0)
+    try:
+        for n in range(10, 16):  # as while a point is dragged; two are computed at a time
+            session.set(n=n)
+            session.scene()
+    finally:
+        allowed.set()
+    session.insight._computing.result()
+    assert computed[-1] == 15
+    assert len(computed) <= 3

@@ -56,6 +56,11 @@ class Insight:
         """Whether a computation is still running."""
         return self._computing is not None and not self._computing.done()
 
+    def cancel(self) -> None:
+        """Leave the queue of proofs where the computation has not begun: nobody asks for it any more."""
+        if self._computing is not None:
+            self._computing.cancel()
+
     @property
     def proof(self) -> Any:
         """The library's answer to "is it separable?", in this space; None without examples, or while it is pending."""

@@ -57,6 +57,7 @@ class PlaygroundSession:
         )
         self.problem = ""
         self.training: Training | None = None
+        self.insight: Any = None
         self.fitted: Fitted | None = None
         self._past: list[int] = []  # clocks to go back to
         self._others: dict[str, tuple[Scene, Losses | None, str]] = {}  # learners beside that have no steps
@@ -70,6 +71,8 @@ class PlaygroundSession:
         self.test = self.state.held_out(len(self.points))
         self.train = np.flatnonzero(~self.test)  # the points that are learned from
         space = Space.named(self.state.space, self.state.gamma)
+        if self.insight is not None:
+            self.insight.cancel()
         self.insight = Insight(space, self.X[self.train], self.y[self.train], self.patience)
         self._learn()
 
