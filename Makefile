@@ -25,6 +25,7 @@ $(CODE): $(INSTALLED) $(LOOPS)
 $(READY): $(INSTALLED) $(CODE)
 	@echo "installing what tests need, once: some minutes, 1 GB more"
 	HATCH_BUILD_NO_HOOKS=true $(PIP) --editable ".[dev]"
+	$(BIN)/python -m rosenblatt.cli.warmup  # the pages, which the demo did not need
 	touch $(READY)
 
 help:  ## list the targets

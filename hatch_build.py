@@ -1,16 +1,21 @@
-"""Machine code in the wheel: the build runs everyday work once and packs what was compiled for it.
+"""What the build does beside packing files: machine code into the wheel, and a README that is right on a package index.
 
+The build runs everyday work once and packs the machine code that was compiled for it.
 ``HATCH_BUILD_NO_HOOKS=true`` builds a wheel without code, for every Python and CPU. An editable install leaves the code
 in the source folder, where git ignores it.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 
 
 class MachineCodeHook(BuildHookInterface[Any]):
@@ -22,9 +27,38 @@ class MachineCodeHook(BuildHookInterface[Any]):
         subprocess.run(
             [sys.executable, "-m", "rosenblatt.cli.warmup"],
             env={**os.environ, "PYTHONPATH": str(source)},
-            check=True,
+            check=False,  # without code, loops are compiled when they are used
         )
         if version != "editable" and any(source.glob("rosenblatt/machine_code/**/*.nbc")):
             build_data["artifacts"].append("src/rosenblatt/machine_code/**")
             build_data["pure_python"] = False
             build_data["infer_tag"] = True  # numba's code belongs to one Python and one platform
+
+
+def absolute_links(text: str, files: str) -> str:
+    """Return Markdown whose links to files of the checkout begin with an address; without one they become plain text.
+
+    >>> absolute_links("see [the guide](docs/guide.md)", "https://example.org/v1/")
+    'see [the guide](https://example.org/v1/docs/guide.md)'
+    >>> absolute_links("see [the guide](docs/guide.md)", "")
+    'see the guide'
+    """
+
+    def changed(link: re.Match[str]) -> str:
+        mark, words, path = link.groups()
+        return f"{mark}[{words}]({files}{path})" if files else words
+
+    return LINK.sub(changed, text)
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Makes the README of the metadata: on a package index there is no checkout for relative links to lead into.
+
+    ``ROSENBLATT_FILES`` names the address of the files of this version, which ends with a slash.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the readme."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        text = absolute_links(text, os.environ.get("ROSENBLATT_FILES", ""))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -1,10 +1,14 @@
 """The package's face: names, lazy loading, version."""
 
+import re
+import runpy
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 
 import pytest
+from tests.docs.places import ROOT
 
 import rosenblatt
 
@@ -44,3 +48,22 @@ def test_the_learner_does_not_need_scikit_learn():
 
 def test_the_version_is_the_installed_one():
     assert rosenblatt.__version__ == metadata.version("rosenblatt")
+
+
+def test_the_readme_of_an_index_has_no_link_into_a_checkout():
+    pytest.importorskip("hatchling", reason="hatchling builds the package; it comes with the extra [dev]")
+    build = runpy.run_path(str(ROOT / "hatch_build.py"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for files in ("", "https://example.org/v1/"):
+        links = re.findall(r"\]\(([^)\s]+)\)", build["absolute_links"](text, files))
+        assert [link for link in links if not link.startswith("https://")] == []
+        assert any(link.startswith(f"{files}docs/images/") for link in links) == bool(files)
+
+
+def test_all_is_every_extra_but_that_for_gpus_and_those_of_development():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    (everything,) = extras["all"]
+    listed = set(everything.removeprefix("rosenblatt[").removesuffix("]").split(","))
+    assert listed == set(extras) - {"all", "gpu", "docs", "dev"}

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from rosenblatt import jit
 from rosenblatt.cli.errors import ExitCode, Refused, RefusedData
 from rosenblatt.cli.output import note_skipped
-from rosenblatt.cli.running import announce_compiling, guarded
+from rosenblatt.cli.running import announce_compiling, guarded, report_compiling
 from rosenblatt.data import BadInput
 from rosenblatt.data.errors import BadLine, BadOption, SkippedLines
 from rosenblatt.storage import BadModel
@@ -75,19 +76,28 @@ def test_skipped_lines_are_counted_and_the_first_listed(capsys):
     assert len(told) == 11
 
 
-def test_why_a_first_run_takes_long_is_said_once(capsys):
+def test_why_a_first_run_takes_long_is_said_once_and_how_long_in_the_end(capsys, monkeypatch):
+    """Whether or not stderr is a terminal."""
     log = logging.getLogger("rosenblatt.jit")
     level, propagate, handlers = log.level, log.propagate, list(log.handlers)
+    log.handlers = []
+    log.setLevel(logging.WARNING)
     try:
         announce_compiling()
-        for _ in range(3):
-            log.info("compiling rosenblatt.core.loop.learn")
+        announce_compiling()  # by the next command of this process
+        log.warning("compiling for this CPU")
+        log.info("compiling rosenblatt.core.loop.learn")
     finally:
         log.setLevel(level)
         log.propagate, log.handlers = propagate, handlers
-    told = capsys.readouterr()
-    assert told.err == "compiling for this machine (first run only, up to half a minute)\n"
-    assert told.out == ""
+    monkeypatch.setattr(jit, "announced", lambda: True)
+    monkeypatch.setattr(jit, "compile_seconds", lambda: 1.25)
+    report_compiling()
+    monkeypatch.setattr(jit, "announced", lambda: False)
+    report_compiling()
+    printed = capsys.readouterr()
+    assert printed.err == "compiling for this CPU\ncompiling 1.2 s, once: the next run starts at once\n"
+    assert printed.out == ""
 
 
 def test_what_is_compiled_is_logged_and_what_is_loaded_is_not(tmp_path):
@@ -99,7 +109,7 @@ def test_what_is_compiled_is_logged_and_what_is_loaded_is_not(tmp_path):
         "from rosenblatt.core.rows import rows_of\n"
         "Shuffle(rows_of(np.eye(3)), np.arange(3), 0).epoch(0)"
     )
-    own = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    own = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "ROSENBLATT_SHIPPED_CODE": "off"}
     own.pop("NUMBA_CACHE_DIR", None)
     told = [
         subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, check=True)

@@ -19,6 +19,7 @@ PAGES = [
         DOCS / "index.md",
         DOCS / "tutorial.md",
         DOCS / "api-formats.md",
+        *sorted((DOCS / "for").glob("*.md")),
         *sorted((DOCS / "how-to").glob("*.md")),
         *sorted((DOCS / "theory").glob("*.md")),
     ]

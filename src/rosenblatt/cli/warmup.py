@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ COMMANDS = (
     "convert {table} {folder}/table.arrow",
     "convert {libsvm} {folder}/libsvm.arrow",
 )
-COMPLETE = "complete"  # the file that says that a build went through
+COMPLETE = "complete"  # the file that lists the tasks whose code is in a folder
 
 
 def tasks() -> list[Task]:
@@ -101,7 +102,7 @@ def tasks() -> list[Task]:
         ("commands", "sparse"),
         ("commands", "others"),
         *(("estimators", *matrix) for matrix in matrices),
-        ("pages",),
+        *([("pages",)] if all(find_spec(name) for name in ("nicegui", "msgspec")) else []),
         *(("learn", name, *matrix) for name in rules.BY_NAME for matrix in matrices),
     ]
 
@@ -237,12 +238,10 @@ def estimators(dtype: str, layout: str) -> None:
 
 
 def pages() -> None:
-    """Prepare the lab, the service and the mail filter, where their extra is installed."""
-    try:
-        from rosenblatt.lab.app import warm_up
-        from rosenblatt.service.warmup import rehearse
-    except ImportError:
-        return
+    """Prepare the lab and the service; they need the extra ``[service]``."""
+    from rosenblatt.lab.app import warm_up
+    from rosenblatt.service.warmup import rehearse
+
     warm_up()
     rehearse()
 
@@ -263,16 +262,19 @@ def run_task(task: Task) -> str:
     return ""
 
 
-def compile_all(workers: int, report: Callable[[int, int, float], None]) -> list[str]:
-    """Do every task in this many processes; return what went wrong.
+def compile_all(todo: list[Task], workers: int, report: Callable[[int, int, float], None]) -> dict[Task, str]:
+    """Do tasks in this many processes; return what went wrong, by task.
 
     ``report`` is called with tasks done, their number and the seconds so far.
     """
-    started, wrong, todo = time.perf_counter(), [], tasks()
+    started, wrong = time.perf_counter(), {}
     report(0, len(todo), 0.0)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for done, task in enumerate(as_completed([pool.submit(run_task, task) for task in todo]), start=1):
-            wrong += [message] if (message := task.result()) else []
+        running = {pool.submit(run_task, task): task for task in todo}
+        for done, finished in enumerate(as_completed(running), start=1):
+            error = finished.exception()  # of the worker itself, as when memory ran out
+            if message := str(error) if error else finished.result():
+                wrong[running[finished]] = message
             report(done, len(todo), time.perf_counter() - started)
     return wrong
 
@@ -307,14 +309,15 @@ def compile_natively(workers: int) -> tuple[list[Path], list[str]]:
     from rosenblatt.jit import CODE, SKIP_VARIABLE
 
     os.environ[SKIP_VARIABLE] = "off"  # in the workers: shipped code would be loaded instead
-    wrong = compile_all(workers or processors(), progress(binding.get_host_cpu_name()))
-    return [code.folder() for code in (CODE, SCANNERS)], wrong
+    wrong = compile_all(tasks(), workers or processors(), progress(binding.get_host_cpu_name()))
+    return [code.folder() for code in (CODE, SCANNERS)], list(wrong.values())
 
 
 def build(root: Path) -> None:
-    """Compile for the shipped level below a folder, unless it has the code of exactly these sources.
+    """Compile for the shipped level below a folder, as far as it has not the code of exactly these sources.
 
-    Code of other versions of the sources is removed. Where no code can be shipped, nothing is done.
+    The file ``complete`` lists the tasks that were done: installing an extra adds some. Code of other versions of the
+    sources is removed. Where no code can be shipped, nothing is done.
     """
     from rosenblatt.data.scanners.compiled import CODE as SCANNERS
     from rosenblatt.jit import BUILD_VARIABLE, CODE, SHIPPED_LEVEL, can_ship, level_environment
@@ -322,15 +325,19 @@ def build(root: Path) -> None:
     if not can_ship():
         return
     folders = [code.shipped_folder(root) for code in (CODE, SCANNERS)]
-    if all((folder / COMPLETE).exists() for folder in folders):
+    marks = [folder / COMPLETE for folder in folders]
+    done = set.intersection(*(set(mark.read_text().splitlines() if mark.exists() else ()) for mark in marks))
+    todo = [task for task in tasks() if " ".join(task) not in done]
+    if not todo:
         return
     for stale in {*folders[0].parent.glob("*-*")} - {*folders}:
         shutil.rmtree(stale)
     os.environ.update(level_environment(), **{BUILD_VARIABLE: str(root)})  # for the workers
-    wrong = compile_all(processors(), progress(SHIPPED_LEVEL))
-    print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
-    for folder in folders:
-        (folder / COMPLETE).touch()
+    wrong = compile_all(todo, processors(), progress(SHIPPED_LEVEL))
+    print(*wrong.values(), sep="\n", end="\n" if wrong else "", file=sys.stderr)
+    for mark in marks:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text("".join(f"{' '.join(task)}\n" for task in tasks() if task not in wrong))
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def numeric_columns(
 def numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
     """Return the features of a column of numbers, truth values or dates: (rows, width)."""
     if column.parts:
-        return dates(cells, column.parts)
+        return dates(cells, column.parts, column.date_order)
     if column.boolean:
         return truths(cells)[:, None]
     return (numbers(cells) if column.format is None else column.format.read(cells))[:, None]

@@ -23,6 +23,7 @@ def warmup(
     Examples:
       rosenblatt warmup
       rosenblatt warmup --jobs 1
+      rosenblatt warmup --jobs 4
     """
     from rosenblatt.cli.warmup import compile_natively
 
