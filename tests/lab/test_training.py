@@ -328,5 +328,5 @@ def test_a_proof_of_data_that_have_changed_leaves_the_queue(monkeypatch):
     finally:
         allowed.set()
     session.insight._computing.result()
-    assert computed[-1] == 15
+    assert 15 in computed
     assert len(computed) <= 3
