@@ -21,7 +21,7 @@ from rosenblatt.engines.history import Checkpoint
 from rosenblatt.learner import Learner
 from rosenblatt.learner.additive import BinaryBayes, Centroids
 from rosenblatt.learner.files import load_model, save_learner, save_model
-from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_kernel_learner, save_kernel_learner
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.regression import RealLearner
 from rosenblatt.linear.perceptron import Perceptron
@@ -84,7 +84,7 @@ def dual(classes=2, *, sparse=False, rule="rosenblatt", ledger=True, **options):
         X = (X @ X.T + 1.0) ** 2
     made = KernelLearner(rule, **options)
     made.train(csr_array(X) if sparse else X, y, max_iter=3, evaluate=options.get("budget") is None)
-    return lambda path: save_dual(made, path, ledger=ledger)
+    return lambda path: save_kernel_learner(made, path, ledger=ledger)
 
 
 def real():
@@ -227,7 +227,7 @@ CHECKPOINT_OPTIONS = {"uniform": {}, "ovr": {"multi_class": "ovr"}, "arow": {"ru
 def load(kind, name, path):
     """Load a file as those who write it do; return its learner."""
     if kind == "kernel":
-        return load_dual(path)[0]
+        return load_kernel_learner(path)[0]
     if kind == "stream":
         if name.startswith("online"):
             return OnlineLearner.load(path)

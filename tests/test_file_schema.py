@@ -172,6 +172,7 @@ HOSTILE = [
     ),
     ("learner-binary", say("learner.start_norm", 1e300), "learner.start_norm is 1e+300"),
     ("learner-binary", say("classes.values", []), "classes.values is []"),
+    ("learner-float32", put("ledger.start", (0, 2), 1e300), "ledger.start[0, 2] is 1e+300"),
     ("kernel-poly", put("support_rows", 0, -1), "support_rows[0] is -1"),
     ("kernel-poly", put("support", (0, 0), 1e30), "kernels of rows with themselves"),
     ("kernel-rbf-ovr", put("support", (0, 0), 1e200), "squared norms of rows"),

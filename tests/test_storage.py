@@ -20,7 +20,7 @@ from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.core.ledger import Ledger
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner, load_model, save_learner
-from rosenblatt.learner.kernel import load_dual, save_dual
+from rosenblatt.learner.kernel import load_kernel_learner, save_kernel_learner
 from rosenblatt.storage import (
     KINDS,
     BadModel,
@@ -240,8 +240,8 @@ def test_what_is_read_is_written_again_tensor_by_tensor(tmp_path, name):
     path, again = OLD / name, tmp_path / "again"
     content = read_model(path, *KINDS)
     if content.name == "dual":
-        model, about = load_dual(path)
-        save_dual(model, again, about=about)
+        model, about = load_kernel_learner(path)
+        save_kernel_learner(model, again, about=about)
     else:
         model, about = load_model(path)
         values = {} if getattr(model, "ledger", None) is not None else {"ledger": None}

@@ -82,6 +82,25 @@ def test_identical_rows_of_a_group_stay_in_one_fold(tmp_path, monkeypatch):
     assert leaking["estimate"]["accuracy"] > 0.9
 
 
+def test_auto_chooses_and_is_judged_by_whole_groups(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(40, 3)).round(3), 5, axis=0)  # each of forty patients five times
+    y = np.repeat(rng.permutation([0, 1] * 20), 5)
+    write_table(tmp_path / "p.csv", X, y, {"patient": np.repeat([f"p{at}" for at in range(40)], 5)})
+    by_groups = fit("p.csv --auto --groups patient --model auto.safetensors")
+    assert by_groups["estimate"]["rows"] == 40
+    assert "in whole groups (patient)" in by_groups["estimate"]["how"]
+    assert max(each["accuracy"] for each in by_groups["auto"]["tried"]) < 0.8
+    leaking = fit("p.csv --auto --drop patient")
+    assert max(each["accuracy"] for each in leaking["auto"]["tried"]) > 0.9
+    run_well(by_groups["auto"]["command"].removeprefix("rosenblatt ") + " --model again.safetensors")
+    first, again = (
+        run_well(f"predict {name}.safetensors p.csv --scores").stdout for name in ("auto", "again")
+    )
+    assert first == again
+
+
 def test_time_order_scores_rows_after_those_learned_from(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = np.linspace(0, 1, 100)[:, None].round(4)

@@ -235,12 +235,14 @@ def test_text_is_learned_by_arow_unless_told_otherwise(kind, tmp_path):
         ("--hypothesis voted", {"name": "passive-aggressive", "C": 0.1}),
         ("--out-of-core", {"name": "passive-aggressive", "C": 0.1}),
         ("--engine local", {"name": "passive-aggressive", "C": 0.1}),
+        ("--passes 3", {"name": "passive-aggressive", "C": 0.1}),  # of categories alone
         ("--no-scale", {"name": "rosenblatt", "eta": 1.0}),
         ("--eta 0.5", {"name": "rosenblatt", "eta": 0.5}),
     ],
 )
 def test_standardised_columns_are_learned_by_the_passive_aggressive_rule(flags, rule, tmp_path):
-    (tmp_path / "a.csv").write_text("a,b,y\n" + "1,3,x\n2,1,z\n3,2,x\n0,5,z\n" * 3)
+    cells = "r,s,x\ng,s,z\nr,t,x\nb,t,z\n" if flags == "--passes 3" else "1,3,x\n2,1,z\n3,2,x\n0,5,z\n"
+    (tmp_path / "a.csv").write_text("a,b,y\n" + cells * 3)
     assert (
         json.loads(run_well(f"fit {tmp_path / 'a.csv'} --json --no-estimate {flags}").stdout)["rule"] == rule
     )

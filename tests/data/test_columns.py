@@ -136,6 +136,22 @@ def test_dates_become_days_weekdays_and_hours(tmp_path):
         read_all(table(tmp_path, "n.csv", day=["2024-02-30"], at=[""], clock=["00:00"]), schema=found.schema)
 
 
+@pytest.mark.parametrize(
+    ("cells", "order"), [(["2/29/2024", "1/2/2024"], "month"), (["29/2/2024", "2/1/2024"], "day")]
+)
+def test_dates_with_slashes_are_read_where_a_value_shows_the_order(tmp_path, cells, order):
+    path = table(tmp_path, when=[*cells, "2024-01-02"], b=[4, 7, 5])
+    rows = read_all(path)
+    assert rows.X[:, :2].tolist() == [[19782, 4], [19724, 2], [19724, 2]]
+    assert report(path, "when").note == f"{order} first"
+    assert report(path, "when").kind == "date"
+    assert read_all(path, schema=rows.schema.to_dict()).X.tolist() == rows.X.tolist()
+    unclear = table(tmp_path, when=["1/2/2024", "3/4/2024", "1/2/2024"], b=[4, 7, 5])
+    assert report(unclear, "when").kind == "category"
+    contradictory = table(tmp_path, when=["1/25/2024", "25/1/2024", "1/2/2024"], b=[4, 7, 5])
+    assert report(contradictory, "when").kind == "category"
+
+
 def test_clocks_with_short_hours_are_read_and_what_is_no_time_of_day_is_none(tmp_path):
     path = table(tmp_path, clock=["8:15", "23:30", "0:00:36"], b=[4, 7, 5])
     assert values(path) == [8.25, 23.5, 0.01]

@@ -8,13 +8,17 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from tests.cli.commands import run, run_well
 
+from rosenblatt.data import read_all
 from rosenblatt.proofs import (
     Infeasible,
     Undecided,
@@ -138,6 +142,38 @@ def test_numbers_are_not_rounded_before_they_are_checked(rows):
     inseparable = separability(rounded, [0, 1])
     assert inseparable.verify(rounded, [0, 1])
     assert not inseparable.verify(rows, [0, 1])
+
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": pa.array([BIG, BIG + 1], pa.int64()), "y": ["n", "p"]},
+        {"a": pa.array([2**64 - 1, 2**64 - 2], pa.uint64()), "y": ["n", "p"]},
+        {"a": [1.0, 1.0], "y": pa.array([2**64 - 1, 2**64 - 2], pa.uint64())},
+    ],
+    ids=["int64", "uint64", "labels"],
+)
+def test_integers_of_a_parquet_file_are_not_rounded(folder, columns):
+    """They are stored as they are: nothing may be proved of others that are equal as floats."""
+    pq.write_table(pa.table(columns), folder / "data.parquet")
+    answer = run("prove data.parquet -o proof.json")
+    assert answer.exit_code == 65, answer.output
+    assert "data.parquet:" in answer.output
+
+
+def test_labels_beyond_64_bits_are_not_merged(folder):
+    (folder / "data.csv").write_text(f"a,y\n0,{2**64 - 1}\n0,{2**64 - 2}\n", encoding="utf-8")
+    assert run("prove data.csv -o proof.json").exit_code == 65  # not "one class, separable"
+
+
+def test_decimals_are_read_as_the_nearest_float(folder):
+    texts = ["0.1", "0.10000000000000001", "0.3", "0.7", "123456789.123456789"]
+    values = pa.array([Decimal(text) for text in texts], pa.decimal128(38, 20))
+    pq.write_table(pa.table({"a": values, "y": list("ababa")}), folder / "data.parquet")
+    assert read_all(str(folder / "data.parquet")).X.ravel().tolist() == [float(text) for text in texts]
 
 
 def test_without_an_intercept_no_hyperplane_means_none_through_the_origin(folder):

@@ -487,14 +487,14 @@ def write_again(kind, name, model, path, again):
     from tests.model_files import inner, load
 
     from rosenblatt.learner.files import save_learner, save_model
-    from rosenblatt.learner.kernel import save_dual
+    from rosenblatt.learner.kernel import save_kernel_learner
     from rosenblatt.service.model import Counts, write_model
     from rosenblatt.storage import read_about
     from rosenblatt.streams.online import OnlineLearner
 
     own = inner(model)
     if kind == "kernel":
-        save_dual(own, again)
+        save_kernel_learner(own, again)
     elif kind == "service":
         from tests.model_files import SERVED
 

@@ -19,7 +19,9 @@ PAGES = [
     "/?clock=7&proof=yes&beside=perceptron.logistic",
     "/game?rounds=5",
     "/gates?gate=XOR&proof=yes",
+    "/?data=overlapping&test=30&clock=40",
     "/networks",
+    "/networks?builder=backpropagation&iterations=5",
     "/lessons/04-convergence",
 ]
 

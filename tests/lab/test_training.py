@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rosenblatt import BatchPerceptron, FeatureMap, KernelPerceptron, LogisticRegression, Perceptron, rules
 from rosenblatt.lab.insight import Insight, curves, error_curve
-from rosenblatt.lab.learners import SPACES, PlaygroundState, Space, Training
+from rosenblatt.lab.learners import MOST_COSTLY, SPACES, PlaygroundState, Space, Training
 from rosenblatt.lab.playground import PlaygroundSession
 from rosenblatt.lab.points import arrays
 from rosenblatt.proofs import Inseparable, Separable, separability
@@ -278,6 +278,15 @@ def test_the_width_of_the_gaussian_kernel_is_that_of_the_library():
     np.testing.assert_allclose(run.scores(run.X), model.decision_function(run.X))
 
 
+def test_a_run_that_is_costly_to_draw_ends_earlier():
+    """A link of one visitor must not keep the lab of a class busy for a minute."""
+    for costly, most in (({"hypothesis": "voted"}, MOST_COSTLY), ({}, 200 * 60)):
+        run = training(data="overlapping", n=60, noise=1.0, clock=99_999, **costly)
+        assert run.finished
+        assert not run.converged
+        assert run.clock == most
+
+
 def test_a_long_proof_is_not_waited_for(monkeypatch):
     """The page shows what there is, and the proof once another thread has it."""
     allowed = threading.Event()
@@ -300,3 +309,24 @@ def test_a_long_proof_is_not_waited_for(monkeypatch):
     insight._computing.result()
     assert not insight.pending
     assert insight.answer().startswith("No: a weighted average of one class")
+
+
+def test_a_proof_of_data_that_have_changed_leaves_the_queue(monkeypatch):
+    allowed, computed = threading.Event(), []
+
+    def slow(X, y, *arguments, **options):
+        allowed.wait()
+        computed.append(len(y))
+        return separability(X, y, *arguments, **options)
+
+    monkeypatch.setattr("rosenblatt.lab.insight.separability", slow)
+    session = PlaygroundSession(PlaygroundState(data="xor", n=10, proof=True), patience=0.0)
+    try:
+        for n in range(10, 16):  # as while a point is dragged; two are computed at a time
+            session.set(n=n)
+            session.scene()
+    finally:
+        allowed.set()
+    session.insight._computing.result()
+    assert 15 in computed
+    assert len(computed) <= 3

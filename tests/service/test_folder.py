@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.commands import run, run_well
 from tests.service.server import served
@@ -218,14 +219,19 @@ def old(tmp_path):
     return tmp_path / "store"
 
 
-def test_a_store_of_version_0_1_opens_with_equal_fingerprints(old):
+def test_a_store_of_version_0_1_opens_with_the_models_it_was_closed_with(old):
+    """Feedback after the snapshots is replayed: equal in every bit, or up to rounding."""
     written = json.loads((OLD / "store.json").read_text())
     models = opened(old)
     assert not models.offline
     assert models.passed_over == []
     for name, clock in written["clocks"].items():
         info = models.info(name, fingerprint=True)
-        assert (info.clock, info.fingerprint) == (clock, written["fingerprints"][name]), name
+        assert info.clock == clock, name
+        if info.fingerprint != written["fingerprints"][name]:
+            learner, weights = models.model(name).learner, np.array(written["weights"][name])
+            replayed = learner.learner.weights(learner.hypothesis)[:, : weights.shape[1]]
+            np.testing.assert_allclose(replayed, weights, rtol=0, atol=1e-9 * np.abs(weights).max())
     with pytest.raises(Conflict):
         models.feedback("plain", "x", Example(features={"new": 1.0}), key="plain-0")
     models.feedback("late", 7, Example(features={"new": 1.0}))

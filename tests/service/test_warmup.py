@@ -103,3 +103,18 @@ def predicted_until_answered(client, address, request):
             answered += 1
         assert wire.recv(4096).split()[1] in (b"200", b"201")
     return answered
+
+
+def test_a_rule_is_compiled_by_a_child_once(monkeypatch, tmp_path):
+    """The mark of that is written whether or not there was a folder for it."""
+    from rosenblatt.service import warmup
+    from rosenblatt.service.schemas import ModelSettings
+
+    started = []
+    monkeypatch.setattr(warmup, "_mark", lambda settings: tmp_path / "not" / "there" / settings.rule)
+    monkeypatch.setattr(warmup, "rehearse", lambda served: None)
+    monkeypatch.setattr(warmup.subprocess, "run", lambda command, **_: started.append(command))
+    monkeypatch.setattr(warmup, "is_ready", lambda settings: False)
+    for _ in range(2):
+        warmup.prepare(ModelSettings(rule="romma"))
+    assert len(started) == 1

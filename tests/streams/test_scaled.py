@@ -201,7 +201,10 @@ def test_probabilities_are_calibrated_on_examples_that_were_not_learned_from(tmp
     assert all(abs(sum(p.values()) - 1.0) < 1e-12 for p in after)
     learner.save(tmp_path / "m.safetensors")
     back = OnlineLearner.load(tmp_path / "m.safetensors")
-    assert [back.predict_proba_one(x) for x in dicts(X[750:760])] == after[:10]
+    for x, expected in zip(
+        dicts(X[750:760]), after, strict=False
+    ):  # room for features may change a norm's last bit
+        assert back.predict_proba_one(x) == pytest.approx(expected, rel=1e-12)
     back.learn_one(dicts(X[:1])[0], "new")
     assert back.calibration is None
 

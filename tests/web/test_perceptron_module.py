@@ -245,6 +245,7 @@ def test_what_the_widget_cannot_show_is_refused(monkeypatch):
         rosenblatt.widget(Perceptron("arow"), X, y)
     with pytest.raises(TypeError, match="X, y or clf, X, y"):
         rosenblatt.widget(X)
+    assert rosenblatt.widget(X=X, y=y).options == rosenblatt.widget(X, y).options
     monkeypatch.setitem(sys.modules, "anywidget", None)
     rosenblatt.web.widget._widget_class.cache_clear()
     with pytest.raises(ImportError, match=r'pip install "rosenblatt\[widget\]"'):

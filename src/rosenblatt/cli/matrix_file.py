@@ -57,7 +57,7 @@ def _column_names(rows: Rows) -> tuple[list[str], str]:
 
 def _is_plain(name: str) -> bool:
     """Return whether every reader takes this for the name of a column, as it is."""
-    return name == name.strip() and name.isprintable() and not checker.NUMBER.fullmatch(name)
+    return name == name.strip() != "" and name.isprintable() and not checker.NUMBER.fullmatch(name)
 
 
 def _values(row: Any) -> Iterator[tuple[int, float]]:

@@ -51,6 +51,28 @@ def products(typingctx: Any, values: Any, x: Any, W: Any, w: Any, stride: Any, w
 
 
 @intrinsic
+def weighted_squares(typingctx: Any, values: Any, x: Any, V: Any, v: Any, width: Any) -> Any:
+    """Return ``Σ V[v + k]·x[k]²`` over the row at ``x``."""
+    signature = V.dtype(values, x, V, v, width)
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        row_lanes, lanes = _lanes_of_both(context, builder, values, V)
+        row = _pointer(context, builder, values, arguments[0], arguments[1])
+        factors = _pointer(context, builder, V, arguments[2], arguments[3])
+        sums = [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(UNROLL)]
+
+        def visit(at: Any, turn: int, mask: Any) -> None:
+            part = lanes.widened(row_lanes.load(row, at, mask))
+            square, factor = builder.fmul(part, part), lanes.load(factors, at, mask)
+            builder.store(lanes.multiply_add(square, factor, builder.load(sums[turn])), sums[turn])
+
+        _for_each_vector(builder, arguments[4], lanes, UNROLL, visit)
+        return lanes.total([builder.load(part) for part in sums])
+
+    return signature, emit
+
+
+@intrinsic
 def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, width: Any) -> Any:
     """Add ``step`` times the row at ``x`` to the weights at ``v``, which may be wider numbers; return ``‖x‖²``."""
     signature = V.dtype(values, x, V.dtype, V, v, width)

@@ -18,7 +18,7 @@ from rosenblatt.data.delimited import BadRow, Rows
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import SAMPLED_LINES
 from rosenblatt.data.source import compression_of, opened_binary
-from rosenblatt.data.values import as_numpy, is_text, take, without_nulls
+from rosenblatt.data.values import as_numpy, is_text, number, take, without_nulls
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a block; more take more memory but no less time
@@ -253,7 +253,12 @@ def as_plain(path: str, name: str, column: Any) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
     try:
-        if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        if pa.types.is_decimal(kind):  # a cast to floats would not round to the nearest
+            texts = column.cast(pa.string()).to_pylist()
+            if any(text is not None and number(text) is None for text in texts):  # its scale is out of range
+                raise BadInput(path, None, f"column {name!r} holds {kind}, whose values are no numbers")
+            return pa.array([None if text is None else float(text) for text in texts], pa.float64())
+        if pa.types.is_null(kind):
             return column.cast(pa.float64())
         if not pa.types.is_nested(kind) and "binary" not in str(kind):
             return without_nulls(column.cast(pa.string()))

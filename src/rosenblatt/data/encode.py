@@ -56,6 +56,7 @@ def encode(
     with_target: bool = True,
     *,
     prepared: bool = True,
+    exact: bool = False,
     missing: Missing | None = None,
     word_counts: Mapping[str, Any] | None = None,
 ) -> Encoded:
@@ -64,6 +65,7 @@ def encode(
     Parameters
     ----------
     prepared : apply the preprocessing of the schema; else return raw rows, with NaN for missing numbers
+    exact : an integer that float64 would round makes its row bad
     missing : what a missing number means; as the schema says where it is None
     word_counts : of text columns whose words were counted when the schema was learned from all these rows
 
@@ -77,6 +79,11 @@ def encode(
     """
     policy = missing or schema.missing
     numeric, bad, incomplete = numeric_columns(columns, schema, policy)
+    if exact:
+        for column in schema.columns:
+            if column.plain:
+                way = "cast the column to float64 if that is what is meant"
+                _note_rounded(columns[column.name], f"column {column.name!r}", column.name, way, bad)
     labels = None
     if with_target and schema.target is not None:
         labels = encode_labels(columns[schema.target], schema, bad, incomplete, policy)
@@ -136,7 +143,7 @@ def numeric_columns(
 def numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
     """Return the features of a column of numbers, truth values or dates: (rows, width)."""
     if column.parts:
-        return dates(cells, column.parts)
+        return dates(cells, column.parts, column.date_order)
     if column.boolean:
         return truths(cells)[:, None]
     return (numbers(cells) if column.format is None else column.format.read(cells))[:, None]
@@ -201,7 +208,23 @@ def encode_labels(
             )
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return as_numpy(column.cast(pa.int64()))  # too long for a float64
+    _note_rounded(
+        column, f"the target {name!r}", str(name), "write it as text", bad
+    )  # else two could become one
     return values
+
+
+def _note_rounded(cells: Any, what: str, name: str, way_out: str, bad: Bad) -> None:
+    """Note the rows whose integers, stored as such and not as text, are not the float64 that they are read as."""
+    import pyarrow as pa
+
+    if isinstance(cells, np.ndarray) or not pa.types.is_integer(cells.type):
+        return
+    values = numbers(cells)
+    for row in np.flatnonzero(np.abs(values) >= 2.0**53).tolist():
+        value = cells[row].as_py()
+        if value != int(values[row]):
+            bad.setdefault(row, (f"{what} is {value}, which float64 rounds: {way_out}", name))
 
 
 def _sparse(

@@ -1,9 +1,9 @@
-"""The beginning of delimited text: encoding, separator, names of the columns, and where the data begin.
+"""The header of delimited text: encoding, separator, names of the columns, and the first line of data.
 
-Is the first line names of columns, or already data? Every column is a witness. A first value that occurs again below
-it, or a number with a fraction above numbers, speaks for data; a value that never occurs again in a column of repeated
-values, for a name; a word above nothing but numbers settles it. Where none speaks it is a line of names, and numbers
-among the names are an error.
+Every column votes on whether the first line holds names or data. A first value that occurs again below it, or a number
+with a fraction above numbers, is a vote for data; a value that never occurs again in a column of repeated values, one
+for names; a word above nothing but numbers decides for names. Without votes the line holds names, and numbers among
+them are an error.
 """
 
 import codecs
@@ -27,43 +27,43 @@ SEPARATORS = ",\t;|"
 HEAD_BYTES = 1 << 16
 SAMPLED_LINES = 500
 FIRST_LINES_OF_A_PIPE = 2  # a header and a row
-MOST_LINES_OF_A_PIPE = 20  # that are waited for where fewer do not tell names from data
+MOST_LINES_OF_A_PIPE = 20  # to wait for if fewer do not distinguish names from data
 UTF8 = "utf-8"
 SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?', re.IGNORECASE)
 INDEX_NAMES = ("", "Unnamed: 0")  # of the first column, as pandas writes its index
 
 
 class Header(NamedTuple):
-    """How the columns of a table are called, and how its text is read."""
+    """Names of the columns of a table, and the format of its text."""
 
-    line: int  # of the names; where there are none, the line before the data
+    line: int  # of the names, or the line before the data without names
     names: list[str]
     separator: str
-    named: bool = True  # the file itself names its columns
-    target: str | None = None  # which column is the target unless another is named
-    prose: tuple[str, ...] = ()  # columns that read like prose by the first lines
-    small_blocks: bool = False  # not all are numbers, and memory is short
-    numbers: bool = False  # the first lines hold nothing but plain numbers
+    named: bool = True  # the file has names
+    target: str | None = None  # default target
+    prose: tuple[str, ...] = ()  # columns whose first lines look like prose
+    small_blocks: bool = False  # some columns are text, and memory is short
+    numbers: bool = False  # the first lines are all plain numbers
     encoding: str = UTF8
     comment: str | None = None
-    index_column: str | None = None  # a column that counts rows, as pandas writes it
+    index_column: str | None = None  # a column of row numbers, as written by pandas
     text: bytes = b""  # the line of names, in UTF-8
-    notes: tuple[str, ...] = ()  # what was decided, each a sentence
+    notes: tuple[str, ...] = ()  # decisions, each a sentence
 
 
 class FirstLines(NamedTuple):
-    """The beginning of a table, cut into values."""
+    """The first lines of a table, split into values."""
 
     line: int  # of the first
     separator: str
     first: list[str]
-    below: list[list[str]]  # lines of as many values as the first
+    below: list[list[str]]  # lines with as many values as the first
     encoding: str
     notes: tuple[str, ...]
-    text: str = ""  # the first line as it is written
+    text: str = ""  # the first line
 
     def column(self, place: int) -> list[str]:
-        """Return the values below the first in one column, missing ones left out."""
+        """Return the values below the first in a column, without missing ones."""
         values = [row[place] for row in self.below]
         return values if MISSING.isdisjoint(values) else [value for value in values if value not in MISSING]
 
@@ -78,16 +78,22 @@ def read_header(
     options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     like: Header | None = None,
 ) -> Header:
-    """Read the column names, or invent them where the first line is data.
+    """Read the column names, or generate them if the first line is data.
 
     Parameters
     ----------
-    separator : the likeliest of comma, tab, semicolon and bar unless given
-    named : whether the first line holds names; found from the first lines unless given
-    schema : of a model; files are then laid out as in its training, and may bring names all the same
-    tight : whether memory is short
-    options : encoding, separator and comments, where they are given; ``exact`` allows no repairs
-    like : the header of another file of the same table: where that has no names, this has none either
+    separator : str, optional
+        By default the likeliest of comma, tab, semicolon and bar.
+    named : bool, optional
+        Whether the first line has names; by default inferred from the first lines.
+    schema : TableSchema, optional
+        That of a model. A file then has the columns of its training data, with or without names.
+    tight : bool
+        Whether memory is short.
+    options : ReadOptions
+        Encoding, separator and comments; ``exact`` allows no repairs.
+    like : Header, optional
+        The header of another file of the same table; if that has no names, this file has none either.
     """
     known = schema.headerless if schema else None
     if known is None and like is not None and not like.named:
@@ -111,7 +117,7 @@ def read_header(
 
 
 def check_width(path: str, line: int | None, columns: int) -> None:
-    """Refuse more columns than any table has."""
+    """Raise BadInput for too many columns."""
     if columns > MOST_COLUMNS:
         reason = (
             f"{columns:,} columns, more than {MOST_COLUMNS:,}: write wide rows as LIBSVM text or JSON lines"
@@ -125,10 +131,10 @@ def first_lines(
     options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     wait: bool = True,
 ) -> FirstLines:
-    """Read the first lines; the separator is the one that cuts them most evenly unless it is given.
+    """Read the first lines; unless given, the separator is the one that splits them most evenly.
 
-    Of a pipe a header and a row are waited for, and more where these do not tell names from data: how many depends on
-    the lines, never on how they arrive.
+    From a pipe, wait for a header and a row, and for more if these do not distinguish names from data: how many depends
+    on the lines, never on how they arrive.
     """
     if path != STANDARD_INPUT or standard_input().is_spooled:
         return _cut_lines(path, separator, options, SAMPLED_LINES)
@@ -184,9 +190,9 @@ def _check_quotes(path: str, line: int, text: str, separator: str) -> None:
 def _head(
     path: str, options: ReadOptions, notes: list[str], at_most: int
 ) -> tuple[int, list[str], str, str | None]:
-    """Return the number of the first line of the table, it and lines after it, the encoding, and a separator.
+    """Return the number of the first line of the table, the lines from it on, the encoding, and a separator or None.
 
-    Excel writes the separator into a line of its own, ``sep=;``, before the names.
+    Excel writes the separator into a line ``sep=;`` before the names.
     """
     named_separator = None
     comment = None if options.comment is None else options.comment.encode()
@@ -218,11 +224,11 @@ def _decoded(text: bytes, encoding: str) -> str:
 
 
 def _encoding(path: str, line: int, first: bytes, head: bytes, options: ReadOptions, notes: list[str]) -> str:
-    """Return the encoding of the lines: as asked, else UTF-8 where the first block is, else that of Windows."""
+    """Return the encoding of the lines: that of the options, else UTF-8 if the first block is, else that of Windows."""
     if options.encoding is not None:
         name = codecs.lookup(options.encoding).name
         if name.startswith("utf-16"):
-            return UTF8  # a byte order mark says so, and it is converted as it is read
+            return UTF8  # it has a byte order mark, and is converted while reading
         if "a,1".encode(name) != b"a,1":
             raise BadInput(path, None, f"the encoding {name} is no superset of ASCII: convert it to UTF-8")
         return name
@@ -252,7 +258,7 @@ def _encoding(path: str, line: int, first: bytes, head: bytes, options: ReadOpti
 
 
 def _some_utf8(head: bytes) -> bool:
-    """Whether some line that is not ASCII is UTF-8."""
+    """Whether any line that is not ASCII is UTF-8."""
     for line in head.split(b"\n"):
         if not line.isascii():
             try:
@@ -264,10 +270,10 @@ def _some_utf8(head: bytes) -> bool:
 
 
 def is_data(lines: FirstLines) -> bool:
-    """Whether the first line is data like those below it."""
+    """Whether the first line is data like the lines below it."""
     numeric = [value for value in lines.first if number(value) is not None]
-    votes = int(len(set(numeric)) < len(numeric))  # two columns of one number
-    counted = _counted(lines.first)  # 0, 1, 2, ... may be names: they say nothing
+    votes = int(len(set(numeric)) < len(numeric))  # a number occurs twice
+    counted = _counted(lines.first)  # 0, 1, 2, ... may be names: no vote
     for place, value in enumerate(lines.first):
         below = lines.column(place)
         if not below or value in MISSING:
@@ -287,20 +293,20 @@ def is_data(lines: FirstLines) -> bool:
 
 
 def _settled(lines: FirstLines) -> bool:
-    """Whether the lines tell names from data: a word above a number, or a first line that is data."""
+    """Whether the lines distinguish names from data: a word above a number, or a first line that is data."""
     columns = ((value, lines.column(place)) for place, value in enumerate(lines.first))
     named = any(below and number(value) is None and number(below[0]) is not None for value, below in columns)
     return named or is_data(lines)
 
 
 def number_among_names(names: list[str]) -> str | None:
-    """Return a number among the names; whole numbers that count up from 0 or 1 are names."""
+    """Return a number among the names, or None; integers that count up from 0 or 1 are valid names."""
     numeric = [name for name in names if isfinite(number(name) or 0.0) and number(name) is not None]
     return numeric[0] if numeric and not _counted(names) else None
 
 
 def invented_names(lines: FirstLines) -> list[str]:
-    """Name the columns of a file that does not: ``label`` and ``text``, or ``x1``, ``x2`` and so on."""
+    """Generate names for a file without them: ``label`` and ``text``, or ``x1``, ``x2`` and so on."""
     text = text_columns(lines)
     if len(lines.first) == 2 and len(text) == 1:
         return ["text", "label"] if text == [0] else ["label", "text"]
@@ -308,9 +314,9 @@ def invented_names(lines: FirstLines) -> list[str]:
 
 
 def usual_target(lines: FirstLines, text: list[int]) -> int:
-    """Return the place of the target: the last column, or the first if the last is text and the first is not.
+    """Return the index of the target: the last column, or the first if the last is text and the first is not.
 
-    Columns at the end that have neither a name nor a value do not count.
+    Trailing columns without name and values are ignored.
     """
     last = len(lines.first) - 1
     while last and not lines.first[last] and lines.below and not lines.column(last):
@@ -319,7 +325,7 @@ def usual_target(lines: FirstLines, text: list[int]) -> int:
 
 
 def text_columns(lines: FirstLines) -> list[int]:
-    """Return the places of the columns whose values read like prose."""
+    """Return the indices of the columns whose values look like prose."""
     return [place for place in range(len(lines.first)) if looks_like_text(lines.column(place))]
 
 
@@ -356,7 +362,7 @@ def _header(
 
 
 def _are_numbers(values: list[str]) -> bool:
-    """Whether values are plain numbers, or missing."""
+    """Whether all values are plain numbers or missing."""
     present = values
     if not SCANNED_MISSING.isdisjoint(values):
         present = [value for value in values if value not in SCANNED_MISSING]
@@ -368,7 +374,7 @@ def _are_numbers(values: list[str]) -> bool:
 
 
 def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str | None) -> list[str]:
-    """Return the names of training for a file without names; the target may be absent."""
+    """Return the names in training for a file without names; the target may be missing."""
     names = list(known.names)
     without = [name for name in names if name != target]
     if len(lines.first) not in (len(names), len(without)):
@@ -383,7 +389,7 @@ def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str
 def _checked_names(
     path: str, lines: FirstLines, exact: bool
 ) -> tuple[list[str], str | None, tuple[str, ...]]:
-    """Return the names, those that are missing or repeated made distinct, the index column, and notes about them."""
+    """Return distinct names, with missing and repeated ones replaced, the index column, and notes about them."""
     names, notes, index = list(lines.first), [], None
     value = number_among_names(names)
     if value is not None:
@@ -432,7 +438,7 @@ def _counted(names: list[str]) -> bool:
 
 
 def _cut(lines: list[str], separator: str) -> list[list[str]]:
-    """Cut lines into values; a quoted value may hold line ends, but not in tab-separated text."""
+    """Split lines into values; except in tab-separated text, a quoted value may contain line ends."""
     if separator == "\t":
         return [
             [value.strip().removeprefix('"').removesuffix('"') for value in line.split("\t")]
@@ -451,7 +457,7 @@ def _cut(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _separator(lines: list[str]) -> str:
-    """Return the separator that cuts most lines into as many values as the first; of equals, the most frequent."""
+    """Return the separator that splits most lines into as many values as the first; in a tie, the most frequent."""
 
     def evenness(separator: str) -> tuple[float, int]:
         rows = _cut(lines[:51], separator)

@@ -18,6 +18,7 @@ from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
     PAIRS,
+    SLASHED,
     DatePart,
     NumberFormat,
     absent,
@@ -25,6 +26,7 @@ from rosenblatt.data.values import (
     are_int64,
     arrow_strings,
     date_numbers,
+    date_orders,
     date_parts_of,
     number,
     number_formats,
@@ -98,6 +100,9 @@ class ColumnStatistics:
         self.values: dict[str, None] | None = {}  # different strings; None where not all are known
         self.formats: list[NumberFormat] | None = None  # in which all strings are numbers; None: none seen
         self.parts: set[DatePart] | None = None  # of all strings as dates; empty where one is none
+        self.date_orders: set[str] | None = (
+            None  # in which all dates with slashes can be read; None: there are none
+        )
         self.sample: list[str] = []  # the first values that are there
         self.different_rows = 0  # rows when too many different values were seen
         self.numbers: set[float] | None = set() if count_numbers else None
@@ -207,6 +212,7 @@ class ColumnStatistics:
         stored["values"] = None if self.values is None else list(self.values)
         stored["formats"] = None if self.formats is None else [form.to_dict() for form in self.formats]
         stored["parts"] = None if self.parts is None else sorted(self.parts)
+        stored["date_orders"] = None if self.date_orders is None else sorted(self.date_orders)
         stored["numbers"] = None if self.numbers is None else sorted(self.numbers)
         return stored
 
@@ -219,6 +225,8 @@ class ColumnStatistics:
         statistics.values = None if values is None else dict.fromkeys(values)
         statistics.formats = None if formats is None else [NumberFormat(**form) for form in formats]
         statistics.parts = None if parts is None else set(parts)
+        orders = stored["date_orders"]
+        statistics.date_orders = None if orders is None else set(orders)
         statistics.numbers = None if stored["numbers"] is None else set(stored["numbers"])
         return statistics
 
@@ -235,6 +243,8 @@ class ColumnStatistics:
             )
             self.formats = _common_formats(self, later, bool(had_numbers or has_numbers), plain)
             self.parts = _common_parts(self, later) if not (had_numbers or has_numbers) else set()
+            if later.date_orders is not None:
+                self.date_orders = later.date_orders & (self.date_orders or later.date_orders)
         known = self.values is not None and later.values is not None
         self.values = {**(self.values or {}), **(later.values or {})} if known else None
         self.different_rows += later.different_rows
@@ -321,7 +331,11 @@ class ColumnStatistics:
             return set()
         parts = self.parts
         for text in texts:
-            ours = set(date_parts_of(text))
+            ours = set(date_parts_of(text, "dmy"))
+            if "/" in text and SLASHED.match(text):
+                known = date_orders(text)
+                self.date_orders = known if self.date_orders is None else self.date_orders & known
+                ours = ours if self.date_orders else set()
             timed_only = parts is not None and (ours == {"hour"}) != (parts == {"hour"})
             if not ours or timed_only:
                 return set()
@@ -391,10 +405,17 @@ def decide(
     if statistics.formats:
         form = _format_of(name, statistics, options, decimal)
         return Decision("numeric", Column(name, format=form), _describe(form, statistics))
-    if statistics.parts:
-        parts = tuple(part for part in DATE_PARTS if part in statistics.parts)
-        return Decision("date", Column(name, parts=parts))
+    if statistics.parts and (statistics.date_orders is None or len(statistics.date_orders) == 1):
+        return _dates(name, statistics)
     return _strings(name, statistics, options)
+
+
+def _dates(name: str, statistics: ColumnStatistics) -> Decision:
+    """Return a column of dates; of those with slashes the values show which of day and month comes first."""
+    parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
+    order = "".join(statistics.date_orders or ())
+    note = {"dmy": "day first", "mdy": "month first"}.get(order, "")
+    return Decision("date", Column(name, parts=parts, date_order=order if note else ""), note)
 
 
 def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) -> Column:  # noqa: B008 (frozen)
@@ -431,8 +452,7 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
     if role == "category":
         return Decision("category", Column(name, ()))
     if role == "date":
-        parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
-        return Decision("date", Column(name, parts=parts))
+        return _dates(name, statistics)
     grouped = _grouped_by_points(name, statistics, options.decimal or ".")
     if grouped is not None:
         return grouped
@@ -613,8 +633,9 @@ def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column 
     if statistics.numeric and decision.role != "category":
         return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""
     if decision.role == "date":
-        texts = [text for text in statistics.values or () if date_numbers(text) is not None]
-        texts.sort(key=lambda text: date_numbers(text) or (0.0, 0.0, 0.0))
+        order = "" if column is None else column.date_order
+        texts = [text for text in statistics.values or () if date_numbers(text, order) is not None]
+        texts.sort(key=lambda text: date_numbers(text, order) or (0.0, 0.0, 0.0))
         return f"{texts[0]} to {texts[-1]}" if texts else ""
     if decision.role == "text":
         return f"{len(column.categories or ()):,} words" if column is not None else "words"

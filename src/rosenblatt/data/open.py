@@ -1,4 +1,4 @@
-"""The way to every source: a path, a pattern, ``-`` or ``sample:NAME`` in, examples out."""
+"""Open any source (a path, a pattern, ``-`` or ``sample:NAME``) as examples."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -51,14 +51,13 @@ BY_SUFFIX = {
 LIBSVM_LINE = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?", re.ASCII)
 _NUMBER = rb"[+-]?[\d.]+([eE][+-]?\d+)?"
 VW_LINE = re.compile(rb"(%b\s+){0,3}('?[^\s|,;]*)?\|.*" % _NUMBER, re.ASCII | re.DOTALL)
-BAR_TABLE = re.compile(
-    rb"[^\s|]([^|]*[^\s|])?(\|([^|]*[^\s|])?){2,}"
-)  # of Vowpal Wabbit, the second bar stands after a space
+# A table with bars; in Vowpal Wabbit text a space precedes the second bar.
+BAR_TABLE = re.compile(rb"[^\s|]([^|]*[^\s|])?(\|([^|]*[^\s|])?){2,}")
 PLANNED = ("missing", "scale", "exact")  # options that decide the preprocessing
 
 
 class AllExamples(NamedTuple):
-    """A whole source in memory: a batch of everything, and what is known about it."""
+    """A whole source in memory: all rows, and the results of reading."""
 
     X: Any
     y: NDArray[Any] | None
@@ -67,19 +66,19 @@ class AllExamples(NamedTuple):
     schema: Schema
     skipped: SkippedLines
     unseen: int
-    weight: NDArray[np.float64] | None = None  # importance of every row; None: one each
-    tags: NDArray[np.str_] | None = None  # what the source calls every row; None: nothing
-    columns: list[ColumnReport] = []  # noqa: RUF012 (never written to) how every column of a table was read
-    notes: list[str] = []  # noqa: RUF012 (never written to) what else was decided, each a sentence
+    weight: NDArray[np.float64] | None = None  # importance of every row; None: all 1
+    tags: NDArray[np.str_] | None = None  # identifier of every row; None: no identifiers
+    columns: list[ColumnReport] = []  # noqa: RUF012 (never written to) kinds of the columns of a table
+    notes: list[str] = []  # noqa: RUF012 (never written to) other decisions, each a sentence
     target_kind: TargetKind = "classes"
-    plan: PreprocessingPlan | TfidfPlan | None = None  # of raw rows: the stage to fit on any of them
+    plan: PreprocessingPlan | TfidfPlan | None = None  # of raw rows: the stage to fit on them
 
 
 class Opening(NamedTuple):
-    """What a reader is opened with."""
+    """Arguments of a reader."""
 
-    path: str  # how the source is called in messages
-    paths: list[str]  # its files
+    path: str  # name of the source in messages
+    paths: list[str]  # files of the source
     format: str
     options: ReadOptions
     schema: Schema | None
@@ -94,20 +93,25 @@ def open_examples(
     batch_rows: int | None = 65536,
     **changes: Any,
 ) -> Examples:
-    """Open a file, several files, a folder, standard input or an embedded sample as a stream of batches.
+    """Open a file, several files, a folder, standard input or a sample as a stream of batches.
 
     Parameters
     ----------
-    source : a path, a pattern as in ``logs/*.csv``, a list of paths, ``-`` for standard input, ``sample:NAME``, or a
-        data frame (pandas, polars, pyarrow)
-    options : how it is read
-    schema : the schema of a trained model (or its ``to_dict()``), to encode new files as in training
-    batch_rows : rows of every batch but the last; None for batches as they are read, without copying
-    **changes : options of :class:`~rosenblatt.data.options.ReadOptions` by name, as in ``target="Play"``
+    source : path, list of paths or data frame
+        A path, a pattern like ``logs/*.csv``, ``-`` for standard input, ``sample:NAME``, or a data frame (pandas,
+        polars, pyarrow).
+    options : ReadOptions, optional
+    schema : Schema or dict, optional
+        The schema of a trained model (or its ``to_dict()``), to encode new data as in training.
+    batch_rows : int or None, default=65536
+        Rows of every batch but the last; None for batches as they are read, without copying.
+    **changes
+        Options of :class:`~rosenblatt.data.options.ReadOptions` by name, like ``target="Play"``.
 
     Raises
     ------
-    BadInput : with the path, the line, what is wrong and what to do
+    BadInput
+        With the path, the line, the reason and the way out.
 
     Examples
     --------
@@ -142,10 +146,10 @@ def open_examples(
 def read_all(
     source: Source, options: ReadOptions | None = None, *, prepared: bool = True, **changes: Any
 ) -> AllExamples:
-    """Read a whole source into memory; takes what :func:`open_examples` takes.
+    """Read a whole source into memory; the arguments are those of :func:`open_examples`.
 
-    Without ``prepared`` the rows are raw: of a table, NaN where a number is missing and nothing scaled; of texts, the
-    counts of words. ``plan`` is then the stage to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
+    Without ``prepared`` the rows are raw: for a table, unscaled with NaN for missing numbers; for texts, word counts.
+    ``plan`` is then the stage to be fitted on any of the rows (``plan.fit(X[rows]).apply(X)``).
 
     >>> iris = read_all("sample:iris")
     >>> iris.X.shape, iris.feature_names[0]
@@ -197,7 +201,7 @@ def _of_folder(path: str) -> str:
     data = [file for file in files if PurePath(without_suffix(file)).suffix.lower() in BY_SUFFIX]
     if files and (data or len(classes) < 2):
         return "folder of files"
-    if classes:  # files beside them, a README perhaps, are no data
+    if classes:  # files beside them, like a README, are ignored
         return "folders"
     raise BadInput(path, None, "is a folder without files: name a file, or a folder that has some")
 
@@ -236,7 +240,7 @@ def _by_content(path: str) -> str:
 
 def _first_lines(path: str) -> Iterator[bytes]:
     """Yield the lines of the first block that is not blank."""
-    first_text_line(path)  # a file without one is an error
+    first_text_line(path)  # raises for an empty file
     for block in blocks_of_lines(path, 1 << 16):
         lines = [line.strip() for line in block.text.split(b"\n") if line.strip()]
         if lines:
@@ -245,7 +249,7 @@ def _first_lines(path: str) -> Iterator[bytes]:
 
 
 def _is_label(line: bytes) -> bool:
-    """Whether this may be a LIBSVM line whose features are all zero."""
+    """Whether this can be a LIBSVM line without features."""
     try:
         float(line.split(b"#")[0])
     except ValueError:
@@ -265,7 +269,7 @@ def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: 
 
 
 def is_frame(source: Any) -> bool:
-    """Whether a source is a data frame in memory, not the name of a file."""
+    """Whether a source is a data frame in memory rather than a path."""
     return hasattr(source, "columns") or hasattr(source, "column_names")
 
 
@@ -292,7 +296,7 @@ def _mail(opening: Opening) -> Examples:
     from rosenblatt.data.named.mail import MailExamples
 
     if STANDARD_INPUT in opening.paths:
-        standard_input().spool()  # mail is read twice: for its dates, then in their order
+        standard_input().spool()  # two passes: for the dates, then in their order
     return MailExamples(opening, _named(opening))
 
 
@@ -312,7 +316,7 @@ def _table(opening: Opening) -> Examples:
 
     options = opening.options
     words = options.weighted_words(any_text=True)
-    if options.at_once and words.weighting == "tfidf":  # a table that arrives has no document counts
+    if options.at_once and words.weighting == "tfidf":  # a stream has no document counts in advance
         words = words._replace(weighting="binary")
     opening = opening._replace(options=options.changed(words=words))
     return open_table(opening, SEPARATORS)
@@ -335,7 +339,7 @@ def _named(opening: Opening) -> NamedSchema | None:
     return opening.schema
 
 
-SEPARATORS: dict[str, str | None] = {"csv": None, "tsv": "\t"}  # None: by the first lines
+SEPARATORS: dict[str, str | None] = {"csv": None, "tsv": "\t"}  # None: inferred from the first lines
 OPENERS: dict[str, Callable[[Opening], Examples]] = {
     "libsvm": _libsvm,
     "vw": _vw,

@@ -1,4 +1,4 @@
-"""What decides how a source is read: one object, made once from the flags and passed whole to the reader."""
+"""Options for reading a source: one object, from the flags to the reader."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -13,34 +13,34 @@ NAME_LISTS = ("drop", "numeric", "category", "text", "date", "id")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a source is read; every option that is not given is decided by the source itself.
+    """Options for reading a source; an option that is not set is inferred from the source.
 
     Attributes
     ----------
-    target : the column, field or header that holds the label; the last column by default (the first, if the last is
-        text), the usual field or header, else the name of the mailbox or folder
-    format : one of ``FORMATS``; by the name of the file, then by its content
-    header : whether the first line of delimited text names the columns
-    separator : the character between the cells of delimited text
+    target : column, field or header of the label; by default the last column (the first, if the last is text), a field
+        or header with a usual name, else the name of the mailbox or folder
+    format : one of ``FORMATS``; by default inferred from the file name, then from the content
+    header : whether the first line of delimited text has the names of the columns
+    separator : the separator of delimited text
     decimal : ``"."`` or ``","``: the decimal mark of numbers in text
-    encoding : of text, as Python calls it; UTF-8 by default, UTF-16 and Latin-1 by the first bytes
-    comment : lines of delimited text that begin with this are passed over
-    drop, numeric, category, text, date, id : names of columns, and what they are whatever their values look like;
-        ``drop`` and ``id`` are left out
-    missing : ``"indicator"`` (the mean of training, and a feature that says so), ``"mean"``, ``"median"``, ``"refuse"``
-        or ``"drop"`` (the row)
-    exact : numbers as they are written: nothing is filled in, converted or left out unless it is asked for
-    words : how text becomes words, and words become numbers: ``"tfidf"`` (rows of unit length; the default),
-        ``"counts"`` or ``"binary"``
-    scale : numeric columns become (x − mean) / standard deviation
+    encoding : name of a Python codec; UTF-8 by default, UTF-16 and Latin-1 inferred from the first bytes
+    comment : prefix of lines of delimited text that are ignored
+    drop, numeric, category, text, date, id : names of columns with this kind, whatever their values look like;
+        columns in ``drop`` and ``id`` are not used
+    missing : ``"indicator"`` (the mean of the training data, and an indicator feature), ``"mean"``, ``"median"``,
+        ``"refuse"`` or ``"drop"`` (the row)
+    exact : use numbers as written: fill in, convert or drop nothing unless an option says so
+    words : weighting of words, or :class:`Words`: ``"tfidf"`` (rows of unit length; the default), ``"counts"`` or
+        ``"binary"``
+    scale : standardize numeric columns
     zero_based : whether LIBSVM indices begin at 0
-    hash_bits : hash named features into ``2**hash_bits``; 0 keeps their names
-    labels : whether labels are read; without them a line needs none
-    grow : with a schema, add features that it does not know
-    at_once : read a table once and as it arrives
-    tight : memory is short: take longer rather than more of it
-    skip_bad : pass over malformed lines and list them in ``skipped``, instead of raising at the first
-    skip_share : the largest share of lines that ``skip_bad`` may pass over
+    hash_bits : hash named features into ``2**hash_bits``; 0: no hashing
+    labels : whether to read labels; without them, lines need none
+    grow : with a schema, add new features
+    at_once : read a table in one pass, as a stream
+    tight : save memory at the cost of time
+    skip_bad : skip invalid lines and list them in ``skipped``, instead of raising at the first
+    skip_share : the largest share of lines that ``skip_bad`` may skip
 
     Examples
     --------
@@ -99,7 +99,7 @@ class ReadOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.comment is not None and (not self.comment or set("\r\n") & set(self.comment)):
-            raise ValueError(f"comment is {self.comment!r}: expected what such lines begin with, as in '#'")
+            raise ValueError(f"comment is {self.comment!r}: expected the prefix of such lines, as in '#'")
 
     def changed(self, **changes: Any) -> "ReadOptions":
         """Return these options with some of them replaced."""
@@ -109,7 +109,7 @@ class ReadOptions:
         return replace(self, **changes)
 
     def weighted_words(self, any_text: bool) -> Words:
-        """Return how words become numbers: by tf-idf only where there are texts, names, and nothing asks for 0 and 1.
+        """Return the options for words; replace tf-idf by binary with ``exact``, with hashing and without texts.
 
         >>> ReadOptions(hash_bits=18).weighted_words(any_text=True).weighting
         'binary'
@@ -121,7 +121,7 @@ class ReadOptions:
         return self.words
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Return the options as plain values, as a key of what was read with them."""
+        """Return the options as plain values, for the key of a cache."""
         return asdict(self)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
 from rosenblatt.data.options import Missing
 from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
-from rosenblatt.data.values import DATE_PARTS, DatePart, NumberFormat
+from rosenblatt.data.values import DATE_ORDERS, DATE_PARTS, DatePart, NumberFormat
 from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]
@@ -32,6 +32,7 @@ class Column:
     format: NumberFormat | None = None  # notation of numbers; None: plain, like -12.5e3
     parts: tuple[DatePart, ...] = ()  # features of a date; (): not a date
     boolean: bool = False  # yes and no, encoded as 1 and 0
+    date_order: str = ""  # of dates with slashes: "dmy" or "mdy"; "": none have them
 
     def __post_init__(self) -> None:
         if self.words is not None:
@@ -41,6 +42,8 @@ class Column:
         kinds = [self.categories is not None, self.format is not None, bool(self.parts), self.boolean]
         if sum(kinds) > 1:
             raise ValueError(f"not a schema: column {self.name!r} is of two kinds")
+        if self.date_order and (not self.parts or self.date_order not in DATE_ORDERS):
+            raise ValueError(f"not a schema: column {self.name!r} has the order of dates {self.date_order!r}")
 
     @property
     def kind(self) -> ColumnKind:
@@ -94,6 +97,8 @@ class Column:
             stored["format"] = self.format.to_dict()
         if self.parts:
             stored["parts"] = list(self.parts)
+        if self.date_order:
+            stored["date_order"] = self.date_order
         if self.boolean:
             stored["boolean"] = True
         return stored
@@ -321,6 +326,7 @@ def _column(entry: Any) -> Column:
         None if entry.get("format") is None else _number_format(entry["format"]),
         _date_parts(entry.get("parts", [])),
         _flag(entry.get("boolean", False)),
+        _text(entry.get("date_order", "")),
     )
 
 

@@ -1,7 +1,8 @@
 """Tables as examples: one reader for delimited text, Parquet, Arrow and data frames.
 
-Kinds are learned from the first block where that is all plain numbers, and learning starts again where a later block
-disagrees; else from all blocks. What is read into memory is parsed once: blocks are held until the schema is known.
+If the first block is all plain numbers, the kinds of the columns are inferred from it, and again from all blocks if a
+later one contradicts; else they are inferred from all blocks. A table read into memory is parsed once: blocks are
+buffered until the schema is known.
 """
 
 from collections import Counter
@@ -35,22 +36,22 @@ T = TypeVar("T")
 
 
 class TableSource(Protocol):
-    """A table as blocks of named columns."""
+    """A source of blocks of named columns."""
 
     path: str
     names: list[str]
 
     @property
     def header(self) -> Header | None:
-        """How its text is read; None where it is no text."""
+        """The header of delimited text; None for other sources."""
 
     @property
     def usual_target(self) -> str:
-        """The target unless another is named."""
+        """The default target."""
 
     @property
     def prose(self) -> list[str]:
-        """The columns that read like prose in the first rows."""
+        """The columns whose first rows look like prose."""
 
     def rows(
         self,
@@ -59,19 +60,23 @@ class TableSource(Protocol):
         then: Callable[[Rows], T] = ...,
         statistics: bool = False,
     ) -> Iterator[tuple[Rows, T]]:
-        """Yield blocks of the wanted columns, each row with its line, and what ``then`` makes of each."""
+        """Yield blocks of the wanted columns with the lines of their rows, and the result of ``then`` for each."""
 
 
 class TableExamples(Examples):
-    """Examples from named columns, by one schema for all files; columns are matched by name.
+    """Examples of named columns, with one schema for all files; columns are matched by name.
 
     Parameters
     ----------
-    sources : the files, of the same columns
-    path, format : how the source is called, and what it is
-    options : how it is read
-    schema : of a trained model; without one it is learned from all rows
-    batch_rows : rows of every batch but the last; None for batches as they are read
+    sources : sequence of TableSource
+        Files with the same columns.
+    path, format : str
+        Name and format of the source.
+    options : ReadOptions
+    schema : TableSchema, optional
+        That of a trained model; by default inferred from all rows.
+    batch_rows : int or None
+        Rows of every batch but the last; None for batches as they are read.
     """
 
     def __init__(
@@ -86,7 +91,7 @@ class TableExamples(Examples):
     ) -> None:
         super().__init__(path, batch_rows, options.skip_bad)
         self.format = format
-        self.dropped = 0  # rows of the latest reading that were left out because a value is missing
+        self.dropped = 0  # rows of the latest reading dropped for a missing value
         self._sources = list(sources)
         self._options = options
         self._learned: Learned | None = None
@@ -101,7 +106,7 @@ class TableExamples(Examples):
             self.notes += [note for note in header.notes if note not in self.notes]
 
     def _checked(self, schema: TableSchema | None) -> tuple[str | None, TableSchema | None]:
-        """Check the columns against what is asked of them; return the target and the schema."""
+        """Check the columns against options and schema; return the target and the schema."""
         options, first = self._options, self._sources[0]
         asked = [options.target] if options.target is not None else []
         if schema is not None:
@@ -132,27 +137,27 @@ class TableExamples(Examples):
 
     @property
     def schema(self) -> TableSchema:
-        """Kinds, categories, words and preprocessing; without a given schema, all rows are read to learn them."""
+        """Kinds, categories, words and preprocessing; inferred from all rows unless given."""
         if self._schema is None:
             self._schema = self._learn(hold=False)
         return self._schema
 
     @property
     def columns(self) -> list[ColumnReport]:
-        """How every column was read; empty with a model's schema."""
+        """The inferred kind of every column; empty with the schema of a model."""
         if self._schema is None:
             _ = self.schema
         return [] if self._learned is None else self._learned.reports()
 
     @property
     def target_kind(self) -> TargetKind:
-        """``"numeric"`` where the target measures something, else ``"classes"``."""
+        """``"numeric"`` if the target is a measurement, else ``"classes"``."""
         if self._schema is None:
             _ = self.schema
         return "classes" if self._learned is None else self._learned.target_kind
 
     def read(self, prepared: bool = True) -> Batch:
-        """Read all rows into one batch, every block parsed once; raw rows without ``prepared``."""
+        """Read all rows into one batch, parsing every block once; without ``prepared``, raw rows."""
         if self._schema is None:
             self._schema = self._learn(hold=True)
         try:
@@ -161,10 +166,10 @@ class TableExamples(Examples):
             self._held = []
 
     def first_reading(self) -> Iterator[Batch]:
-        """Yield batches by the schema that the first rows suggest, if that is that all columns are plain numbers.
+        """Yield batches in one pass if the first rows are all plain numbers.
 
-        Where a later block disagrees it ends early and sets ``revised``: what was yielded does not count, and the next
-        iteration reads by the schema of all rows.
+        If a later block contradicts that, stop early and set ``revised``: the caller must discard all batches, and the
+        next iteration uses the schema inferred from all rows.
         """
         guess = self._guess()
         return iter(self) if guess is None else self._reading(lambda: self._guessed_blocks(guess))
@@ -204,7 +209,7 @@ class TableExamples(Examples):
         return None if header is None else header.index_column
 
     def _statistics(self, names: list[str], hold: bool) -> TableStatistics:
-        """Read all rows for their statistics: as numbers while they are, else as strings from the start."""
+        """Read all rows for their statistics: as plain numbers if all are, else as strings from the start."""
         for as_numbers in (True, False):
             if as_numbers and not all(header.numbers for header in self._headers):
                 continue
@@ -249,13 +254,14 @@ class TableExamples(Examples):
                 labelled,
                 prepared=prepared,
                 missing=policy,
+                exact=self._options.exact,
                 word_counts=rows.word_counts,
             )
 
         return encode_block
 
     def _encoded(self, prepared: bool) -> Iterator[tuple[TableSource, Rows, Encoded]]:
-        """Yield blocks of rows and what they are by the schema."""
+        """Yield blocks of rows, encoded by the schema."""
         schema = self.schema
         encoder = self._encoder(schema, prepared)
         if self._held:
@@ -275,7 +281,7 @@ class TableExamples(Examples):
             bad = [BadLine(source.path, *each) for each in _bad_rows(rows, encoded)]
             every = encoded.rows.size == rows.lines.size
             lines = rows.lines if every else rows.lines[encoded.rows]
-            if bad and not self.skip_bad:  # the rows before it count, however many lines arrived with it
+            if bad and not self.skip_bad:  # yield the rows before it first, whatever the blocks
                 n = int(np.searchsorted(lines, bad[0].line))
                 if n:
                     y = None if encoded.y is None else encoded.y[:n]
@@ -290,7 +296,7 @@ class TableExamples(Examples):
             self.notes = [*(each for each in self.notes if "left out (missing=" not in each), note]
 
     def _guess(self) -> TableStatistics | None:
-        """Return the statistics of the first rows where these suggest that all columns are plain numbers."""
+        """Return the statistics of the first rows if all columns are plain numbers in them, else None."""
         source, chosen = self._sources[0], self._options
         unread = self._schema is None and len(self._sources) == 1 and self.path != STANDARD_INPUT
         lists = (chosen.drop, chosen.category, chosen.text, chosen.date, chosen.id)
@@ -338,7 +344,7 @@ class TableExamples(Examples):
 def _encode_numbers(
     rows: Rows, schema: TableSchema, labelled: bool, prepared: bool, policy: str
 ) -> Encoded | None:
-    """Encode a block of numbers as it lies in memory; None where that is not possible."""
+    """Encode a block of numbers without copying; None if that is not possible."""
     if rows.numbers is None or (rows.any_missing and policy in ("refuse", "drop")):
         return None
     if not all(column.plain for column in schema.columns):
@@ -358,7 +364,7 @@ def _encode_numbers(
 
 
 def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
-    """Return what is wrong with the lines and the values of rows, in order."""
+    """Return the bad lines and bad values of rows, in order."""
     if not rows.bad and not encoded.bad:
         return []
     wrong = [(row, reason, name) for row, (reason, name) in sorted(encoded.bad.items())]
@@ -374,7 +380,7 @@ def _check_has(source: TableSource, names: Sequence[str], error: type[BadInput] 
 
 
 def _line(source: TableSource) -> int | None:
-    """Return the line that names the columns, or would."""
+    """Return the line of the header, or of the first row."""
     return None if source.header is None else source.header.line + (not source.header.named)
 
 
@@ -384,12 +390,12 @@ def _listed(names: Sequence[str], at_most: int = 20) -> str:
 
 
 def open_table(opening: "Opening", separators: dict[str, str | None]) -> Examples:
-    """Open a table: by the kinds that all values give its columns, or as it arrives."""
+    """Open a table, with kinds inferred from all values, or as a stream."""
     options, schema = opening.options, opening.schema
     by_name = options.at_once or bool(options.hash_bits)
     arrives = isinstance(schema, NamedSchema) or (by_name and not isinstance(schema, TableSchema))
     if STANDARD_INPUT in opening.paths and schema is None and not arrives:
-        standard_input().spool()  # it is read again where a later row disagrees
+        standard_input().spool()  # it is read again if a later row contradicts
     tight = options.tight or (arrives and options.at_once)
     sources = _sources(opening, separators, schema if isinstance(schema, TableSchema) else None, tight)
     if arrives:
@@ -422,26 +428,26 @@ def _sources(
 
 
 class _Feature(NamedTuple):
-    """A named feature that some rows have."""
+    """A named feature of some rows."""
 
     name: str
     rows: NDArray[np.int64]  # ascending
     values: NDArray[np.float64]
 
     def among(self, place: NDArray[np.int64]) -> "_Feature":
-        """Return it of the rows that have a place, which is their new number."""
+        """Return the feature for the kept rows, with their new numbers."""
         rows = place[self.rows]
         return _Feature(self.name, rows[rows >= 0], self.values[rows >= 0])
 
 
 class ArrivingTable(Examples):
-    """A table read once, as it arrives: names join as they appear, and the first value decides what a column is.
+    """A table read in one pass, as a stream: features are added as they appear.
 
-    What a column holds is said by the options, by the schema of a model, or by the first value it has: a number
-    (plain, or in a number format), a date, else categories ``column=value``; prose is told by the first lines. A later
-    value that is no number or date where the first was one is a bad line, for what was learned cannot be taken back. A
-    missing value is the feature ``column=(missing)``, or none. So the first row can be learned from before the last is
-    known, and how many lines arrive at a time does not matter.
+    The kind of a column comes from the options, from the schema of a model, or from its first value: a number (plain,
+    or in a number format), a date, else categories ``column=value``; prose is inferred from the first lines. A later
+    value that is not a number or date, where the first was one, is a bad line, because learning cannot be undone. A
+    missing value is the feature ``column=(missing)``, or none. So every row can be learned from when it arrives, and
+    the result does not depend on how many lines arrive at a time.
     """
 
     def __init__(self, sources: Sequence[TableSource], opening: "Opening") -> None:
@@ -475,7 +481,7 @@ class ArrivingTable(Examples):
             (), options.hash_bits, target, "text", tuple(prose), options.words
         )
         self._columns = {column.name: column for column in self._known.columns}
-        if schema is not None and not schema.columns:  # of a version that did not store them
+        if schema is not None and not schema.columns:  # stored by a version without columns
             every = [name for source in self._sources for name in source.names]
             self._columns = {name: Column(name) for name in every if name in schema.names}
         self._vocabulary = Vocabulary(self._known, options.grow or schema is None)
@@ -484,7 +490,7 @@ class ArrivingTable(Examples):
 
     @property
     def schema(self) -> NamedSchema:
-        """Names met so far, in order of appearance, and what each column holds."""
+        """Names so far, in order of appearance, and the kinds of the columns."""
         known = self._known
         names = () if known.bits else self._vocabulary.names
         return replace(
@@ -503,7 +509,7 @@ class ArrivingTable(Examples):
                     yield batch._replace(files=((0, source.path),))
 
     def _batch(self, source: TableSource, rows: Rows) -> Batch | None:
-        bad: dict[int, tuple[str, str]] = {}  # row -> what is wrong with it, in which column
+        bad: dict[int, tuple[str, str]] = {}  # row -> reason and column
         y = None
         if self._labelled and rows.lines.size:
             y = self._label_column(rows.columns[self._target], bad)
@@ -517,7 +523,7 @@ class ArrivingTable(Examples):
         keep = np.delete(np.arange(rows.lines.size), list(bad))
         if not keep.size:
             return None
-        if bad:  # the names in bad rows join nothing
+        if bad:  # names in bad rows are not added
             place = np.full(rows.lines.size, -1)
             place[keep] = np.arange(keep.size)
             features = [one for one in (each.among(place) for each in features) if one.rows.size]
@@ -541,7 +547,7 @@ class ArrivingTable(Examples):
         return labels
 
     def _column(self, source: TableSource, name: str, rows: Rows) -> Column | None:
-        """Return what a column holds, decided by its first value; None before it has one."""
+        """Return a column with the kind of its first value; None before it has one."""
         if name not in self._columns:
             cells = rows.columns[name]
             present = np.flatnonzero(~absent(cells))
@@ -561,7 +567,7 @@ class ArrivingTable(Examples):
     def _features(
         self, source: TableSource, name: str, rows: Rows, bad: dict[int, tuple[str, str]]
     ) -> "Iterator[_Feature]":
-        """Yield the features of a column: numbers and dates as they are, other values as names of their own."""
+        """Yield the features of a column: numbers and dates as values, other values as names."""
         cells = rows.columns[name]
         if name in self._known.text:
             yield from self._words(name, cells)
@@ -592,7 +598,7 @@ class ArrivingTable(Examples):
     def _missing(
         self, name: str, where: NDArray[np.int64], bad: dict[int, tuple[str, str]]
     ) -> "Iterator[_Feature]":
-        """Yield the feature of a missing value, or note the rows that must not have one."""
+        """Yield the feature of a missing value, or record the rows in which it is an error."""
         policy = missing_policy(self._options)
         if policy == "indicator" and where.size:
             yield _Feature(f"{name}=(missing)", where, np.ones(where.size))
@@ -609,9 +615,9 @@ class ArrivingTable(Examples):
             yield _Feature(f"{name}:{word}", np.array(where), np.ones(len(where)))
 
     def _placed(self, features: "list[_Feature]") -> list[Any]:
-        """Return (rows, places, values) of every name: new ones join in the order of the rows, whatever the blocks."""
+        """Return (rows, features, values) of every name; add new names in the order of the rows, in any blocks."""
         entries = []
-        for one in sorted(features, key=lambda one: int(one.rows[0])):  # in a row: as its columns stand
+        for one in sorted(features, key=lambda one: int(one.rows[0])):  # within a row, by column
             place = self._vocabulary.feature(one.name)
             entries.append((one.rows, np.full(one.rows.size, place), one.values))
         return entries
@@ -630,7 +636,7 @@ class ArrivingTable(Examples):
         first = np.ones(rows.size, bool)
         first[1:] = (rows[1:] != rows[:-1]) | (places[1:] != places[:-1])
         starts = np.flatnonzero(first)
-        if starts.size < rows.size:  # hashes that collide add up; words count once unless they are counted
+        if starts.size < rows.size:  # colliding hashes add up; binary words count once
             binary = self._known.words.binary and not self._known.bits
             values = values[starts] if binary else np.add.reduceat(values, starts)
             rows, places = rows[starts], places[starts]
@@ -639,7 +645,7 @@ class ArrivingTable(Examples):
 
 
 def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the different values of a column as strings, and which one each row holds."""
+    """Return the distinct values of a column as strings, and the index of the value of each row."""
     import pyarrow as pa
 
     if isinstance(column, np.ndarray):
@@ -648,7 +654,7 @@ def _strings(column: Any) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _whole_or_number(text: str) -> float:
-    """Return a label as an int where that is exact and fits into 64 bits, else as a float; 0 where it is neither."""
+    """Return a label as an int if that is exact and fits into 64 bits, else as a float; 0 if it is neither."""
     try:
         whole = int(text)
     except ValueError:

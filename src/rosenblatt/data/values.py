@@ -20,6 +20,8 @@ DatePart = Literal["days", "weekday", "hour"]
 DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # like 29.02.2024
+SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?=[T ]|$)")  # like 2/29/2024, month or day first
+DATE_ORDERS = ("dmy", "mdy")  # of a date with slashes
 YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
 CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?")
 SHORT_HOUR = re.compile(r"(?:^|(?<=[T ]))(?=\d:)")  # like 8:15
@@ -282,13 +284,13 @@ def truths(column: Any) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else value for value in values], float)[codes]
 
 
-def date_parts_of(text: str) -> tuple[DatePart, ...]:
+def date_parts_of(text: str, order: str = "") -> tuple[DatePart, ...]:
     """Return the parts of a date or time in ISO 8601 or like 29.02.2024 and 2024/02/29; () if it is not one.
 
     >>> date_parts_of("2024-02-29"), date_parts_of("2024-02-29T12:30Z"), date_parts_of("08:15"), date_parts_of("x")
     (('days', 'weekday'), ('days', 'weekday', 'hour'), ('hour',), ())
     """
-    text = _as_iso(text)
+    text = _as_iso(text, order)
     if DATE.fullmatch(text):
         return ("days", "weekday")
     if TIMESTAMP.fullmatch(text):
@@ -296,7 +298,7 @@ def date_parts_of(text: str) -> tuple[DatePart, ...]:
     return ("hour",) if CLOCK.fullmatch(text) else ()
 
 
-def date_numbers(text: str) -> tuple[float, float, float] | None:
+def date_numbers(text: str, order: str = "") -> tuple[float, float, float] | None:
     """Return days since 1970-01-01, weekday (Monday is 1) and hour of a date or time; None if it is not one.
 
     The hour is local: an offset from UTC does not change it.
@@ -304,7 +306,7 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
     >>> date_numbers("2024-02-29 12:30"), date_numbers("2024-02-30")
     ((19782.0, 4.0, 12.5), None)
     """
-    text = _as_iso(text)
+    text = _as_iso(text, order)
     try:
         if CLOCK.fullmatch(text):
             return 0.0, 0.0, _hours(time.fromisoformat(text))
@@ -320,12 +322,28 @@ def date_numbers(text: str) -> tuple[float, float, float] | None:
     return float(moment.toordinal() - 719163), float(moment.isoweekday()), _hours(moment.time())
 
 
-def _as_iso(text: str) -> str:
+def date_orders(text: str) -> set[str]:
+    """Return the orders of day and month in which a date may be read; one without slashes has any.
+
+    >>> sorted(date_orders("1/2/2024")), date_orders("2/29/2024"), date_orders("29/31/2024")
+    (['dmy', 'mdy'], {'mdy'}, set())
+    """
+    match = SLASHED.match(text)
+    if match is None:
+        return set(DATE_ORDERS)
+    first, second = int(match[1]), int(match[2])
+    return {order for order, month in (("dmy", second), ("mdy", first)) if 1 <= month <= 12}
+
+
+def _as_iso(text: str, order: str = "") -> str:
     """Convert a date with an unambiguous order, or a short hour, to ISO 8601; return anything else unchanged.
 
-    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024")
-    ('2024-02-01 08:15', '2024-02-29', '1/2/2024')
+    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024"), _as_iso("1/2/2024", "mdy")
+    ('2024-02-01 08:15', '2024-02-29', '1/2/2024', '2024-01-02')
     """
+    if order:
+        day, month = (1, 2) if order == "dmy" else (2, 1)
+        text = SLASHED.sub(lambda match: f"{match[3]}-{match[month]:0>2}-{match[day]:0>2}", text, count=1)
     text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
     text = YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
     return SHORT_HOUR.sub("0", text, count=1) if ":" in text else text
@@ -335,13 +353,13 @@ def _hours(clock: time) -> float:
     return clock.hour + clock.minute / 60 + (clock.second + clock.microsecond / 1e6) / 3600
 
 
-def dates(column: Any, parts: tuple[DatePart, ...]) -> NDArray[np.float64]:
+def dates(column: Any, parts: tuple[DatePart, ...], order: str = "") -> NDArray[np.float64]:
     """Return a column of dates as (rows, parts), NaN where it is not a date."""
     texts, codes = distinct(column) if is_text(column) else ([], np.zeros(len(column), np.int64))
     if not texts:
         return np.full((len(column), len(parts)), np.nan)
     none = (np.nan,) * 3
-    values = np.array([date_numbers(text) or none for text in texts], float)
+    values = np.array([date_numbers(text, order) or none for text in texts], float)
     return values[:, [DATE_PARTS.index(part) for part in parts]][codes]
 
 

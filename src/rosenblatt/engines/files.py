@@ -124,7 +124,10 @@ def merged_schema(every: Sequence[TableSchema]) -> TableSchema | None:
         return None
     columns = []
     for same in zip(*(schema.columns for schema in every), strict=True):
-        if len({(c.categories is None, c.words, c.format, c.parts, c.boolean) for c in same}) > 1:
+        if (
+            len({(c.categories is None, c.words, c.format, c.parts, c.boolean, c.date_order) for c in same})
+            > 1
+        ):
             return None
         if same[0].categories is None:
             columns.append(same[0])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from rosenblatt.core import hypotheses
 from rosenblatt.data.labels import exact_if_listed
 from rosenblatt.learner.examples import CheckedExamples
-from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_kernel_learner, save_kernel_learner
 from rosenblatt.learner.kernel.device import is_foreign, to_numpy
 from rosenblatt.learner.scoring import decided
 from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes, refuse_one_class, seed_of
@@ -338,7 +338,7 @@ class KernelPerceptron(
         """Write coefficients, support rows and ledger to a safetensors file, which holds no code."""
         check_is_fitted(self)
         metadata = {**self._training_metadata(), "learner": "kernel", "normalise": bool(self.normalise)}
-        save_dual(self.learner_, path, about=metadata)
+        save_kernel_learner(self.learner_, path, about=metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None) -> Self:
@@ -356,7 +356,7 @@ class KernelPerceptron(
         -------
         KernelPerceptron
         """
-        learner, metadata = load_dual(path, kernel=kernel, device=device)
+        learner, metadata = load_kernel_learner(path, kernel=kernel, device=device)
         name, degree, gamma, coef0 = learner.kernel_parameters
         return cls._from_file(
             path,

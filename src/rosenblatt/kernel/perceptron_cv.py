@@ -138,7 +138,7 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = effective_weight(classes, labels, sample_weight, None)
         X = canonical_matrix(X)
         examples = CheckedExamples(X, classes, labels, weight, max_row_sqnorm(X, weight))
-        folds = self._given_folds(X, labels)
+        folds = self._folds_of_caller(X, labels)
         if folds is not None and weight is not None:
             folds = folds.restricted(np.flatnonzero(weight > 0.0))
         examples = examples.without_zero_weights()
@@ -197,7 +197,7 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **INPUT)
 
-    def _given_folds(self, X: Any, labels: NDArray[np.int64]) -> Folds | None:
+    def _folds_of_caller(self, X: Any, labels: NDArray[np.int64]) -> Folds | None:
         """Return the folds of the caller; None where ``cv`` is a number or None."""
         if self.cv is None or isinstance(self.cv, int | np.integer):
             return None

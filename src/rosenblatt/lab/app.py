@@ -11,7 +11,7 @@ LOOPBACK = "127.0.0.1"
 PORT = 8137
 TITLE = "rosenblatt lab"
 MOST_PAGES = 200  # on this computer alone
-BUILDING_SECONDS = 60.0  # in which the first network of a page must be built
+BUILDING_SECONDS = 60.0  # in which the state of a link must be computed
 RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
 
 
@@ -30,7 +30,7 @@ class Visitors:
         if self.room is None:
             return "" if len(alive) <= MOST_PAGES else f"{MOST_PAGES} pages of this lab are open: close some."
         self._pages = {
-            each: kept for each, ids in self._pages.items() if (kept := [one for one in ids if one in alive])
+            each: live for each, ids in self._pages.items() if (live := [one for one in ids if one in alive])
         }
         if len(self._pages.get(visitor, ())) >= self.room.pages_each:
             return f"You have {self.room.pages_each} pages of this lab open: close one, then load this page again."
@@ -84,10 +84,10 @@ def make_app(room: ClassRoom | None = None) -> Any:
         visitors.enter(visitor, page)
         return True
 
-    @ui.page("/", title=TITLE)  # type: ignore[untyped-decorator]
-    def playground(request: Request) -> None:
+    @ui.page("/", title=TITLE, response_timeout=BUILDING_SECONDS)  # type: ignore[untyped-decorator]
+    async def playground(request: Request) -> None:
         if admitted(request):
-            PlaygroundPage(request.query_params)
+            await PlaygroundPage.open(request.query_params)
 
     @ui.page("/game", title=f"Game · {TITLE}")  # type: ignore[untyped-decorator]
     def game(request: Request) -> None:

@@ -215,12 +215,12 @@ def _share_and_export(page: LabPage[Any]) -> None:
 
 
 def _head_button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
-    made = ui.button(text, icon=icon, on_click=act, color=None)
-    made.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
+    element = ui.button(text, icon=icon, on_click=act, color=None)
+    element.props(f"flat dense no-wrap aria-label={text}").classes("lab-quiet lab-icon-when-narrow q-px-sm")
     if key:
-        with made:
+        with element:
             ui.tooltip(f"Key: {key}")
-    return made
+    return element
 
 
 def share(page: LabPage[Any]) -> None:
@@ -380,8 +380,8 @@ def slider(
 
 def main_button(text: str, icon: str, act: Callable[[], None]) -> Any:
     """The button that a newcomer should press."""
-    made = ui.button(text, icon=icon, on_click=act).props("no-wrap unelevated :ripple=false")
-    return made.classes("lab-first")
+    element = ui.button(text, icon=icon, on_click=act).props("no-wrap unelevated :ripple=false")
+    return element.classes("lab-first")
 
 
 def toolbar(label: str, kind: str = "lab-tools") -> Any:
@@ -391,24 +391,24 @@ def toolbar(label: str, kind: str = "lab-tools") -> Any:
 
 def button(text: str, icon: str, act: Callable[[], None], key: str = "") -> Any:
     """A quiet button; its key is said where there is one."""
-    made = ui.button(text, icon=icon, on_click=act, color=None).props("flat no-wrap :ripple=false")
-    made.classes("lab-quiet")
+    element = ui.button(text, icon=icon, on_click=act, color=None).props("flat no-wrap :ripple=false")
+    element.classes("lab-quiet")
     if key:
-        with made:
+        with element:
             ui.tooltip(f"Key: {key}")
-    return made
+    return element
 
 
 def editing_tools(page: LabPage[Any]) -> dict[str, Any]:
     """The tools for points, by name; one of them is the state's."""
-    made = {}
+    tools = {}
     for name, (icon, label, hint) in TOOLS.items():
         tool = button(label, icon, partial(page.set, tool=name))
         tool.classes(f"lab-tool-{name}").props(f"aria-label='{label}'")
         with tool:
             ui.tooltip(hint)
-        made[name] = tool
-    return made
+        tools[name] = tool
+    return tools
 
 
 def marked(element: Any, on: bool, name: str = "lab-tool-on") -> None:

@@ -76,8 +76,8 @@ class Referee(NamedTuple):
             distance = float(abs(along))
             return f"too near to the line of u: the distance is {distance:.2f}, less than γ = {float(self.margin):g}"
         if point.label * along < self.margin:
-            right, told = "+1" if along > 0 else "−1", f"−{float(abs(along)):.2f}"
-            return f"u says {right} here: y (u·x) is {told}, and must be at least γ = {float(self.margin):g}"
+            right, value = "+1" if along > 0 else "−1", f"−{float(abs(along)):.2f}"
+            return f"u says {right} here: y (u·x) is {value}, and must be at least γ = {float(self.margin):g}"
         return None
 
     def legal_steps(self) -> NDArray[np.int64]:
@@ -91,10 +91,10 @@ class Referee(NamedTuple):
         steps = np.column_stack([x[near], y[near]])
         edge = ux * steps[:, 0] + uy * steps[:, 1] < 100 * float(self.margin) + 1e-6
         edge |= (steps**2).sum(axis=1) > float(10_000 * self.radius**2) - 1e-3
-        kept = ~edge
+        legal = ~edge
         for k in np.flatnonzero(edge):  # only on the edge can floats be wrong
-            kept[k] = self.refusal(Point(int(steps[k, 0]), int(steps[k, 1]), 1)) is None
-        return steps[kept]
+            legal[k] = self.refusal(Point(int(steps[k, 0]), int(steps[k, 1]), 1)) is None
+        return steps[legal]
 
 
 # The players
@@ -105,7 +105,7 @@ PROMISED = ("perceptron", "passive-aggressive")
 
 
 class LearningB:
-    """B as a learner through the origin: predicts, is told the truth, moves as its rule says."""
+    """B as a learner through the origin: predicts, sees the truth, and moves as its rule says."""
 
     def __init__(self, strategy: str) -> None:
         rule: Any = PassiveAggressive(C=np.inf) if strategy == "passive-aggressive" else Rosenblatt()
@@ -122,7 +122,7 @@ class LearningB:
         return np.asarray(self._learner.weights("last")[0, 1:], dtype=np.float64)
 
     def learn(self, point: Point) -> None:
-        """Be told an example and its label."""
+        """Learn from an example and its label."""
         self._learner.learn([[point.x / 100, point.y / 100]], [point.label], classes=[-1, 1])
 
 
@@ -165,10 +165,10 @@ MOST_ROUNDS = 400
 
 def _guesses() -> Column:
     def read(text: str) -> tuple[int, ...]:
-        found = tuple(int(part) for part in text.split("_")) if text else ()
-        if len(found) > MOST_ROUNDS or not all(0 <= angle < 360 for angle in found):
+        angles = tuple(int(part) for part in text.split("_")) if text else ()
+        if len(angles) > MOST_ROUNDS or not all(0 <= angle < 360 for angle in angles):
             raise ValueError
-        return found
+        return angles
 
     return Column(
         lambda guesses: "_".join(str(angle) for angle in guesses),
@@ -182,7 +182,7 @@ GUESSES = _guesses()
 
 @dataclass(frozen=True)
 class GameState:
-    """The rules, who plays, and every move so far; the rounds are told from these by playing them again."""
+    """The rules, who plays, and every move so far; the rounds follow from these by playing them again."""
 
     role: str = column("watch", one_of(*ROLES))
     radius: float = column(2.5, number(0.5, 2.9))
@@ -221,7 +221,7 @@ class GameSession:
         self._play_again()
 
     def _play_again(self) -> None:
-        """Begin, and play the moves that the state holds; illegal ones are left out, and told."""
+        """Begin, and play the moves that the state holds; illegal ones are left out, and reported."""
         state = self.state
         self.referee = Referee.of(state.angle, state.radius, state.margin)
         self.problem = ""
@@ -296,9 +296,9 @@ class GameSession:
         if NEW_GAME & set(values):
             values = {"moves": (), "guesses": (), "rounds": 0, "reveal": False, **values}
         before, self.state = self.state, changed(self.state, **values)
-        kept = {"aim", "label", "reveal", "theme"}
+        passing = {"aim", "label", "reveal", "theme"}
         if any(
-            getattr(before, name) != getattr(self.state, name) for name in vars(before) if name not in kept
+            getattr(before, name) != getattr(self.state, name) for name in vars(before) if name not in passing
         ):
             self._play_again()
 
@@ -374,20 +374,20 @@ class GameSession:
                 "watch": "A and B are machines. Press round.",
             }[role]
         last = self.rounds[-1]
-        told = f"Round {len(self.rounds)}: " + ("B errs." if last.mistake else "B is right.")
+        text = f"Round {len(self.rounds)}: " + ("B errs." if last.mistake else "B is right.")
         if self.over:
-            return told + " No legal example is left that B gets wrong: the game is over."
-        return told
+            return text + " No legal example is left that B gets wrong: the game is over."
+        return text
 
     def verdict(self) -> str:
         """Compare the score with the bound."""
         bound = float(self.referee.bound)
-        told = f"{counted(self.mistakes, 'mistake')} in {counted(len(self.rounds), 'round')}; R²/γ² = {bound:.4g}."
+        text = f"{counted(self.mistakes, 'mistake')} in {counted(len(self.rounds), 'round')}; R²/γ² = {bound:.4g}."
         if self.state.role == "B":
-            return told + " A learner by Rosenblatt's rule could not err more often than that."
+            return text + " A learner by Rosenblatt's rule could not err more often than that."
         if self.state.strategy not in PROMISED:
-            return told + " For the averaged guess the bound is not promised."
-        return told + " B cannot err more often than that."
+            return text + " For the averaged guess the bound is not promised."
+        return text + " B cannot err more often than that."
 
 
 def direction(angle: float) -> NDArray[np.float64]:
@@ -497,8 +497,10 @@ class GamePage(frame.LabPage[GameSession]):
                     ("plus", "circle", "Present y = +1"),
                     ("minus", "square", "Present y = −1"),
                 ):
-                    made = frame.button(text, icon, partial(self.set, label=name)).classes(f"lab-tool-{name}")
-                    self.label_buttons[name] = made
+                    button = frame.button(text, icon, partial(self.set, label=name)).classes(
+                        f"lab-tool-{name}"
+                    )
+                    self.label_buttons[name] = button
             self.plane = Plane(
                 self.session.scene(),
                 label="The plane of the game: examples, R, B's vector v. Arrow keys move, Enter presents an example.",
@@ -528,12 +530,12 @@ class GamePage(frame.LabPage[GameSession]):
                 break
         self.show()
 
-    def _edited(self, told: dict[str, Any]) -> None:
-        done = told.get("done", True)
-        if told["what"] == "aim":
-            self.session.aim(told["x"], told["y"])
-        elif told["what"] == "add" and self.state.role == "A":
-            self.session.present(told["x"], told["y"])
+    def _edited(self, event: dict[str, Any]) -> None:
+        done = event.get("done", True)
+        if event["what"] == "aim":
+            self.session.aim(event["x"], event["y"])
+        elif event["what"] == "add" and self.state.role == "A":
+            self.session.present(event["x"], event["y"])
         self.show(everything=done)
 
     def _key(self, name: str) -> None:
@@ -557,8 +559,8 @@ class GamePage(frame.LabPage[GameSession]):
         self.charts.content = Markup("".join(self._charts()))
         self.table.content = Markup(self._table())
         self.labels.set_visibility(state.role == "A")
-        for name, made in self.label_buttons.items():
-            frame.pressed(made, name == state.label)
+        for name, button in self.label_buttons.items():
+            frame.pressed(button, name == state.label)
         self.play.set_visibility(state.role != "A")
         self.all.set_visibility(state.role == "watch")
         self.play.set_text("Round" if state.role == "watch" else "Let A present")
@@ -579,7 +581,7 @@ class GamePage(frame.LabPage[GameSession]):
             total += each.mistake
             errors.append(total)
         bound = float(session.referee.bound)
-        found = [
+        charts = [
             chart(
                 "Mistakes round by round",
                 "rounds",
@@ -596,11 +598,13 @@ class GamePage(frame.LabPage[GameSession]):
             dot, norm = [each.along for each in moved], [each.sqnorm for each in moved]
             floor = Curve(k, [n * gamma for n in k], INK, "never below kγ", dotted=True)
             ceiling = Curve(k, [n * radius**2 for n in k], INK, "never above kR²", dotted=True)
-            found.append(chart("v·u", "mistake k", [Curve(k, dot, BLUE, "v·u"), floor]))
-            found.append(chart("‖v‖²", "mistake k", [Curve(k, norm, GREEN, "‖v‖²"), ceiling]))
+            charts.append(chart("v·u", "mistake k", [Curve(k, dot, BLUE, "v·u"), floor]))
+            charts.append(chart("‖v‖²", "mistake k", [Curve(k, norm, GREEN, "‖v‖²"), ceiling]))
         elif session.state.role != "B" and session.state.strategy not in PROMISED:
-            found.append('<p class="lab-faint">It learns as the perceptron does, but predicts by a mean.</p>')
-        return found
+            charts.append(
+                '<p class="lab-faint">It learns as the perceptron does, but predicts by a mean.</p>'
+            )
+        return charts
 
     def _table(self) -> str:
         rows = []

@@ -50,18 +50,18 @@ class Wired:
 
 def _wiring() -> Column:
     def read(text: str) -> tuple[Wired, ...]:
-        found: list[Wired] = []
+        units: list[Wired] = []
         for part in text.split("-") if text else ():
             kind, *sources = part.split(".")
             wired = Wired(kind, tuple(int(source) for source in sources))
-            if kind not in KINDS or not all(0 <= source < INPUTS + len(found) for source in wired.sources):
+            if kind not in KINDS or not all(0 <= source < INPUTS + len(units) for source in wired.sources):
                 raise ValueError
             if len(set(wired.sources)) != len(wired.sources) or (kind == "NOT" and len(wired.sources) > 1):
                 raise ValueError
-            found.append(wired)
-        if len(found) > MOST_UNITS:
+            units.append(wired)
+        if len(units) > MOST_UNITS:
             raise ValueError
-        return tuple(found)
+        return tuple(units)
 
     def write(units: tuple[Wired, ...]) -> str:
         return "-".join(".".join([unit.kind, *(str(source) for source in unit.sources)]) for unit in units)

@@ -56,6 +56,11 @@ class Insight:
         """Whether a computation is still running."""
         return self._computing is not None and not self._computing.done()
 
+    def cancel(self) -> None:
+        """Leave the queue of proofs where the computation has not begun: nobody asks for it any more."""
+        if self._computing is not None:
+            self._computing.cancel()
+
     @property
     def proof(self) -> Any:
         """The library's answer to "is it separable?", in this space; None without examples, or while it is pending."""
@@ -98,10 +103,10 @@ class Insight:
             return None
         E = self.embedded
         try:
-            found = hard_margin(E, self.y, False, time_limit=self.seconds)
+            solution = hard_margin(E, self.y, False, time_limit=self.seconds)
         except ValueError:  # separable by less than floats can tell
             return None
-        u = found.w / np.linalg.norm(found.w)
+        u = solution.w / np.linalg.norm(solution.w)
         gamma = float((self.y * (E @ u)).min())
         return Best(u, gamma, float(np.linalg.norm(E, axis=1).max())) if gamma > 0.0 else None
 
@@ -155,7 +160,7 @@ def curves(training: Training, insight: Insight) -> Curves | None:
     if ledger is None or not len(ledger):
         return None
     total = len(ledger)
-    kept = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
+    numbers = np.unique(np.linspace(1, total, min(total, MOST_DRAWN)).astype(np.int64))
     entries, best = ledger.entries, insight.best
     steps = np.abs(entries["tau"])
     started = any(training.state.first_weights)
@@ -166,14 +171,14 @@ def curves(training: Training, insight: Insight) -> Curves | None:
         dot = _dot(training, insight, best)
         if (entries["decay"] == 1.0).all() and not started:
             floor = best.gamma * np.cumsum(steps)
-    at = kept - 1
+    at = numbers - 1
     return Curves(
-        kept,
+        numbers,
         entries["sqnorm"][at],
         None if ceiling is None else ceiling[at],
         None if dot is None else dot[at],
         None if floor is None else floor[at],
-        _criterion(training, kept),
+        _criterion(training, numbers),
     )
 
 

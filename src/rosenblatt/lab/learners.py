@@ -37,6 +37,7 @@ SPACES = (
 TOOLS = ("move", "plus", "minus", "flip", "erase")
 MOST_EPOCHS = 200
 MOST_CLOCK = MOST * MOST_EPOCHS
+MOST_COSTLY = 10_000  # examples of a run whose picture costs as much as it has updates: kernels, votes
 MOST_ITERATIONS = 300  # of the learners that see all examples at once
 SPEEDS = (1, 3, 10, 30, 100, 300, 1000, 3000)  # examples a second of a run
 GOLDEN = 0.6180339887498949
@@ -44,7 +45,7 @@ GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True)
 class PlaygroundState:
-    """Data, learner, and how far it has come: everything else is told by the library from these."""
+    """Data, learner, and how far it has come: everything else follows from these by the library."""
 
     data: str = column("separable", one_of(*GENERATORS, "own"))
     n: int = column(40, whole(0, MOST))
@@ -86,7 +87,7 @@ class PlaygroundState:
         return not self.space.startswith("kernel-") and not isinstance(geometry, rules.CoordinateSums)
 
     def examples(self) -> Points:
-        """Return the examples, drawn by hand or made."""
+        """Return the examples, drawn by hand or generated."""
         if self.data == "own":
             return self.points
         return generated(self.data, self.n, self.margin, self.noise, self.seed)
@@ -144,11 +145,11 @@ class Space(NamedTuple):
             return ["x1", "x2"]
         from rosenblatt.linear.encoders import FeatureMap
 
-        made = FeatureMap(self.kind, degree=self.degree).fit(np.zeros((1, 2)))
-        return [str(name) for name in made.get_feature_names_out(["x1", "x2"])]
+        mapping = FeatureMap(self.kind, degree=self.degree).fit(np.zeros((1, 2)))
+        return [str(name) for name in mapping.get_feature_names_out(["x1", "x2"])]
 
     def kernel_arguments(self) -> dict[str, Any]:
-        """Return what the kernel learner is told."""
+        """Return the arguments of the kernel learner."""
         return {"kernel": "rbf", "gamma": self.gamma} if self.kind == "rbf" else {"degree": self.degree}
 
     def told_apart(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
@@ -163,8 +164,8 @@ class Space(NamedTuple):
             return self.gram(X), False
         from rosenblatt.linear.encoders import FeatureMap
 
-        made: NDArray[np.float64] = FeatureMap("polynomial", degree=self.degree).fit_transform(X)
-        return made, True
+        monomials: NDArray[np.float64] = FeatureMap("polynomial", degree=self.degree).fit_transform(X)
+        return monomials, True
 
     def gram(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the kernel of every pair."""
@@ -193,7 +194,7 @@ SIGNS = np.array([-1, 1])
 
 
 class Line(NamedTuple):
-    """One line of the ledger, told in rows of the page's data."""
+    """One line of the ledger, in rows of the page's data."""
 
     number: int
     row: int
@@ -262,14 +263,20 @@ class Training:
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to see: a clean pass, no data, or the most passes."""
-        return self.converged or not self.n or self.epoch >= MOST_EPOCHS
+        return self.converged or not self.n or self.epoch >= MOST_EPOCHS or self.clock >= self.most
+
+    @property
+    def most(self) -> int:
+        """The most examples that are looked at."""
+        costly = self.space.kernel or self.state.hypothesis == "voted"
+        return MOST_COSTLY if costly else MOST_CLOCK
 
     def to(self, clock: int) -> None:
         """Go to a time, forwards or back; a clean pass ends the run."""
         if clock < self.clock:
             self._begin()
         while self.clock < clock and not self.finished:
-            self._learn(min(clock, (self.epoch + 1) * self.n))
+            self._learn(min(clock, (self.epoch + 1) * self.n, self.most))
 
     def next_update(self) -> int:
         """Return the time just after the next update, or of the end of the run where there is none."""
@@ -295,8 +302,8 @@ class Training:
         """Return which example is looked at when so many have been seen."""
         epoch, place = divmod(clock, self.n)
         while len(self._orders) <= epoch:
-            given = np.arange(self.n)
-            self._orders.append(self._shuffle.epoch(len(self._orders)).order if self._shuffle else given)
+            in_order = np.arange(self.n)
+            self._orders.append(self._shuffle.epoch(len(self._orders)).order if self._shuffle else in_order)
         return int(self._orders[epoch][place])
 
     def _learn(self, clock: int) -> None:
@@ -366,8 +373,8 @@ class Training:
         if self.space.kernel or name == "voted":
             return None
         if name == "pocket":
-            found = self._after_whole_passes()
-            return None if found is None else np.asarray(found.weights("pocket")[0])
+            learner = self._after_whole_passes()
+            return None if learner is None else np.asarray(learner.weights("pocket")[0])
         if self.learner.ledger is None and name in ("survivor", "random"):
             return None
         return np.asarray(self.learner.weights(name)[0], dtype=np.float64)

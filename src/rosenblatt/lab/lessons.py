@@ -29,11 +29,11 @@ def lessons() -> tuple[Lesson, ...]:
     here = Path(__file__).parent
     for folder in (here / "lessons", here.parents[2] / "docs" / "lessons"):
         if folder.is_dir():
-            found = []
+            texts = []
             for path in sorted(folder.glob("[0-9]*.md")):
                 text = path.read_text(encoding="utf-8")
-                found.append(Lesson(path.stem, text.partition("\n")[0].removeprefix("# "), text))
-            return tuple(found)
+                texts.append(Lesson(path.stem, text.partition("\n")[0].removeprefix("# "), text))
+            return tuple(texts)
     return ()
 
 
@@ -76,8 +76,8 @@ class LessonsPage:
             for step, word in ((-1, "←"), (1, "→")):
                 if 0 <= place + step < len(every):
                     other = every[place + step]
-                    told = f"{word} {other.title}" if step < 0 else f"{other.title} {word}"
-                    ui.link(escape(told), f"/lessons/{other.name}{carried}").classes("lab-link q-mr-lg")
+                    label = f"{word} {other.title}" if step < 0 else f"{other.title} {word}"
+                    ui.link(escape(label), f"/lessons/{other.name}{carried}").classes("lab-link q-mr-lg")
 
 
 def _for_the_lab(lesson: Lesson, theme: str) -> str:

@@ -111,7 +111,7 @@ class NetworksSession:
     def _follow(self) -> None:
         """Measure the model after a few of its iterations, up to the present one."""
         done = int(self.model.n_iter_)
-        self._path = {clock: told for clock, told in self._path.items() if clock < done}
+        self._path = {clock: measured for clock, measured in self._path.items() if clock < done}
         for clock in np.unique(np.linspace(1, done, min(done, FOLLOWED)).astype(int)).tolist():
             if clock == done or not any(abs(clock - other) <= done // FOLLOWED for other in self._path):
                 own = {**self.arguments, "max_iter": clock}
@@ -136,7 +136,7 @@ class NetworksSession:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the learner is told."""
+        """The arguments of the learner."""
         if self.state.builder == "backpropagation":
             steps = {"max_iter": self.state.iterations} if self.state.iterations else {}
             return {"hidden": (self.state.hidden,), **steps}
@@ -166,9 +166,9 @@ class NetworksSession:
             if self.state.iterations and self.model is not None:
                 self.state = changed(self.state, iterations=min(self.state.iterations, self.model.n_iter_))
 
-    def edit(self, what: str, **told: Any) -> None:
+    def edit(self, what: str, **details: Any) -> None:
         """Do to the points what was done on the plane."""
-        self.set(data="own", points=edited(self.points, what, **told))
+        self.set(data="own", points=edited(self.points, what, **details))
 
     def status(self) -> str:
         """Say what was built."""
@@ -181,8 +181,8 @@ class NetworksSession:
             hidden = counted(self.state.hidden, "hidden unit")
             return f"{hidden}, {wrong} of {n} wrong after {after}; {said}. Nothing is promised."
         units = len(self.model.network_.units)
-        told = f"{counted(units, 'unit')}, {wrong} of {n} wrong."
-        return told if wrong else told + " Zero errors, as promised on any consistent data."
+        text = f"{counted(units, 'unit')}, {wrong} of {n} wrong."
+        return text if wrong else text + " Zero errors, as promised on any consistent data."
 
     def errors(self) -> NDArray[np.int64] | None:
         """Return the errors after each unit, where units come one after the other."""
@@ -239,8 +239,8 @@ def networks_code(session: NetworksSession) -> str:
         data = data_code(session.points)
     if session.model is None:
         return begin + data + "print('a network needs examples of both classes')\n"
-    told = ", ".join(f"{name}={value!r}" for name, value in session.arguments.items())
-    lines = [f"\nfrom rosenblatt import {cls}\n", f"clf = {cls}({told}).fit(X, y)"]
+    arguments = ", ".join(f"{name}={value!r}" for name, value in session.arguments.items())
+    lines = [f"\nfrom rosenblatt import {cls}\n", f"clf = {cls}({arguments}).fit(X, y)"]
     lines.append("print('wrong', int((clf.predict(X) != y).sum()), 'of', len(y))")
     if state.builder != "backpropagation":
         lines.append("print('units', clf.n_units_)\nprint(clf.network_.to_dot())")
@@ -336,8 +336,8 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         with ui.element("div").classes("lab-side"):
             layout.heading("Data")
             self.data = frame.choice(self, "data", "Examples", DATA_TITLES)
-            self.made = ui.element("div").classes("w-full")
-            with self.made:
+            self.generated_only = ui.element("div").classes("w-full")
+            with self.generated_only:
                 frame.slider(self, "n", "Points", 1)
                 frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", lambda: self.set(seed=(self.state.seed + 1) % 10_000))
@@ -369,11 +369,11 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.status = html().classes("lab-status q-mt-sm").props("role=status")
             self.key = html().classes("lab-key")
 
-    def _edited(self, told: dict[str, Any]) -> None:
-        what, done = told.pop("what"), told.pop("done", True)
+    def _edited(self, event: dict[str, Any]) -> None:
+        what, done = event.pop("what"), event.pop("done", True)
         if not done:
             return  # building anew takes longer than a drag
-        self.apply(partial(self.session.edit, what, **told))
+        self.apply(partial(self.session.edit, what, **event))
 
     def _step(self, count: int) -> None:
         self.timer.deactivate()
@@ -384,13 +384,16 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.timer.deactivate()
         else:
             self.timer.activate()
-        self.show()
+        if not self._building.locked():
+            self.show()
 
     def _tick(self) -> None:
+        if self._building.locked():
+            return  # the session is another thread's; it is shown when that is done
         if self.session.state.iterations and self.session.trained:
             self.timer.deactivate()
             self.show()
-        elif not self._building.locked():
+        else:
             self.apply(partial(self.session.step, 1), merge=bool(self.session.state.iterations))
 
     def show(self) -> None:
@@ -429,7 +432,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         if errors is not None:
             curve = Curve(range(1, len(errors) + 1), errors, MISTAKE, f"errors: {errors[-1]}")
             self.errors.content = Markup(chart("Errors after each unit", "units", [curve]))
-        self.made.set_visibility(state.data in ("xor", "circles", "moons", "overlapping"))
+        self.generated_only.set_visibility(state.data in ("xor", "circles", "moons", "overlapping"))
         soft = state.builder == "backpropagation"
         self.steps.set_visibility(soft)
         for each in (self.step_button, self.ten_button, self.run_button):
@@ -446,11 +449,11 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         session = self.session
         said = session.model.predict(session.X)
         lines = []
-        for row, wanted, told in zip(session.X.astype(int), session.y, said, strict=True):
+        for row, wanted, predicted in zip(session.X.astype(int), session.y, said, strict=True):
             cells = "".join(f"<td>{value}</td>" for value in row)
-            right = wanted == told
+            right = wanted == predicted
             mark = '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
-            lines.append(f"<tr>{cells}<td>{int(wanted > 0)}</td><td>{int(told > 0)} {mark}</td></tr>")
+            lines.append(f"<tr>{cells}<td>{int(wanted > 0)}</td><td>{int(predicted > 0)} {mark}</td></tr>")
         heads = "".join(f"<th>x{j + 1}</th>" for j in range(session.X.shape[1]))
         return (
             f'<table class="lab-table" data-part="truth"><thead><tr>{heads}<th>parity</th><th>says</th></tr></thead>'

@@ -1,5 +1,6 @@
 """The playground: data, a learner, and every step of it."""
 
+import asyncio
 import csv
 import io
 import time
@@ -56,6 +57,7 @@ class PlaygroundSession:
         )
         self.problem = ""
         self.training: Training | None = None
+        self.insight: Any = None
         self.fitted: Fitted | None = None
         self._past: list[int] = []  # clocks to go back to
         self._others: dict[str, tuple[Scene, Losses | None, str]] = {}  # learners beside that have no steps
@@ -69,6 +71,8 @@ class PlaygroundSession:
         self.test = self.state.held_out(len(self.points))
         self.train = np.flatnonzero(~self.test)  # the points that are learned from
         space = Space.named(self.state.space, self.state.gamma)
+        if self.insight is not None:
+            self.insight.cancel()
         self.insight = Insight(space, self.X[self.train], self.y[self.train], self.patience)
         self._learn()
 
@@ -110,7 +114,7 @@ class PlaygroundSession:
     # Actions
 
     def set(self, **values: Any) -> None:
-        """Change the state; what depends on it is told anew by the library, at the same clock."""
+        """Change the state; what depends on it is computed anew by the library, at the same clock."""
         before = self.state
         if "rule" in values and "eta" not in values and values["rule"] != before.rule:
             own = rules.BY_NAME[values["rule"]]()
@@ -126,9 +130,9 @@ class PlaygroundSession:
         elif "clock" in different:
             self._go(self.state.clock)
 
-    def edit(self, what: str, **told: Any) -> None:
+    def edit(self, what: str, **details: Any) -> None:
         """Do to the points what was done on the plane: add, move, flip, erase."""
-        self.set(data="own", points=edited(self.points, what, **told))
+        self.set(data="own", points=edited(self.points, what, **details))
 
     def step(self) -> None:
         """Look at one example."""
@@ -254,11 +258,11 @@ class PlaygroundSession:
         if run.converged:
             return f"A clean pass: no update in pass {run.epoch}. {counted(run.learner.mistakes, 'mistake')} in all."
         row, update = run.row_at(run.clock - 1), run.last_update
-        told = f"Row {run.rows[row]} (y = {'+1' if run.y[row] > 0 else '−1'}): "
+        text = f"Row {run.rows[row]} (y = {'+1' if run.y[row] > 0 else '−1'}): "
         if update is None:
-            return told + "right, nothing moves."
+            return text + "right, nothing moves."
         why = "a mistake" if update.score <= 0.0 else "right, but the rule moves"
-        return told + f"{why}, {moved(run, update)}."
+        return text + f"{why}, {moved(run, update)}."
 
     def _fitted_status(self, fitted: Fitted) -> str:
         if not fitted.has_steps:
@@ -351,30 +355,30 @@ def charts(session: PlaygroundSession) -> list[str]:
         drawn.append(
             Curve([0, max(run.clock, 1)], [best.bound] * 2, INK, f"R²/γ² = {best.bound:.4g}", dotted=True)
         )
-    found = [chart("Mistakes against the bound", "examples seen", drawn), *errors]
-    told = curves(run, session.insight)
-    if told is None:
+    parts = [chart("Mistakes against the bound", "examples seen", drawn), *errors]
+    proof = curves(run, session.insight)
+    if proof is None:
         why = "This rule keeps no ledger:" if run.learner.ledger is None else "After the first update:"
-        return [*found, f'<p class="lab-faint q-mt-sm">{why} v·u, ‖v‖² and E(w).</p>']
-    k = told.updates
-    if told.dot is None:
+        return [*parts, f'<p class="lab-faint q-mt-sm">{why} v·u, ‖v‖² and E(w).</p>']
+    k = proof.updates
+    if proof.dot is None:
         why = (
             "u is being computed" if session.insight.pending else "there is no separator u to measure against"
         )
-        found.append(f'<p class="lab-faint q-mt-sm">v·u: {why}.</p>')
+        parts.append(f'<p class="lab-faint q-mt-sm">v·u: {why}.</p>')
     else:
-        lemma = [Curve(k, told.dot, BLUE, "v·u")]
-        if told.floor is not None:
-            lemma.append(Curve(k, told.floor, INK, "never below kγ", dotted=True))
-        found.append(chart("v·u against its lemma", "update k", lemma))
-    norm = [Curve(k, told.sqnorm, GREEN, "‖v‖²")]
-    if told.ceiling is not None:
-        norm.append(Curve(k, told.ceiling, INK, "never above kR²", dotted=True))
-    found.append(chart("‖v‖² against its lemma", "update k", norm))
-    found.append(
-        chart("E(w)", "update k", [Curve(k, told.criterion, PINK, "E(w), the perceptron criterion")])
+        lemma = [Curve(k, proof.dot, BLUE, "v·u")]
+        if proof.floor is not None:
+            lemma.append(Curve(k, proof.floor, INK, "never below kγ", dotted=True))
+        parts.append(chart("v·u against its lemma", "update k", lemma))
+    norm = [Curve(k, proof.sqnorm, GREEN, "‖v‖²")]
+    if proof.ceiling is not None:
+        norm.append(Curve(k, proof.ceiling, INK, "never above kR²", dotted=True))
+    parts.append(chart("‖v‖² against its lemma", "update k", norm))
+    parts.append(
+        chart("E(w)", "update k", [Curve(k, proof.criterion, PINK, "E(w), the perceptron criterion")])
     )
-    return found
+    return parts
 
 
 def _error_chart(session: PlaygroundSession) -> list[str]:
@@ -382,12 +386,12 @@ def _error_chart(session: PlaygroundSession) -> list[str]:
     model = session.stepped
     if model is None or not len(session.train) or not (session.test.any() or isinstance(model, Fitted)):
         return []
-    found = error_curve(model, session.X, session.y, session.test)
-    if found is None:
+    errors = error_curve(model, session.X, session.y, session.test)
+    if errors is None:
         return []
-    drawn = [Curve(found.steps, found.train, MISTAKE, f"training: {found.train[-1]:.3g}%")]
-    if found.test is not None:
-        drawn.append(Curve(found.steps, found.test, BLUE, f"test: {found.test[-1]:.3g}%"))
+    drawn = [Curve(errors.steps, errors.train, MISTAKE, f"training: {errors.train[-1]:.3g}%")]
+    if errors.test is not None:
+        drawn.append(Curve(errors.steps, errors.test, BLUE, f"test: {errors.test[-1]:.3g}%"))
     x_name = "iteration" if isinstance(model, Fitted) else "update k"
     return [chart("Misclassified, in percent", x_name, drawn)]
 
@@ -429,20 +433,20 @@ def _short(value: float) -> str:
 def losses_table(rows: list[tuple[str, Losses | None, str]]) -> str:
     """Return learners with their losses, one a line."""
     lines = []
-    for name, told, note in rows:
+    for name, measured, note in rows:
         said = f'<br><span class="lab-faint">{escape(note)}</span>' if note else ""
         cells = (
             "".join(
                 f"<td>{value}</td>"
                 for value in (
-                    told.wrong,
-                    f"{told.perceptron:.3f}",
-                    f"{told.hinge:.3f}",
-                    f"{told.logistic:.3f}",
-                    _signed(told.margin),
+                    measured.wrong,
+                    f"{measured.perceptron:.3f}",
+                    f"{measured.hinge:.3f}",
+                    f"{measured.logistic:.3f}",
+                    _signed(measured.margin),
                 )
             )
-            if told is not None
+            if measured is not None
             else "<td>–</td>" * 5
         )
         lines.append(f'<tr><td class="word">{escape(NAMES[name])}{said}</td>{cells}</tr>')
@@ -460,12 +464,12 @@ def weights_line(session: PlaygroundSession) -> str:
     if model is None or weights is None:
         return ""
     names = ["b", *(f"w<sub>{escape(name)}</sub>" for name in model.space.names())]
-    told = ", ".join(f"{name} = {_signed(float(value))}" for name, value in zip(names, weights, strict=True))
+    text = ", ".join(f"{name} = {_signed(float(value))}" for name, value in zip(names, weights, strict=True))
     measured = session.losses() if weights[1:].any() else None
     return (
-        told
+        text
         if measured is None
-        else f"{told}<br>geometric margin of this hypothesis: min y f(x)/‖w‖ = {_signed(measured.margin)}"
+        else f"{text}<br>geometric margin of this hypothesis: min y f(x)/‖w‖ = {_signed(measured.margin)}"
     )
 
 
@@ -541,7 +545,7 @@ def _mapped(space: Any) -> str:
 def _training(run: Training) -> str:
     state = run.state
     cls = "KernelPerceptron" if run.space.kernel else "Perceptron"
-    told = _arguments(run)
+    arguments = _arguments(run)
     whole, rest = divmod(run.clock, run.n)
     lines = [f"\nfrom rosenblatt import {cls}, rules\n", _mapped(run.space)]
     start = ""
@@ -553,11 +557,11 @@ def _training(run: Training) -> str:
         lines.append("# nothing has been learned yet; the first pass:\n")
         whole = 1
     if whole:
-        lines.append(f"clf = {cls}({told}, max_iter={whole}).fit(Z, y{start})\n")
+        lines.append(f"clf = {cls}({arguments}, max_iter={whole}).fit(Z, y{start})\n")
     else:
         if start:
             lines.append(f"# begins with the weights {state.start!r}, the bias first\n")
-        lines.append(f"clf = {cls}({told})\n")
+        lines.append(f"clf = {cls}({arguments})\n")
     if rest and state.hypothesis != "pocket":
         rows = [run.row_at(whole * run.n + k) for k in range(rest)]
         picked = f"[:{rest}]" if rows == list(range(rest)) else f"[{rows!r}]"
@@ -578,26 +582,26 @@ def _training(run: Training) -> str:
 
 def _arguments(run: Training) -> str:
     state = run.state
-    told = [f"rule=rules.resolve({state.rule!r}, {state.eta!r})", f"hypothesis={state.hypothesis!r}"]
-    told += [f"shuffle={state.order == 'shuffled'}", f"random_state={state.seed}"]
+    arguments = [f"rule=rules.resolve({state.rule!r}, {state.eta!r})", f"hypothesis={state.hypothesis!r}"]
+    arguments += [f"shuffle={state.order == 'shuffled'}", f"random_state={state.seed}"]
     if run.space.kernel and run.space.kind == "rbf":
-        told.insert(0, f'kernel="rbf", gamma={run.space.gamma!r}')
+        arguments.insert(0, f'kernel="rbf", gamma={run.space.gamma!r}')
     elif run.space.kernel:
-        told.insert(0, f'kernel="poly", degree={run.space.degree}')
-    return ", ".join(told)
+        arguments.insert(0, f'kernel="poly", degree={run.space.degree}')
+    return ", ".join(arguments)
 
 
 def _fitted(session: PlaygroundSession) -> str:
-    found = session.fitted
-    assert found is not None
-    cls, _ = CLASSES[found.name]
-    told = ", ".join(f"{name}={value!r}" for name, value in found.arguments.items())
-    picture = PICTURE.format(model="clf", name="playground") if found.space.is_plane else ""
+    fitted = session.fitted
+    assert fitted is not None
+    cls, _ = CLASSES[fitted.name]
+    arguments = ", ".join(f"{name}={value!r}" for name, value in fitted.arguments.items())
+    picture = PICTURE.format(model="clf", name="playground") if fitted.space.is_plane else ""
     quiet = ""
-    if found.has_steps and not found.converged:
+    if fitted.has_steps and not fitted.converged:
         quiet = 'import warnings\n\nwarnings.simplefilter("ignore")  # it stops before it has converged, on purpose\n'
     return (
-        f"\n{quiet}from rosenblatt import {cls}\n\n{_mapped(found.space)}clf = {cls}({told}).fit(Z, y)\n"
+        f"\n{quiet}from rosenblatt import {cls}\n\n{_mapped(fitted.space)}clf = {cls}({arguments}).fit(Z, y)\n"
         "print((clf.predict(Z) != y).sum(), 'of', len(y), 'misclassified')\n"
         f"print('weights', clf.coef_[0], 'bias', clf.intercept_[0])\n{picture}"
     )
@@ -660,11 +664,11 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     path = "/"
 
-    def __init__(self, query: Mapping[str, str]) -> None:
-        state, problems = from_query(PlaygroundState, query)
-        super().__init__(PlaygroundSession(state, PATIENCE))
+    def __init__(self, session: PlaygroundSession, problems: list[str], first: bool) -> None:
+        super().__init__(session)
+        state = session.state
         self.timer = ui.timer(TICK, self._tick, active=False)
-        self.first = not query
+        self.first = first  # whether this is a first visit
         self.tick = 0
         self.awaiting = ui.timer(POLL, self._show_proof, active=False)
         opener = frame.head(self, self.path, state.theme, with_drawer=True)
@@ -681,6 +685,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         frame.tell_problems(problems)
         self.show()
 
+    @classmethod
+    async def open(cls, query: Mapping[str, str]) -> "PlaygroundPage":
+        """Compute the state of a link in another thread, since it may be a long run, then draw its page."""
+        state, problems = from_query(PlaygroundState, query)
+        return cls(await asyncio.to_thread(PlaygroundSession, state, PATIENCE), problems, first=not query)
+
     def export(self) -> None:
         """Offer picture and code."""
         frame.show_export(playground_code(self.session), "playground", self.plane.save)
@@ -691,8 +701,8 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         with ui.element("div").classes("lab-side"):
             layout.heading("Data")
             self.data = frame.choice(self, "data", "Examples", DATA_TITLES)
-            self.made = ui.element("div").classes("w-full")
-            with self.made:
+            self.generated_only = ui.element("div").classes("w-full")
+            with self.generated_only:
                 self.n = frame.slider(self, "n", "Points", 1)
                 self.margin = frame.slider(self, "margin", "Margin γ", 0.01)
                 self.noise = frame.slider(self, "noise", "Noise", 0.05)
@@ -847,14 +857,14 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _others(self) -> None:
         self.set(seed=(self.state.seed + 1) % 10_000, clock=0)
 
-    def _edited(self, told: dict[str, Any]) -> None:
-        what = told.pop("what")
-        done = told.pop("done", True)
+    def _edited(self, event: dict[str, Any]) -> None:
+        what = event.pop("what")
+        done = event.pop("done", True)
         if not self.allowed:
             return
         with self.timed():
             try:
-                self.session.edit(what, **told)
+                self.session.edit(what, **event)
             except ValueError as error:
                 ui.notify(str(error), type="warning")
             self.show(everything=done)
@@ -896,12 +906,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         if not self.state.proof:
             return ""
         proof = self.session.insight.proof
-        told = (
+        details = (
             ""
             if proof is None
             else f"<details class='lab-faint'><summary>the proof in words</summary>{proof}</details>"
         )
-        return f"<b>{self.session.insight.answer()}</b>{told}"
+        return f"<b>{self.session.insight.answer()}</b>{details}"
 
     def _show_beside(self) -> None:
         rows = self.session.beside()
@@ -917,14 +927,16 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         for name, scene, _, _ in rows:
             if self.small_planes[name].scene is not scene:  # most of them do not change with a step
                 self.small_planes[name].show(scene)
-        self.losses.content = Markup(losses_table([(name, told, note) for name, _, told, note in rows]))
+        self.losses.content = Markup(
+            losses_table([(name, measured, note) for name, _, measured, note in rows])
+        )
 
     def _show_controls(self) -> None:
         state, session = self.state, self.session
-        made = state.data not in ("own", "none")
-        self.made.set_visibility(made)
+        generated_only = state.data not in ("own", "none")
+        self.generated_only.set_visibility(generated_only)
         self.margin.parent_slot.parent.set_visibility(state.data == "separable")
-        self.noise.parent_slot.parent.set_visibility(made and state.data != "separable")
+        self.noise.parent_slot.parent.set_visibility(generated_only and state.data != "separable")
         for each in (self.stepped, self.online):
             each.set_visibility(state.learner == "perceptron")
         own_eta = state.learner == "perceptron" and "eta" in rules.BY_NAME[state.rule]._fields

@@ -40,13 +40,13 @@ def _points_column() -> Column:
     """Examples, written as ``a120_-35``: a for +1, b for −1, then hundredths."""
 
     def read(text: str) -> Points:
-        found = _ONE.findall(text)
-        if sum(len(a) + len(x) + len(y) + 1 for a, x, y in found) != len(text) or len(found) > MOST:
+        matches = _ONE.findall(text)
+        if sum(len(a) + len(x) + len(y) + 1 for a, x, y in matches) != len(text) or len(matches) > MOST:
             raise ValueError
-        made = tuple(Point(int(x), int(y), 1 if a == "a" else -1) for a, x, y in found)
-        if any(abs(p.x) > 100 * WIDE or abs(p.y) > 100 * HIGH for p in made):
+        points = tuple(Point(int(x), int(y), 1 if a == "a" else -1) for a, x, y in matches)
+        if any(abs(p.x) > 100 * WIDE or abs(p.y) > 100 * HIGH for p in points):
             raise ValueError
-        return made
+        return points
 
     def write(points: Iterable[Point]) -> str:
         return "".join(f"{'a' if p.label > 0 else 'b'}{p.x}_{p.y}" for p in points)
@@ -63,7 +63,7 @@ def arrays(points: Points) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, np.array([p.label for p in points], dtype=np.int64)
 
 
-def edited(points: Points, what: str, **told: Any) -> Points:
+def edited(points: Points, what: str, **details: Any) -> Points:
     """Do to the points what was done on the plane: add, move, flip, erase; a point that is gone stays gone.
 
     >>> edited((Point(1, 2, 1),), "flip", i=0)
@@ -72,13 +72,13 @@ def edited(points: Points, what: str, **told: Any) -> Points:
     if what == "add":
         if len(points) >= MOST:
             raise ValueError(f"the plane holds {MOST} points: erase some first")
-        return (*points, Point.near(told["x"], told["y"], told["label"]))
-    i = int(told["i"])
+        return (*points, Point.near(details["x"], details["y"], details["label"]))
+    i = int(details["i"])
     if not 0 <= i < len(points):
         return points
     own = points[i]
     if what == "move":
-        changed: Points = (Point.near(told["x"], told["y"], own.label),)
+        changed: Points = (Point.near(details["x"], details["y"], own.label),)
     elif what == "flip":
         changed = (own._replace(label=-own.label),)
     elif what == "erase":

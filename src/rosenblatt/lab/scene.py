@@ -41,10 +41,10 @@ def from_scores(scores: Scores, steps: bool = False) -> Shape:
 
     ``steps`` says that scores jump: where they change sign is then searched for by halving, not interpolated.
     """
-    told = scores(grid())
-    if told is None:
+    values = scores(grid())
+    if values is None:
         return Shape("", "")
-    return from_grid(np.asarray(told, dtype=np.float64), scores if steps else None)
+    return from_grid(np.asarray(values, dtype=np.float64), scores if steps else None)
 
 
 def grid() -> NDArray[np.float64]:
@@ -53,10 +53,10 @@ def grid() -> NDArray[np.float64]:
     return np.column_stack([each.ravel() for each in np.meshgrid(xs, ys)])
 
 
-def from_grid(told: NDArray[np.float64], scores: Scores | None = None) -> Shape:
+def from_grid(at_grid: NDArray[np.float64], scores: Scores | None = None) -> Shape:
     """Return the region where the scores at the points of the grid are positive."""
     xs, ys = _axes()
-    values = told.reshape(ROWS + 1, COLUMNS + 1)
+    values = at_grid.reshape(ROWS + 1, COLUMNS + 1)
     on = values > 0.0
     count = on[:-1, :-1].astype(int) + on[1:, :-1] + on[:-1, 1:] + on[1:, 1:]
     region, edge = _full_runs(count == 4, xs, ys), []
@@ -107,26 +107,26 @@ def _cuts(
 
 def _full_runs(full: NDArray[np.bool_], xs: NDArray[np.float64], ys: NDArray[np.float64]) -> list[str]:
     """Return the cells that lie wholly inside, row by row, neighbours as one."""
-    found = []
+    paths = []
     for i in range(ROWS):
         change = np.flatnonzero(np.diff(np.concatenate([[0], full[i].astype(int), [0]])))
         for lo, hi in zip(change[::2], change[1::2], strict=True):
-            found.append(
+            paths.append(
                 _closed([(xs[lo], ys[i]), (xs[hi], ys[i]), (xs[hi], ys[i + 1]), (xs[lo], ys[i + 1])])
             )
-    return found
+    return paths
 
 
 def _clipped(corners: list[Any], values: list[float]) -> list[Any]:
     """Return the part of a polygon where the values at its corners are positive."""
-    found = []
+    inside = []
     for k in range(len(corners)):
         a, b = values[k], values[(k + 1) % len(corners)]
         if a > 0.0:
-            found.append(corners[k])
+            inside.append(corners[k])
         if (a > 0.0) != (b > 0.0):
-            found.append(_between(corners[k], corners[(k + 1) % len(corners)], a, b))
-    return found
+            inside.append(_between(corners[k], corners[(k + 1) % len(corners)], a, b))
+    return inside
 
 
 def _between(p: Any, q: Any, a: float, b: float) -> tuple[float, float]:

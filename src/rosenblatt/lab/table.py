@@ -39,10 +39,10 @@ def some_of(*names: str) -> Column:
     """Several names, each once, in any order."""
 
     def read(text: str) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(text.split("."))) if text else ()
-        if not set(found) <= set(names):
+        chosen = tuple(dict.fromkeys(text.split("."))) if text else ()
+        if not set(chosen) <= set(names):
             raise ValueError
-        return found
+        return chosen
 
     return Column(".".join, read, f"some of {', '.join(names)}, with points between them", names)
 
@@ -78,10 +78,10 @@ def numbers(count: int, low: float, high: float) -> Column:
     one = number(low, high)
 
     def read(text: str) -> tuple[float, ...]:
-        found = tuple(one.read(part) for part in text.split("_"))
-        if len(found) != count:
+        values = tuple(one.read(part) for part in text.split("_"))
+        if len(values) != count:
             raise ValueError
-        return found
+        return values
 
     return Column(
         lambda values: "_".join(one.write(value) for value in values),
@@ -110,16 +110,16 @@ def text(longest: int) -> Column:
 
 def to_query(state: Any) -> str:
     """Write a table into the query of a link; what is as it was in the beginning is left out."""
-    told = []
+    pairs = []
     for each in fields(state):
         value = getattr(state, each.name)
         if value != each.default:
-            told.append((each.name, each.metadata["column"].write(value)))
-    return urlencode(told)
+            pairs.append((each.name, each.metadata["column"].write(value)))
+    return urlencode(pairs)
 
 
 def from_query(table: type[T], query: Mapping[str, str]) -> tuple[T, list[str]]:
-    """Read a table from the query of a link; what cannot be read stays as it was, and is told."""
+    """Read a table from the query of a link; what cannot be read keeps its default, and is reported."""
     values, problems = {}, []
     known = {each.name: each for each in fields(table)}  # type: ignore[arg-type]
     for name, written in query.items():
@@ -157,8 +157,8 @@ def column_of(table: type, name: str) -> Column:
 
 def default_of(table: type, name: str) -> Any:
     """Return what a value is in the beginning."""
-    found = next(each.default for each in fields(table) if each.name == name)
-    return None if found is MISSING else found
+    default = next(each.default for each in fields(table) if each.name == name)
+    return None if default is MISSING else default
 
 
 _YES = {"yes": True, "no": False}

@@ -1,5 +1,6 @@
 """A CSV file as points of the plane: the file is read and two columns scaled; the dialog that asks for it."""
 
+import asyncio
 import tempfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -62,12 +63,12 @@ class Uploaded(NamedTuple):
         good = np.flatnonzero(np.isfinite(a) & np.isfinite(b) & (truth != ""))
         if not good.size:
             raise ValueError(f"no row has a number in both {x!r} and {y!r} and a value in {label!r}")
-        kept = good[np.linspace(0, good.size - 1, min(MOST, good.size)).astype(int)]
-        xs, ys = _scaled(a[kept], WIDE), _scaled(b[kept], HIGH)
-        made = (
-            Point.near(u, v, 1 if t == positive else -1) for u, v, t in zip(xs, ys, truth[kept], strict=True)
+        rows = good[np.linspace(0, good.size - 1, min(MOST, good.size)).astype(int)]
+        xs, ys = _scaled(a[rows], WIDE), _scaled(b[rows], HIGH)
+        points = (
+            Point.near(u, v, 1 if t == positive else -1) for u, v, t in zip(xs, ys, truth[rows], strict=True)
         )
-        return tuple(made), len(a) - kept.size
+        return tuple(points), len(a) - rows.size
 
     def _shown(self, label: str) -> list[str]:
         values = self.columns[label]
@@ -121,7 +122,7 @@ def ask_for_table(change: Change) -> None:
 
         async def arrived(event: events.UploadEventArguments) -> None:
             try:
-                table = Uploaded.read(await event.file.read())
+                table = await asyncio.to_thread(Uploaded.read, await event.file.read())
             except ValueError as error:
                 ui.notify(str(error), type="negative", timeout=8000)
                 box.reset()
@@ -135,7 +136,7 @@ def ask_for_table(change: Change) -> None:
 
 
 def _choose_columns(table: Uploaded, dialog: Any, change: Change) -> None:
-    label = table.labels[-1]  # most tables end with what is to be told
+    label = table.labels[-1]  # most tables end with the target
     numeric = [name for name in table.numeric if name != label] or table.numeric
     x = ui.select(table.numeric, value=numeric[0], label="Across")
     y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up")

@@ -247,7 +247,7 @@ class Centroids(ClassSums):
         if isinstance(self.priors, str):
             counts = self.counts if self.priors == "empirical" else np.ones(self.classes.size)
             return np.asarray(np.log(counts / counts.sum()))
-        return _given_log_priors(self.priors, self.classes)
+        return _checked_log_priors(self.priors, self.classes)
 
     def deviations(self) -> NDArray[np.float64]:
         """Return the standard deviation of every feature within the classes."""
@@ -314,7 +314,7 @@ def _all_rows_equal(X: Any) -> bool:
     return not (X.max(axis=0) - X.min(axis=0)).count_nonzero()
 
 
-def _given_log_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+def _checked_log_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     """Return the logarithms of priors that the caller gave, one for each class."""
     if len(priors) != classes.size:
         raise ValueError(
@@ -351,13 +351,13 @@ class Bayes(ClassSums):
     def parameters(self) -> dict[str, Any]:
         """Return the smoothing, and other arguments of the constructor that are not its defaults."""
         priors = {"fit_prior": self.fit_prior, "class_prior": self.class_prior}
-        given = {name: value for name, value in priors.items() if value not in (None, True)}
-        return {"smoothing": self.smoothing, **given}
+        changed = {name: value for name, value in priors.items() if value not in (None, True)}
+        return {"smoothing": self.smoothing, **changed}
 
     def log_priors(self) -> NDArray[np.float64]:
         """Return ``log P(c)`` for every class."""
         if self.class_prior is not None:
-            return _given_log_priors(self.class_prior, self.classes)
+            return _checked_log_priors(self.class_prior, self.classes)
         if not self.fit_prior:
             return np.full(self.classes.size, -math.log(self.classes.size))
         if (self.counts == 0.0).any():

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.atomic import replacing
 from rosenblatt.proofs.exact import over_common_denominator
 
 FORMAT = "rosenblatt-proof"
@@ -696,12 +697,8 @@ def _packed(proof: Proof) -> dict[str, Any]:
 def _written(content: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
     text = json.dumps(content, indent=1)
     if path is not None:
-        beside = Path(f"{os.fspath(path)}.part")
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        with replacing(path) as file:
+            file.write(f"{text}\n".encode())
     return text
 
 

@@ -319,7 +319,7 @@ def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
 
 
 def checked(settings: Settings) -> dict[str, Any]:
-    """Open the socket and the store as serving would; return a summary, or raise where serving would fail."""
+    """Validate the settings by opening socket and store; return a summary, or raise where serving would fail."""
     remarks = check(settings)
     if settings.tls_certificate:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key)

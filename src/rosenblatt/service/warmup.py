@@ -77,7 +77,7 @@ def prepare(settings: ModelSettings) -> None:
                     stderr=subprocess.PIPE,
                     timeout=COMPILE_SECONDS,
                 )
-                mark.parent.mkdir(parents=True, exist_ok=True)
+                mark.parent.mkdir(parents=True, exist_ok=True)  # not there where the code came with the wheel
                 mark.touch()
             except (OSError, subprocess.SubprocessError) as error:  # it is compiled here, beside the loop
                 log.warning("the child process failed", extra={"rule": settings.rule, "reason": str(error)})

@@ -7,14 +7,14 @@ which attributes they hold, and which conditions they satisfy. :func:`write` and
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.atomic import replacing
 from rosenblatt.storage.models import KINDS, check_content, kind_of, titles_of
 from rosenblatt.storage.schema import Content, labels_to_json, parse_header
 
@@ -97,43 +97,6 @@ def write_file(path: str | os.PathLike[str], header: dict[str, Any], arrays: dic
 
 def _header_text(header: dict[str, Any]) -> str:
     return json.dumps(header, allow_nan=False)
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file in the same folder; it replaces ``path`` once all of it is on disk, or not at all.
-
-    Only the owner can read a ``private`` file. Locks on the file are held until it has replaced the path.
-    """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        with target.open("wb") as file:
-            yield file
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except FileNotFoundError:
-        folder = Path(path).parent
-        raise FileNotFoundError(
-            f"{folder}: no such folder, so {target.name} cannot be written into it"
-        ) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if not private:  # mkstemp creates a private file
-                os.fchmod(file.fileno(), 0o666 & ~_umask())
-            Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def read_model(path: str | os.PathLike[str], *kinds: str) -> Content:

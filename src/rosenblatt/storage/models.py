@@ -374,7 +374,7 @@ KERNEL_ITEMS = (
 # The support rows of a precomputed kernel are columns of the caller's Gram matrix.
 GRAM_COLUMNS = array("support", Tensor(INT, ("support",), Range(0, "last_feature"), "dense"))
 GRAM_ITEMS = tuple(GRAM_COLUMNS if item.name == "support" else item for item in KERNEL_ITEMS)
-PLANES = (array("weights", Tensor(FLOATS, ("rows", "width")), "_weights"),)
+HYPERPLANES = (array("weights", Tensor(FLOATS, ("rows", "width")), "_weights"),)
 SUMS = (
     array("sums", Tensor(FLOAT, ("classes", "features"))),
     array("counts", Tensor(FLOAT, ("classes",), NON_NEGATIVE)),
@@ -458,7 +458,7 @@ def sqnorm_is_of_weights(content: Content) -> None:
         refuse(f"running.sqnorm[{place}]", sqnorm[place].item(), f"‖w‖² = {square[place]:.6g}")
 
 
-def sqnorm_is_within_reach(content: Content) -> None:
+def sqnorm_is_possible(content: Content) -> None:
     """``‖Σ αᵢ φ(xᵢ)‖ ≤ Σ |αᵢ| R``: the norm of a kernel learner cannot be checked further without its Gram matrix."""
     if content.fields["rule"]["name"] == "romma":
         return
@@ -469,7 +469,7 @@ def sqnorm_is_within_reach(content: Content) -> None:
         now = now * content.arrays["running.scale"]
         room = _drift(content) + 1e-9 * past * past * sqradius
         wrong = ~((sqnorm <= 1.01 * now * now * sqradius + room) & (sqnorm >= -room))
-    refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · reach")
+    refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · max_sqnorm")
 
 
 def beside_the_weights(content: Content) -> None:
@@ -632,6 +632,9 @@ def ledger_names_its_support(content: Content) -> None:
 def learner_support(content: Content) -> None:
     """The examples that the ledger names are in the file, and none has a norm above the largest of training."""
     present = "ledger.row" in content.arrays and content.symbols["support"] > 0
+    if "ledger.start" in content.arrays:  # it is cast to the type of the weights
+        start, kind = content.arrays["ledger.start"], content.arrays["W"].dtype
+        refuse_first("ledger.start", start, np.abs(start) > np.finfo(kind).max, f"a number that {kind} holds")
     _check_support("ledger.support", content, present)
     if present:
         values, start = _support_values("ledger.support", content), content.arrays["ledger.start"]
@@ -850,7 +853,7 @@ KINDS: Mapping[str, Kind] = {
         (
             classes_before_updates,
             updates_add_up,
-            sqnorm_is_within_reach,
+            sqnorm_is_possible,
             ledger_names_its_support,
             kernel_support,
             pocket_is_of_the_run,
@@ -890,7 +893,7 @@ KINDS: Mapping[str, Kind] = {
         lambda fields: SUMS,
         (sums_are_of_counts, sums_are_of_values_from_zero),
     ),
-    "planes": Kind("a model of kind planes", "model", {}, lambda fields: PLANES, classes="distinct"),
+    "planes": Kind("a model of kind planes", "model", {}, lambda fields: HYPERPLANES, classes="distinct"),
 }
 
 

@@ -22,7 +22,7 @@ RULES = {  # rules that the module has, and the parameters that it reads
 HYPOTHESES = ("last", "averaged", "voted")
 
 
-def widget(*data: Any) -> Any:
+def widget(clf: Any = None, X: Any = None, y: Any = None) -> Any:
     """Show a perceptron at work in a notebook: ``widget(X, y)`` or ``widget(clf, X, y)``.
 
     The figure steps through the examples one at a time, one update or one epoch at a time, and runs; points can be
@@ -55,14 +55,15 @@ def widget(*data: Any) -> Any:
     >>> import rosenblatt
     >>> figure = rosenblatt.widget([[2.0, 1.0], [-1.0, -2.0]], [1, 0])  # doctest: +SKIP
     """
-    if len(data) not in (2, 3):
-        raise TypeError(f"widget takes X, y or clf, X, y; got {len(data)} arguments")
-    clf, X, y = data if len(data) == 3 else (None, *data)
+    if y is None:  # widget(X, y)
+        clf, X, y = None, clf, X
+    if X is None or y is None:
+        raise TypeError("widget takes X, y or clf, X, y: examples and their labels are missing")
     return _widget_class()(options=options_of(clf, X, y))
 
 
 def options_of(clf: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Return what the ES module is told: examples, rule, hypothesis, order."""
+    """Return the options of the ES module: examples, rule, hypothesis, order."""
     points, labels, classes = _checked(X, y)
     options: dict[str, Any] = {
         "points": points.tolist(),

@@ -55,7 +55,7 @@ def import_(
     from itertools import chain
 
     from rosenblatt.data.errors import BadLine
-    from rosenblatt.mail.filter import import_sorted
+    from rosenblatt.mail.filter import FEW_TO_CHOOSE, import_sorted
     from rosenblatt.mail.folders import sorted_mail
     from rosenblatt.mail.mailbox import Mailbox
     from rosenblatt.mail.marks import MODEL
@@ -96,7 +96,8 @@ def import_(
     print(f"{counted(imported.messages, 'message')} read, {imported.new:,} of them new")
     for line in learned_lines(imported):
         print(line)
-    print(f"rule {settings.rule}, {settings.hypothesis} weights")
+    if imported.dated >= FEW_TO_CHOOSE:
+        print(f"learned by rule {settings.rule}, which predicts with its {settings.hypothesis} weights")
     if imported.failed:
         print(f"{counted(imported.failed, 'message')} could not be read:")
         for failure in imported.failures[:LISTED]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.cli.fit.estimate import SHARE, Estimated, calibration_in, estimate_by_test
 from rosenblatt.cli.output import counted
@@ -13,7 +14,7 @@ from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.choice import MAX_KERNEL_ROWS, Candidate, Choice, choose, default_candidates
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.models import TrainingOptions, trainer
-from rosenblatt.learner.selection import holdout, stratified_folds, time_folds
+from rosenblatt.learner.selection import Folds, group_folds, holdout, stratified_folds, time_folds
 from rosenblatt.rules import PassiveAggressive, to_dict
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class Chosen(NamedTuple):
     metadata: dict[str, Any]
 
 
-def choose_training(request: "FitRequest", rows: Rows, progress: "Progress") -> Chosen:
+def choose_training(
+    request: "FitRequest", rows: Rows, progress: "Progress", groups: NDArray[Any] | None = None
+) -> Chosen:
     """Choose rule, parameters, hypothesis and kernel by out-of-fold scores of these rows."""
     classes, labels = np.unique(rows.y, return_inverse=True)
     labels = labels.reshape(-1)
@@ -37,11 +40,10 @@ def choose_training(request: "FitRequest", rows: Rows, progress: "Progress") -> 
     scaled = request.training.standardised
     examples = CheckedExamples(raw, classes, labels, rows.weight, np.nan, scaled)
     seed = request.training.seed
-    in_order = request.estimate.time_order
     choice = choose(
         examples,
         candidates=_candidates(rows),
-        folds=time_folds(labels.size) if in_order else stratified_folds(labels, 5, seed),
+        folds=_folds(request, labels, groups),
         prepare=rows.plan,
         seed=seed,
         on_progress=lambda done, total, name: progress.update(f"trying {name}".strip(), done, total),
@@ -72,20 +74,28 @@ def choose_training(request: "FitRequest", rows: Rows, progress: "Progress") -> 
 
 
 def choose_and_estimate(
-    request: "FitRequest", rows: Rows, progress: "Progress"
+    request: "FitRequest", rows: Rows, progress: "Progress", groups: NDArray[Any] | None = None
 ) -> tuple[Chosen, Estimated | None]:
-    """Choose on four fifths of the rows, and estimate the choice on the fifth that took no part in it."""
+    """Choose on four fifths of the rows, and estimate the choice on the fifth that took no part in it.
+
+    With groups, the fifth is of whole groups.
+    """
     labels = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
-    folds = holdout(labels, SHARE, request.training.seed, in_order=request.estimate.time_order)
-    part = part_of(rows, np.flatnonzero(folds.fold != 0))
+    if groups is not None:
+        folds = group_folds(groups, 5)
+    else:
+        folds = holdout(labels, SHARE, request.training.seed, in_order=request.estimate.time_order)
+    learned = np.flatnonzero(folds.fold != 0)
+    part = part_of(rows, learned)
     held = part_of(rows, np.flatnonzero(folds.fold == 0), part)
-    chosen = choose_training(request, part, progress)
+    chosen = choose_training(request, part, progress, None if groups is None else groups[learned])
     progress.update("estimating")
     model = trainer(chosen.training)(chosen.training, part.X, part.y, part.weight, lambda *_: True)
     estimated = estimate_by_test(model, held, calibration_in(chosen.metadata))
     if estimated is None or estimated.figures is None:
         return chosen, None
-    how = f"{counted(held.y.size, 'row')} held out, which took no part in the choice"
+    whole = "" if groups is None else f" in whole groups ({request.estimate.groups})"
+    how = f"{counted(held.y.size, 'row')} held out{whole}, which took no part in the choice"
     estimated = replace(
         estimated,
         figures=estimated.figures._replace(how=how),
@@ -94,6 +104,15 @@ def choose_and_estimate(
         rows=np.flatnonzero(folds.fold == 0),
     )
     return chosen, estimated
+
+
+def _folds(request: "FitRequest", labels: NDArray[np.int64], groups: NDArray[Any] | None) -> Folds:
+    """Return the folds of the choice: of whole groups, in time order, or stratified."""
+    if groups is not None:
+        return group_folds(groups, 5)
+    if request.estimate.time_order:
+        return time_folds(labels.size)
+    return stratified_folds(labels, 5, request.training.seed)
 
 
 def _candidates(rows: Rows) -> list[Candidate]:
@@ -141,6 +160,8 @@ def _command(request: "FitRequest", choice: Choice, features: int) -> str:
         arguments += ["--certify", f"{request.estimate.certify:g}"]
     if request.estimate.time_order:
         arguments.append("--time-order")
+    if request.estimate.groups is not None:  # the column is no feature
+        arguments += ["--groups", request.estimate.groups]
     if choice.best.candidate.kernel:
         arguments += ["--param", "bias=1"]
     return shlex.join(arguments)

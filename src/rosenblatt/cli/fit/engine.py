@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.fit.estimate import progressive_estimate
 from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
+from rosenblatt.cli.fit.request import refuse_many_numbers
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note
 from rosenblatt.cli.progress import Progress
@@ -57,6 +58,7 @@ def _train(
     progress: Progress,
     watch: Stopwatch,
 ) -> Fitted:
+    from rosenblatt.data.labels import TargetValues
     from rosenblatt.engines.files import split, with_schema
     from rosenblatt.engines.training import summarize_shards
     from rosenblatt.learner.models.options import is_scaled, with_default_rule
@@ -64,10 +66,20 @@ def _train(
     passes, checkpoint = request.training.max_iter, request.engine.checkpoint
     try:
         files, schema, columns = with_schema(split(request.source, shards, request.reading), engine)
-        training = with_default_rule(request.training, schema)._replace(standardised=is_scaled(schema))
+        training = with_default_rule(request.training, schema, scale=request.reading.scale)._replace(
+            standardised=is_scaled(schema)
+        )
         request = replace(request, training=training)
         engine.load(files)
-        data, shard_rows = summarize_shards(engine)
+        try:
+            data, shard_rows = summarize_shards(engine)
+        except ValueError as error:  # one class, or labels of two types
+            refuse_data(f"{request.source}: {error}")
+        values = TargetValues()
+        values.update(data.classes)
+        values.rows = data.rows
+        if values.kind == "numeric":
+            refuse_many_numbers(request, data.classes.size, " (in one process: without --engine)")
         watch.lap("read")
 
         def on_epoch(epoch: "MixedEpoch") -> None:

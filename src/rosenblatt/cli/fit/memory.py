@@ -13,7 +13,7 @@ from rosenblatt.cli.fit.estimate import (
     held_out_rows,
 )
 from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
-from rosenblatt.cli.fit.request import FitRequest
+from rosenblatt.cli.fit.request import FitRequest, refuse_many_numbers
 from rosenblatt.cli.progress import Progress
 from rosenblatt.cli.reading import Rows, note_unseen_labels, part_of, read, read_to_train
 from rosenblatt.cli.signals import Interruptible
@@ -36,7 +36,8 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         _check_target(rows, request)
         request = replace(request, training=request.training._replace(standardised=is_scaled(rows.schema)))
         if not flags.auto:
-            training = with_default_rule(request.training, rows.schema, output.trace is not None)
+            traced, scale = output.trace is not None, request.reading.scale
+            training = with_default_rule(request.training, rows.schema, traced, scale=scale)
             request = replace(request, training=training)
         groups = _groups(request, rows) if flags.groups else None
         test_rows = None
@@ -55,9 +56,9 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
             from rosenblatt.cli.fit.auto import choose_and_estimate, choose_training
 
             if flags.test is None and flags.certify is None:
-                chosen, estimated = choose_and_estimate(request, rows, progress)
+                chosen, estimated = choose_and_estimate(request, rows, progress, groups)
             else:
-                chosen = choose_training(request, rows, progress)
+                chosen = choose_training(request, rows, progress, groups)
             request = replace(request, training=chosen.training)
         model, interrupted = _train(request.training, rows, progress)
         watch.lap("learn")
@@ -193,10 +194,8 @@ def _check_target(rows: Rows, request: FitRequest) -> None:
     if len(labels) < 2 and (y == y[0]).all():
         refuse_data(f"{rows.source}: only one class, {y[0].item()!r}: a boundary needs two to lie between")
     if not request.task_given and rows.measured_target:
-        refuse_data(
-            f"{rows.source}: the {target} holds {len(set(y.tolist())):,} different numbers: learn to predict them with "
-            "--task regression, or take each as a class with --task classification"
-        )
+        reading = request.reading.changed(target=name)
+        refuse_many_numbers(replace(request, reading=reading), len(set(y.tolist())))
 
 
 def _class_counts(model: Model, rows: Rows) -> dict[str, int | None] | None:

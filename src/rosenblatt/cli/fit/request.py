@@ -6,7 +6,7 @@ A new group of flags is one dataclass here, one field of :class:`FitRequest` and
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import OUTPUT, RULES, HypothesisName
 from rosenblatt.cli.output import note
@@ -363,6 +363,19 @@ class FitRequest:
     reading_arguments: tuple[str, ...] = ()  # the options of reading, as they would be typed
 
 
+def refuse_many_numbers(request: FitRequest, different: int | None = None, way_out: str = "") -> None:
+    """Refuse to take each of many different numbers for a class, unless ``--task classification`` says so."""
+    if request.task_given:
+        return
+    many = "many" if different is None else f"{different:,}"
+    name = request.reading.target
+    target = f"target {name!r}" if name else "target"
+    refuse_data(
+        f"{request.source}: the {target} holds {many} different numbers: learn to predict them with --task regression"
+        f"{way_out}, or take each as a class with --task classification"
+    )
+
+
 def training_options(learner: LearnerFlags, kernel: KernelFlags) -> TrainingOptions:
     """Return what the learner and kernel flags ask for; old spellings are translated with a warning."""
     ledger = learner.ledger
@@ -423,10 +436,8 @@ def check_estimate(request: FitRequest) -> None:
             refuse("--auto chooses among classifiers: leave out --task and --learner")
         if {*options} - {"seed", "ledger"}:
             refuse(f"--auto chooses {', '.join(options)} itself: leave them out")
-        if flags.folds or flags.holdout or flags.groups or flags.no_estimate:
-            refuse(
-                "--auto holds out a fifth of the rows: leave out --folds, --holdout, --groups and --no-estimate"
-            )
+        if flags.folds or flags.holdout or flags.no_estimate:
+            refuse("--auto holds out a fifth of the rows: leave out --folds, --holdout and --no-estimate")
     if flags.groups and flags.time_order:
         refuse("--groups and --time-order divide the rows differently: keep one")
     if flags.groups and (flags.holdout or flags.certify):

@@ -10,6 +10,7 @@ from rosenblatt.cli import signals
 from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.fit.estimate import progressive_estimate
 from rosenblatt.cli.fit.report import Fitted, Stopwatch, report_of, save_model
+from rosenblatt.cli.fit.request import refuse_many_numbers
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import note, note_skipped
 from rosenblatt.cli.progress import Meter, Progress, describe
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = 3  # bytes held for a byte of text, and as much again while it is put together
 LOADED = 200 << 20  # bytes of the interpreter and what it has loaded, before the first row
+IN_MEMORY_ONLY = " (in memory: without --out-of-core and --memory)"
 COMPRESSION = 8  # bytes of text in a byte of compressed text, about
 
 
@@ -101,7 +103,9 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
     schema: Any = examples.schema
     if isinstance(examples, MailExamples) and examples.schema.words.weighting == "tfidf":
         schema = replace(examples.schema, text=("message",))  # its words are counted while it is read
-    training = with_default_rule(training, schema)
+    if examples.target_kind == "numeric":
+        refuse_many_numbers(request, way_out=IN_MEMORY_ONLY)
+    training = with_default_rule(training, schema, scale=options.scale)
     sketch = NameSketch()
     collect_names(examples, sketch)
     watch = Stopwatch()
@@ -126,6 +130,8 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
                 f"{request.source}: only one class, {learner.classes.tolist()[0]!r}: a boundary needs two to lie "
                 "between"
             )
+        if examples.target_kind == "numeric":  # of formats that say so only when all is read
+            refuse_many_numbers(request, learner.classes.size, IN_MEMORY_ONLY)
         hypothesis = _predicting(training, trained)
         model = PerceptronModel(learner, hypothesis, about_training(training, learner, hypothesis))
         fitted = Fitted(

@@ -15,7 +15,7 @@ Handler = Callable[[dict[str, Any]], None]
 class Plane(Element, component="plane.js"):  # type: ignore[call-arg, misc]
     """Draws a scene; with a tool, points can be put, dragged, flipped and erased by pointer, touch and keys.
 
-    Dragging is drawn in the browser at once; where a point went is told at most every 50 ms, and when it is let go.
+    Dragging is drawn in the browser at once; where a point went is reported at most every 50 ms, and when it is let go.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from rosenblatt.learner.training import Epoch, Evaluation
 from rosenblatt.storage import BadModel, Content, read_model, write
 
 
-def save_dual(
+def save_kernel_learner(
     learner: KernelLearner,
     path: str | os.PathLike[str],
     *,
@@ -45,7 +45,7 @@ def save_dual(
     write(path, "dual", learner, about=about, values=values)
 
 
-def load_dual(
+def load_kernel_learner(
     path: str | os.PathLike[str], *, kernel: Any = None, device: str | None = None
 ) -> tuple[KernelLearner, dict[str, Any]]:
     """Read a kernel learner and its metadata; raise :class:`BadModel` for any other file.

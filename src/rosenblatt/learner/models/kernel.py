@@ -5,7 +5,7 @@ from typing import Any
 
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
-from rosenblatt.learner.kernel import KernelLearner, load_dual, save_dual
+from rosenblatt.learner.kernel import KernelLearner, load_kernel_learner, save_kernel_learner
 from rosenblatt.learner.models.options import KERNEL_PARAMETERS, TrainingOptions, rule_from
 from rosenblatt.storage import BadModel
 
@@ -68,7 +68,7 @@ class KernelModel:
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:
         """Write the file; the ledger is the model, so it is always there."""
-        save_dual(self.learner, path, about={**self.about, **about})
+        save_kernel_learner(self.learner, path, about={**self.about, **about})
 
 
 def train(
@@ -109,7 +109,7 @@ def train(
 
 def load(path: str) -> KernelModel:
     """Read a file written by ``fit --learner kernel`` or by ``KernelPerceptron.save``."""
-    learner, about = load_dual(path)
+    learner, about = load_kernel_learner(path)
     try:
         hypothesis = hypotheses.check_name(str(about.get("hypothesis", "averaged")))
     except ValueError as error:

@@ -137,11 +137,14 @@ def learner_for(options: TrainingOptions) -> LearnerEntry:
     return entry
 
 
-def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = False) -> TrainingOptions:
+def with_default_rule(
+    options: TrainingOptions, schema: Any, ledger: bool = False, *, scale: bool = False
+) -> TrainingOptions:
     """Return options with the default rule for rows of this schema, where neither a rule nor a parameter was named.
 
     Rows with words of a text are learned by AROW, standardised columns by the passive-aggressive rule, others by
-    Rosenblatt's. AROW has no ledger: a hypothesis that is read from it, or a ledger that is asked for, keeps another.
+    Rosenblatt's. With ``scale`` columns that are numbers were to be standardised, and a table of categories has none.
+    AROW has no ledger: a hypothesis that is read from it, or a ledger that is asked for, keeps Rosenblatt's.
 
     >>> from rosenblatt.data import NamedSchema
     >>> with_default_rule(TrainingOptions(), NamedSchema(("free",), text=("body",))).rule
@@ -152,9 +155,10 @@ def with_default_rule(options: TrainingOptions, schema: Any, ledger: bool = Fals
         return options
     wants_ledger = ledger or ("ledger" in options.specified and options.keep_ledger)
     wants_ledger = wants_ledger or options.hypothesis not in (None, "last", "averaged")
-    if entry.text_rule is not None and has_text(schema) and not wants_ledger:
-        return options._replace(rule=entry.text_rule)
-    if entry.table_rule is not None and is_scaled(schema):
+    if has_text(schema):
+        return options if wants_ledger or entry.text_rule is None else options._replace(rule=entry.text_rule)
+    table = is_scaled(schema) or (scale and bool(getattr(schema, "columns", ())))
+    if entry.table_rule is not None and table:
         return options._replace(rule=entry.table_rule, parameters=entry.table_parameters)
     return options
 
