@@ -22,7 +22,7 @@ def test_compare_writes_a_page_with_its_table_and_the_proof(tmp_path, monkeypatc
     assert answer.exit_code == 0, answer.output
     page = (tmp_path / "page.html").read_text()
     assert "ClosestCentroid" in page
-    assert "contradict each other" in page
+    assert "weighted average of rows of one class" in page
 
 
 def test_a_report_needs_the_rows_in_memory(tmp_path, monkeypatch):

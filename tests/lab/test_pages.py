@@ -304,7 +304,7 @@ def test_gates_are_set_learned_and_wired(visit):
     page.get_by_role("option", name="XOR").click()
     visitor.until(gate="XOR")
     page.get_by_role("button", name="Can one unit do it?").click()
-    page.get_by_text("contradict each other").wait_for()
+    page.get_by_text("weighted average of rows of one class").wait_for()
     assert page.locator('[data-part="culprit"]').count() == 4
     assert page.get_by_text("The network is XOR.").is_visible()
     page.get_by_label("unit OR").click()
@@ -370,7 +370,7 @@ def test_a_lesson_leads_into_the_lab(visit):
     page.get_by_role("link", name="13. Gates and XOR").click()
     page.get_by_role("link", name="XOR", exact=True).click()
     page.wait_for_url(re.compile(r"/gates\?gate=XOR&proof=yes"))
-    page.get_by_text("contradict each other").wait_for()
+    page.get_by_text("weighted average of rows of one class").wait_for()
 
 
 def test_twenty_visitors_do_not_see_each_other(visit):

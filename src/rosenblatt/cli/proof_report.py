@@ -160,14 +160,14 @@ def _contradiction(report: dict[str, Any]) -> list[Any]:
     elif len(rows) == 1:
         why = "This row is all zero: without an intercept every hyperplane passes through it."
     elif rivals:
-        why = "These rows contradict each other: what they demand of the scores has the weighted sum zero, exactly."
+        why = "What these rows demand of the scores has the weighted sum zero, exactly, so no scores satisfy them all."
     elif report["fit_intercept"]:
         why = (
-            "These rows contradict each other: their weighted average in one class is exactly that in the other, "
-            "and no hyperplane has one point on both sides."
+            "A weighted average of these rows of one class equals one of the other, exactly, and no hyperplane has "
+            "one point on both sides."
         )
     else:
-        why = "These rows contradict each other: with their weights and signs they add up to exactly zero."
+        why = "With these weights, and the sign of its class each, the rows add up to exactly zero."
     reasons = [Text(REASONS, style="dim")] if labelled and len(rows) > 1 else []
     return [Text(why), table, *more, *reasons]
 

@@ -434,19 +434,17 @@ class Inseparable(Proof):
                 for term, rival in zip(terms, self.rivals, strict=True)
             ]
             return (
-                f"These {n} demands contradict each other: weighted {listed(named)}, they add up to exactly zero, so "
-                f"no scores satisfy them all. {REASONS}"
+                f"A weighted sum of {n} demands is exactly zero ({listed(named)}), so no scores satisfy them all. "
+                f"{REASONS}"
             )
-        shown = (
-            "the weighted average of those in one class is exactly that of those in the other, so no hyperplane "
-            "has the two averages on different sides"
-            if self.fit_intercept
-            else "their sum, each row times its sign ±1, is exactly zero, so no hyperplane through the origin has "
-            "them all on their sides"
-        )
+        if self.fit_intercept:
+            return (
+                f"A weighted average of rows of one class equals one of the other, exactly ({listed(terms)}), and no "
+                f"hyperplane has one point on both sides. {REASONS}"
+            )
         return (
-            f"Rows {listed(self.culprits)} contradict each other: with the weights {listed(terms)}, {shown}. "
-            f"{REASONS}"
+            f"A weighted sum of rows, each times its sign ±1, is exactly zero ({listed(terms)}), so no hyperplane "
+            f"through the origin has them all on their sides. {REASONS}"
         )
 
 
