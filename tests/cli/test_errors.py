@@ -12,7 +12,7 @@ import typer
 from rosenblatt import jit
 from rosenblatt.cli.errors import ExitCode, Refused, RefusedData
 from rosenblatt.cli.output import note_skipped
-from rosenblatt.cli.running import announce_compiling, guarded, report_compiling
+from rosenblatt.cli.running import announce_compiling, compile_seconds, guarded, report_compiling
 from rosenblatt.data import BadInput
 from rosenblatt.data.errors import BadLine, BadOption, SkippedLines
 from rosenblatt.storage import BadModel
@@ -92,9 +92,9 @@ def test_why_a_first_run_takes_long_is_said_once_and_how_long_in_the_end(capsys,
         log.propagate, log.handlers = propagate, handlers
     monkeypatch.setattr(jit, "announced", lambda: True)
     monkeypatch.setattr(jit, "compile_seconds", lambda: 1.25)
-    report_compiling()
+    report_compiling(compile_seconds())
     monkeypatch.setattr(jit, "announced", lambda: False)
-    report_compiling()
+    report_compiling(compile_seconds())
     printed = capsys.readouterr()
     assert printed.err == "compiling for this CPU\ncompiling 1.2 s, once: the next run starts at once\n"
     assert printed.out == ""

@@ -13,7 +13,6 @@ from rosenblatt import ClosestCentroid, LogisticRegression, NaiveBayes, Perceptr
 from rosenblatt.data import read_all
 from rosenblatt.engines import fit_local
 from rosenblatt.learner.files import load_learner
-from rosenblatt.rules import PassiveAggressive
 from rosenblatt.storage import BadModel
 
 
@@ -41,8 +40,7 @@ def test_files_in_one_shard_each_are_encoded_by_one_schema(folder, monkeypatch, 
     flags = "--target y --engine local --rule rosenblatt " + ("--no-shuffle" if scale else "--no-scale")
     answer = run_well(f"fit {source} {flags} -m {folder / 'm'} --json")
     whole = read_all(f"{folder}/*.parquet", target="y", scale=scale)
-    rule = PassiveAggressive(C=0.1) if scale else "rosenblatt"
-    there = fit_local(Perceptron(rule, shuffle=not scale), whole.X, whole.y, shards=4)
+    there = fit_local(Perceptron("rosenblatt", shuffle=not scale), whole.X, whole.y, shards=4)
     here, about = load_learner(folder / "m")
     same_learner(here, there.learner_)
     assert about["feature_names"] == whole.feature_names

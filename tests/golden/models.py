@@ -18,6 +18,7 @@ from rosenblatt import KernelPerceptron, Perceptron, rules
 RECORD = Path(__file__).with_name("models.json")
 EPOCHS = 3
 FROM_LEDGER = ("voted", "survivor", "pocket", "random")
+ROUNDING = 1e-9  # smaller steps are rounding
 
 
 def data(classes: int, dtype: Any = np.float64, integer: bool = True) -> tuple[Any, Any, Any]:
@@ -106,7 +107,7 @@ def figures(model: Perceptron, X: Any) -> dict[str, Any]:
         own = model.use(hypothesis)
         entry[hypothesis] = np.hstack([own.intercept_[:, None], own.coef_]).astype(float).ravel().tolist()
     if model.learner_.ledger is not None:
-        lines = model.ledger_[np.abs(model.ledger_["tau"]) > 1e-9]  # smaller steps are rounding
+        lines = model.ledger_[np.abs(model.ledger_["tau"]) > ROUNDING]
         entry["ledger"] = {
             "rows": [int(row) for row in lines["row"]],
             "sums": [float(lines["tau"].sum()), float(lines["sqnorm"].sum()), float(lines["clock"].sum())],

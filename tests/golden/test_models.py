@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 from tests.golden.models import (
+    FROM_LEDGER,
     RECORD,
+    ROUNDING,
     data,
     examples_of,
     figures,
@@ -49,6 +51,16 @@ def test_every_recorded_model_can_still_be_trained():
     assert set(GOLDEN) <= {*LINEAR, *(f"kernel {key} {k}" for key in KERNEL for k in (2, 3))}
 
 
+def has_rounding_steps(model):
+    """Whether rounding decided some updates, and with them how long weights survived.
+
+    Passive-aggressive moves a row to a margin of exactly 1. When the row comes again at once, as a weight of 2 has it,
+    its loss is 0 up to rounding, which differs with the number of SIMD lanes.
+    """
+    ledger = model.learner_.ledger
+    return ledger is not None and bool((np.abs(model.ledger_["tau"]) <= ROUNDING).any())
+
+
 @pytest.mark.parametrize("key", [key for key in LINEAR if key in GOLDEN])
 def test_linear_models_are_as_recorded_in_every_layout(key):
     case = LINEAR[key]
@@ -57,12 +69,15 @@ def test_linear_models_are_as_recorded_in_every_layout(key):
     for layout, rows in layouts(X).items():
         if case["dtype"] == "float32" and layout == "csr int64":
             continue
-        own = figures(fitted(case, rows, y, weight), rows)
+        model = fitted(case, rows, y, weight)
+        own, golden = figures(model, rows), GOLDEN[key]
+        if case["weighted"] and has_rounding_steps(model):
+            own, golden = ({k: v for k, v in each.items() if k not in FROM_LEDGER} for each in (own, golden))
         if case["integer"]:  # every step is: weights of small dyadic numbers, which twelve digits hold
             own = rounded(own)
-            assert own["last"] == GOLDEN[key]["last"], layout
-            assert own["ledger"] == GOLDEN[key]["ledger"], layout
-        assert_same(own, GOLDEN[key], rtol)
+            assert own["last"] == golden["last"], layout
+            assert own["ledger"] == golden["ledger"], layout
+        assert_same(own, golden, rtol)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

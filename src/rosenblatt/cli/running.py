@@ -22,10 +22,11 @@ def guarded(command: F, name: str | None = None) -> F:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
         announce_compiling()
+        before = compile_seconds()
         try:
             with signals.remember_interrupts():
                 answer = _call(command, *arguments, **options)
-            report_compiling()
+            report_compiling(compile_seconds() - before)
             sys.stdout.flush()  # a closed pipe is met here, not at exit
         except KeyboardInterrupt:
             note("interrupted")
@@ -76,8 +77,13 @@ def announce_compiling() -> None:
     log.addHandler(Announce(logging.WARNING))
 
 
-def report_compiling() -> None:
-    """Print on stderr how long this process has compiled, if it has; later runs need not."""
-    jit = sys.modules.get("rosenblatt.jit")  # a command that compiles nothing does not load it
-    if jit is not None and jit.announced() and (spent := jit.compile_seconds()) > 0.0:
+def compile_seconds() -> float:
+    """Return how long this process has compiled loops so far; a command that needs none does not load ``jit``."""
+    jit = sys.modules.get("rosenblatt.jit")
+    return jit.compile_seconds() if jit is not None and jit.announced() else 0.0
+
+
+def report_compiling(spent: float) -> None:
+    """Print on stderr how long a command has compiled, if it has; later runs need not."""
+    if spent > 0.0:
         note(f"compiling {seconds(spent)}, once: the next run starts at once")
