@@ -90,7 +90,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray or csr_array of shape (n, n_features_out_)
+        ndarray or csr_array of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
