@@ -51,7 +51,8 @@ def main() -> None:
         f"  {'yes' if proof['answer'] == 'Separable' else 'no'}; the proof in proof.json {holds} in exact arithmetic"
     )
     if culprits := json.loads(Path("proof.json").read_text()).get("culprits"):
-        print(f"  {len(culprits)} rows contradict each other; $ rosenblatt verify proof.json {TABLE} {READ}")
+        print(f"  a weighted average of one class equals one of the other ({len(culprits)} rows)")
+    print(f"  $ rosenblatt verify proof.json {TABLE} {READ}")
 
     print(f"\nA page to send on: {Path('report.html').resolve().as_uri()}")
 
