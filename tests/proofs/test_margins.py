@@ -57,7 +57,9 @@ def test_largest_margin_of_three_classes():
 
 
 def test_no_hard_margin_names_the_culprits():
-    with pytest.raises(ValueError, match=r"give C for a soft one\. Inseparable.*Rows 0, 1, 2 and 3"):
+    with pytest.raises(
+        ValueError, match=r"give C for a soft one\. Inseparable.*on row 0, .* and 1/4 on row 3"
+    ):
         hard_margin([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
 
 
