@@ -57,7 +57,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class RequestState:
-    """What the middleware has found out about a request; under ``scope["rosenblatt"]``."""
+    """What the middleware knows about a request; under ``scope["rosenblatt"]``."""
 
     __slots__ = ("allowed", "api", "fields", "headers", "id", "identity", "status")
 

@@ -39,7 +39,7 @@ TEXT = "text"  # the field of an example that is prose, and what its words are c
 class Counts(msgspec.Struct):
     """What is counted beside the weights, and saved with them."""
 
-    mistakes: int = 0  # told wrong before being learned from
+    mistakes: int = 0  # predicted wrong before being learned from
     seq: int = 0  # of the last feedback it has learned from
     failed: int = 0  # feedbacks that could not be learned from
 

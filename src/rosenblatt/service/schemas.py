@@ -159,7 +159,7 @@ class LedgerLine(Struct, gc=False):
     predicted: Any
     score: float
     moved: bool
-    mistakes: int  # told wrong so far, this one included
+    mistakes: int  # predicted wrong so far, this one included
     updates: int  # of the weights so far, this one included
 
 
@@ -178,8 +178,8 @@ class ModelInfo(Struct):
     classes: list[Any]
     features: int
     clock: int  # examples learned from
-    mistakes: int  # told wrong before they were learned from
-    accuracy: float | None  # progressive: told right before being learned from
+    mistakes: int  # predicted wrong before they were learned from
+    accuracy: float | None  # progressive: predicted right before being learned from
     updates: int
     radius: float
     seq: int  # of its last feedback in the journal
@@ -345,7 +345,7 @@ class Needs:
         self.check(request.scope)
 
     def check(self, scope: Any) -> None:
-        """Raise a refusal where the scope that the middleware found does not reach."""
+        """Raise a refusal where the scope of the request does not reach."""
         state = scope.get("rosenblatt")
         if state is None or state.allowed is None:
             raise Forbidden("no middleware has decided what this request may do")
