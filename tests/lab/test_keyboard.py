@@ -1,0 +1,144 @@
+"""Every interactive element of every page is reached with Tab, and acts by keys."""
+
+import pytest
+from tests.patience import SECONDS
+
+Error = pytest.importorskip("playwright.sync_api").Error
+
+# Pages in states that show all of their controls; a name is that of the button which opens a dialog there.
+PLACES = [
+    ("/?n=12&tool=plus&clock=3&margin=0.2&rule=margin&beside=centroid&proof=yes", ""),
+    ("/?data=xor&n=12&space=kernel-rbf&tool=minus&clock=2", ""),
+    ("/?learner=batch&clock=2&tool=erase", ""),
+    ("/?n=12&clock=5", "Export"),
+    ("/?n=12", "Upload CSV"),
+    ("/game?rounds=2", ""),
+    ("/game?role=A&label=minus&moves=a100_200", ""),
+    ("/game?role=B&guesses=10", ""),
+    ("/gates?gate=OR&w1=1&wiring=NAND.0.1", ""),
+    ("/networks?data=xor&n=8&builder=backpropagation&iterations=2&tool=plus", ""),
+    ("/networks?data=moons&n=12&units=3&tool=move", ""),
+    ("/lessons/04-convergence?theme=dark", ""),
+]
+# What a person can act on: by its meaning, not by whether it can be focused. The cross of a chip only repeats what its
+# list does.
+FIND = """() => {
+  const within = [...document.querySelectorAll('.q-dialog')].at(-1) || document;
+  const seen = new Map(), found = [];
+  const all = "a[href], button, [role=button], [role=slider], [role=combobox], summary, textarea, " +
+    "input:not([type=hidden]):not([type=file]), main svg[style*='cursor']:not([style*='cursor: default'])";
+  for (const each of within.querySelectorAll(all)) {
+    const box = each.getBoundingClientRect(), style = getComputedStyle(each);
+    const off = each.disabled || each.getAttribute('aria-disabled') === 'true' ||
+      each.closest('[aria-hidden=true], .q-chip') || each.href === location.href;
+    if (!box.width || !box.height || style.visibility === 'hidden' || off) continue;
+    const kind = each.getAttribute('role') || each.tagName.toLowerCase();
+    const label = each.getAttribute('aria-label') || each.closest('label')?.innerText;
+    const name = label || each.innerText || each.href || '';
+    const plain = `${kind} ${name.trim().replace(/\\s+/g, ' ')}`.replace(/^button Theme: .*/, 'button Theme');
+    seen.set(plain, (seen.get(plain) || 0) + 1);
+    each.dataset.key = `${plain} ${seen.get(plain)}`;
+    found.push([each.dataset.key, each.getAttribute('aria-pressed') === 'true']);
+  }
+  return found;
+}"""
+REACHED = """() => {
+  const at = document.activeElement;
+  const own = at.dataset.key ? at : at.closest('[data-key]') || at.querySelector('[data-key]');
+  return own ? own.dataset.key : null;
+}"""
+LOOKS = """() => JSON.stringify([
+  location.href, document.body?.innerText, window.said.length,
+  [...document.querySelectorAll('[data-part=cursor] circle')].map(each => each.outerHTML),
+  [...document.querySelectorAll('[aria-pressed], [aria-valuenow], [aria-label], [aria-checked], details')].map(each =>
+    [each.ariaPressed, each.ariaValueNow, each.ariaLabel, each.ariaChecked, each.open]),
+  [...document.querySelectorAll('input')].map(each => each.value),
+])"""
+
+
+def opened(visitor, path, opener):
+    page = visitor.open(path)
+    if opener:
+        page.get_by_role("button", name=opener, exact=True).press("Enter")
+        page.locator(".q-dialog .lab-dialog").wait_for()
+    return page
+
+
+def act(page, key):
+    """Do by keys what an element is for."""
+    kind = key.partition(" ")[0]
+    if kind == "slider":
+        own = "document.activeElement.closest('[role=slider]')"
+        full = page.evaluate(f"{own}.ariaValueNow === {own}.ariaValueMax")
+        page.keyboard.press("ArrowLeft" if full else "ArrowRight")
+    elif kind == "combobox":
+        page.keyboard.press("ArrowDown")
+        page.locator(".q-menu [role=option]").first.wait_for()
+        for each in ("ArrowDown", "Enter"):
+            page.keyboard.press(each)
+        page.keyboard.press("Escape")
+    elif kind in ("input", "spinbutton"):
+        page.keyboard.press("ArrowUp")
+    elif kind == "img":
+        for each in ("Shift+ArrowRight", "ArrowUp", "Enter"):
+            page.keyboard.press(each)
+    else:
+        page.keyboard.press("Enter")
+
+
+FOCUS = """key => {
+  const own = document.querySelector(`[data-key=${JSON.stringify(key)}]`);
+  (own.tabIndex >= 0 ? own : own.querySelector('[tabindex="0"]')).focus();
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "opener"), PLACES, ids=[f"{path} {opener}".strip() for path, opener in PLACES]
+)
+def test_every_element_is_reached_and_acts_by_keyboard(visit, path, opener):
+    visitor = visit()
+    page = opened(visitor, path, opener)
+    outside = []  # files that were saved or asked for
+    page.on("download", lambda download: outside.append(download.suggested_filename))
+    page.on("filechooser", lambda chooser: outside.append("chosen"))
+    elements = dict(page.evaluate(FIND))
+    assert len(elements) >= (1 if opener else 7)
+    reached = set()
+    for _ in range(3 * len(elements) + 20):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate(REACHED))
+        if reached >= set(elements):
+            break
+    assert set(elements) - reached == set()
+    left = [key for key, pressed in elements.items() if not pressed]  # a chosen tool is chosen already
+    while left:
+        page = opened(visitor, path, opener)
+        acted = []
+        for key in left:
+            if key not in dict(page.evaluate(FIND)):
+                continue  # the last action took it away
+            page.evaluate(FOCUS, key)
+            before, files = page.evaluate(LOOKS), len(outside)
+            act(page, key)
+            acted.append(key)
+            for _ in range(SECONDS * 20):
+                if len(outside) > files or looks(page) != before:
+                    break
+                page.wait_for_timeout(50)
+            else:
+                pytest.fail(f"{key!r} does nothing by keyboard")
+            if key.startswith("a "):
+                page.wait_for_load_state()
+                page.wait_for_function("window.socket && window.socket.connected")
+            if not key.startswith("slider"):
+                break  # it may have led to another page, or to where others have nothing to do
+        assert acted, f"not there any more: {left}"
+        left = [key for key in left if key not in acted]
+
+
+def looks(page):
+    """Return what the page looks like; nothing while another one is being loaded."""
+    try:
+        return page.evaluate(LOOKS)
+    except Error:
+        return ""
