@@ -204,6 +204,8 @@ def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp
         ("packed.csv.gz", gzip.compress(b"a,y\n1,0\n2,1\n", mtime=0), "compressed.*prove --export-matrix"),
         ("latin.csv", b"a,y\n1,\xe9\n2,x\n", "UTF-8.*prove --export-matrix"),
         ("mixed.csv", b"1,p\n2,q\n", "--header or --no-header"),
+        ("counted.csv", b"0,1\n0,1\n2,0\n", "--header or --no-header"),
+        ("counted_from_1.csv", b"1,2\n0,1\n2,0\n", "--header or --no-header"),
         ("twice.csv", b"a,a,y\n1,2,0\n2,3,1\n", "rename one"),
         ("zero.svm", b"1 0:1\n-1 1:2\n", "--zero-based.*prove --export-matrix"),
         ("queries.svm", b"1 qid:1 1:1\n", "prove --export-matrix"),

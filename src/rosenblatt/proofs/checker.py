@@ -452,8 +452,9 @@ def read_csv(lines: list[str], how: Reading) -> Table:
     reader = csv.reader([f"{line}\n" for line in lines], delimiter=how.delimiter, strict=True)
     cells = [[cell.strip(" \t\v\f") for cell in row] for row in reader if row]
     numeric = {NUMBER.fullmatch(cell) is not None for row in cells[:1] for cell in row}
-    clear = how.header is not None or len(numeric) < 2
-    require(clear, "the first line mixes numbers and text: say --header or --no-header")
+    counted = cells and cells[0] in [[str(j + k) for j in range(len(cells[0]))] for k in (0, 1)]
+    clear = how.header is not None or (len(numeric) < 2 and not counted)
+    require(clear, "the first line mixes numbers and text, or counts 0, 1, ...: say --header or --no-header")
     header = True not in numeric if how.header is None else how.header
     names = cells.pop(0) if cells and header else [f"x{j + 1}" for row in cells[:1] for j in range(len(row))]
     require(cells and len(set(names)) == len(names), "no rows, or two columns of one name: rename one")
