@@ -219,9 +219,10 @@ def _about(bound: Bounded | str, seen: int) -> str:
 
 
 def _ledger(lines: Sequence[LedgerLine], subjects: Mapping[int, str]) -> Markup:
-    row = Markup(
-        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word'>{}</td><td class='word'>{}</td><td>{:.2f}</td>"
-        "<td class='word'>{}</td><td>{:,}</td></tr>"
+    row = Markup(  # a phone shows a row as lines, with the names that it has no columns for
+        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word' data-name='truth'>{}</td>"
+        "<td class='word' data-name='mark before'>{}</td><td data-name='score'>{:.2f}</td>"
+        "<td class='word' data-name='weights'>{}</td><td data-name='mistakes'>{:,}</td></tr>"
     )
     rows = [
         row.format(
