@@ -36,6 +36,7 @@ try:  # internal names of numba: where a version has others, its own cache is us
     from numba.core.caching import NullCache as _NoCache
     from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
+    from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
 
     _KNOWN_NUMBA = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild"))
@@ -169,7 +170,7 @@ class LoopCache(_NoCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the stored code for a signature, or None."""
-        target_context.refresh()
+        rtsys.initialize(target_context)  # all that stored code needs; compiling loads the rest of numba
         for folder, key in self._places(sig, target_context.codegen()):
             path = self._path(folder, key)
             try:
