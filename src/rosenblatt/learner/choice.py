@@ -17,6 +17,7 @@ from rosenblatt import rules
 from rosenblatt.data.quadratic import quadratic, quadratic_size
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.learner import Learner
+from rosenblatt.learner.models.options import passes_for
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.selection import (
     Fitted,
@@ -112,7 +113,7 @@ def default_candidates(rows: int, features: int, sparse: bool = False) -> list[C
     linear: list[Any] = [rules.PassiveAggressive(C=C) for C in (0.1, 0.01, 1.0)]
     linear += [rules.Rosenblatt(), *(rules.Pegasos(lam=lam) for lam in (0.01, 0.0001))]
     linear += [rules.AROW(r=r) for r in (1.0, 10.0)]
-    candidates = [Candidate(rule) for rule in linear]
+    candidates = [Candidate(rule, max_iter=passes_for(rows)) for rule in linear]
     mapped = quadratic_size(features)
     if not sparse and mapped <= MAX_MAPPED_FEATURES and mapped * rows <= MAX_MAPPED_NUMBERS:
         candidates += [Candidate(rule, map="quadratic") for rule in _for_richer_features()]
