@@ -36,6 +36,7 @@ try:  # internal names of numba: where a version has others, its own cache is us
     from numba.core.caching import NullCache as _NoCache
     from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
+    from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
 
     _KNOWN_NUMBA = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild"))
@@ -45,6 +46,8 @@ except ImportError:  # pragma: no cover
 LOG = logging.getLogger(__name__)
 # Results must not assume that values are finite, so never "nnan" or "ninf".
 FASTMATH = {"reassoc", "nsz", "contract", "arcp"}
+# A constant: stored code that calls `np.iinfo` would load numba's linear algebra with it, 0.1 s.
+LARGEST_INT64 = 2**63 - 1
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -167,7 +170,8 @@ class LoopCache(_NoCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the stored code for a signature, or None."""
-        target_context.refresh()
+        # What code calls when it runs. `target_context.refresh()` would also load what compiling needs: 0.2 s.
+        rtsys.initialize(target_context)
         for folder, key in self._places(sig, target_context.codegen()):
             path = self._path(folder, key)
             try:
