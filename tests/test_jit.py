@@ -121,6 +121,15 @@ def test_code_for_wider_vectors_gives_the_same_bits(built, tmp_path):
 
 
 @ships
+def test_loading_code_does_not_load_what_compiling_needs(built, tmp_path):
+    """Half of what numba would add to the start of a command."""
+    folder, _ = built
+    show = "\nprint(json.dumps([name for name in ('numba.np.linalg', 'numba.typed.typeddict') if name in sys.modules]))"
+    answer = run(TRAIN + show, folder, XDG_CACHE_HOME=str(tmp_path))
+    assert json.loads(answer.splitlines()[-1]) == []
+
+
+@ships
 def test_shipped_code_holds_no_path_of_the_machine_that_built_it(built):
     folder, _ = built
     for path in folder.rglob("*.nbc"):

@@ -144,6 +144,8 @@ class OnlineLearner(RowsLearner):
     _values: Any  # the array of the reader whose address is looked up
     _read: Any  # the compiled function that reads an example
     _label_view: Any  # memory of the label
+    _clock_view: Any  # memory of the number of visits
+    _sqnorm_view: Any  # memory of the squared norms of the weights
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
@@ -462,8 +464,8 @@ class OnlineLearner(RowsLearner):
         labels = buffer.labels.ctypes.data
         self._values, self._label_view = reader.values, memoryview(cast(Any, buffer.labels))
         self._row_scores, self._averaged = buffer.state.scores, self.predicting == "averaged"
-        self._clock_view = memoryview(buffer.state.totals["clock"])
-        self._sqnorm_view = memoryview(buffer.state.running["sqnorm"])
+        self._clock_view = memoryview(cast(Any, buffer.state.totals["clock"]))
+        self._sqnorm_view = memoryview(cast(Any, buffer.state.running["sqnorm"]))
         self._rule, self._geometry = self.learner.rule, self.learner.geometry
         self._predict, self._p = row_predictor(), link_power(self._geometry)
         self._read, self._reader_address = reader_functions().read, reader.address
