@@ -183,7 +183,7 @@ def test_names_that_are_integers_are_those_of_their_text():
         {0: 1.0, "0": 2.0},
         {True: 1.0},
         {1.0: 1.0},
-        dict([(1, 1.0), (True, 2.0)]),
+        {1: 1.0, True: 2.0},  # noqa: F601 (the keys are equal)
         {0: 1.0, None: 2.0},
     ):
         by_number.read(mixed)

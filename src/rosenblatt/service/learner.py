@@ -138,7 +138,7 @@ class ServedLearner(OnlineLearner):
 
     _lookup: NameLookup | None = None
 
-    def learn_one(self, x: Named, y: Any, weight: float = 1.0) -> None:
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> None:
         """Learn from an example; its score is counted at once, since other threads read the calibration."""
         super().learn_one(x, y, weight)
         self._count_pending_scores()
