@@ -20,8 +20,7 @@ from rosenblatt.data.batch import coalesce
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
-from rosenblatt.streams.evaluate import evaluate_stream
-from rosenblatt.streams.train import train_on_stream
+from rosenblatt.streams.train import evaluate_stream, train_on_stream
 
 
 @pytest.fixture(autouse=True)
@@ -243,7 +242,7 @@ def test_an_interrupt_keeps_the_last_whole_pass(tmp_path):
         if progress.number == 3 and progress.rows > 50:
             raise KeyboardInterrupt
 
-    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=9, tell=tell)
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=9, on_pass=tell)
     two = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2)
     assert got.interrupted
     assert len(got.learner.epochs) == 2
@@ -254,7 +253,7 @@ def test_an_interrupt_keeps_the_last_whole_pass(tmp_path):
             open_examples(path),
             path,
             passes=9,
-            tell=lambda _: tell(_._replace(number=3)),
+            on_pass=lambda _: tell(_._replace(number=3)),
         )
 
 
@@ -282,7 +281,7 @@ def test_an_interrupt_after_the_last_pass_loses_nothing(tmp_path, passes):
         if progress.number == passes and progress.done:
             raise KeyboardInterrupt
 
-    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=passes, tell=tell)
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=passes, on_pass=tell)
     assert got.interrupted
     assert got.learner.clock == 200 * passes
     assert len(got.learner.epochs) == passes
@@ -446,7 +445,7 @@ def die(told):
 
 source = sys.argv[1]
 options = {"batch_rows": 10}
-train_on_stream(Learner(), open_examples(source, **options), source, passes=2, keep=sys.argv[2] == "keep", tell=die)
+train_on_stream(Learner(), open_examples(source, **options), source, passes=2, keep=sys.argv[2] == "keep", on_pass=die)
 """
 
 

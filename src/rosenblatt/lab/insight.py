@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.lab.learners import Fitted, Space, Training
-from rosenblatt.learner.trace import trace_of
+from rosenblatt.learner.history import trace_of
 from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
 SECONDS = 10.0  # after which "is it separable" answers with what is known so far
