@@ -9,7 +9,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from rosenblatt.cli.errors import show_tracebacks
-from rosenblatt.cli.flags import GroupedCommand, flatten
+from rosenblatt.cli.flags import GroupedCommand, PlainValues, flatten
 from rosenblatt.cli.running import guarded
 
 # The commands, in the order of --help, and what each does: the first line of its own help.
@@ -79,7 +79,7 @@ class LazyCommands(MutableMapping[str, Any]):
         return len(self._loaded)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(PlainValues, TyperGroup):
     """The top of the command line: it lists commands without importing them."""
 
     def __init__(self, **settings: Any) -> None:

@@ -92,18 +92,9 @@ class Rows(NamedTuple):
 
 def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
-    from rosenblatt.data import BadInput, open_examples
+    from rosenblatt.data import open_examples
 
-    rows = _all_of(open_examples(source, options, schema=schema, batch_rows=None))
-    if options.exact and rows.y is not None and rows.y.dtype.kind == "f":
-        (far,) = (abs(rows.y) >= 2.0**53).nonzero()
-        if far.size:
-            raise BadInput(
-                source,
-                int(rows.lines[far[0]]),
-                f"the label {rows.y[far[0]]:g} is beyond 2^53, where float64 merges neighbours: write labels as text",
-            )
-    return rows
+    return _all_of(open_examples(source, options, schema=schema, batch_rows=None))
 
 
 def read_to_train(source: str, options: "ReadOptions") -> Rows:

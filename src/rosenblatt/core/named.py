@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rosenblatt.jit import compiled, compiled_with_gil
+from rosenblatt.jit import LARGEST_INT64, compiled, compiled_with_gil
 
 RADIX_FROM = 48  # so many keys are sorted faster by bytes
 LARGEST = float(np.finfo(np.float64).max)
@@ -91,7 +91,7 @@ def all_finite(values: Any) -> bool:
     """Return whether every number is finite."""
     wrong = 0
     for k in range(values.shape[0]):
-        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
+        wrong += not abs(values[k]) <= LARGEST
     return wrong == 0
 
 
@@ -335,7 +335,7 @@ def new_reader(index: dict[str, int], integers: dict[int, int]) -> NDArray[Any]:
     """
     reader = np.zeros(1, READER)
     reader["index"], reader["integers"], reader["names"] = id(index), id(integers), NOTHING_READ
-    reader["features"] = np.iinfo(np.int64).max
+    reader["features"] = LARGEST_INT64
     for kind in (int, float, str, dict):
         reader[kind.__name__] = id(kind)
     return reader

@@ -17,6 +17,8 @@ from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
+    MAGNITUDE,
+    MARKED,
     PAIRS,
     SLASHED,
     DatePart,
@@ -28,6 +30,7 @@ from rosenblatt.data.values import (
     date_numbers,
     date_orders,
     date_parts_of,
+    is_long_integer,
     number,
     number_formats,
     numbers,
@@ -42,7 +45,6 @@ MANY_LABELS = 2048  # different numbers of a target: more make no difference, no
 FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
-SLASHED_DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}( .*)?")  # day or month first: nobody can tell
 ID_NAME = re.compile(r"(?i:(^|[_\s.-])(id|uuid|guid)$)|[a-z]I[dD]$")
 TargetKind = Literal["classes", "numeric"]
 Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "target"]
@@ -86,13 +88,14 @@ class ColumnStatistics:
     >>> statistics = ColumnStatistics()
     >>> statistics.update(pa.array(["12%", "", "7.5%"]))
     >>> statistics.rows, statistics.missing, statistics.formats
-    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='')])
+    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='', magnitude=False)])
     """
 
     def __init__(self, count_numbers: bool = False) -> None:
         self.rows = self.missing = 0
         self.all_numbers = True
-        self.all_integers = True
+        self.all_integers = True  # that int64 holds
+        self.any_long_integer = False  # of a target: one is written as an integer that int64 does not hold
         self.all_finite = True  # no number is infinite
         self.low, self.high = np.inf, -np.inf
         self.total = 0.0
@@ -145,10 +148,15 @@ class ColumnStatistics:
 
     @property
     def labels(self) -> LabelKind:
-        """What labels in this column are."""
-        if not self.numeric:
+        """What labels in this column are: integers beyond 64 bits are text, so that float64 merges none."""
+        if not self.numeric or self.long_labels:
             return "text"
         return "integer" if self.all_integers else "number"
+
+    @property
+    def long_labels(self) -> bool:
+        """Whether the column names classes by integers that int64 does not hold."""
+        return self.any_long_integer and self.target_kind == "classes"
 
     @property
     def different(self) -> float:
@@ -162,7 +170,7 @@ class ColumnStatistics:
         """Whether a target with these values names classes or measures something."""
         if self.numbers is None or not (self.numeric or self.formats):
             return "classes"
-        whole, count = self.all_integers, len(self.numbers)
+        whole, count = not self._fractions, len(self.numbers)
         if not self.numeric:
             form = (self.formats or [NumberFormat()])[0]
             values = [form.number(text) for text in self.values or self.sample]
@@ -244,13 +252,15 @@ class ColumnStatistics:
             self.formats = _common_formats(self, later, bool(had_numbers or has_numbers), plain)
             self.parts = _common_parts(self, later) if not (had_numbers or has_numbers) else set()
             if later.date_orders is not None:
-                self.date_orders = later.date_orders & (self.date_orders or later.date_orders)
+                orders = later.date_orders if self.date_orders is None else self.date_orders
+                self.date_orders = orders & later.date_orders
         known = self.values is not None and later.values is not None
         self.values = {**(self.values or {}), **(later.values or {})} if known else None
         self.different_rows += later.different_rows
         self.rows, self.missing = self.rows + later.rows, self.missing + later.missing
         self.all_numbers &= later.all_numbers
         self.all_integers &= later.all_integers
+        self.any_long_integer |= later.any_long_integer
         self.all_finite &= later.all_finite
         self.low, self.high = min(self.low, later.low), max(self.high, later.high)
         self.total += later.total
@@ -270,8 +280,10 @@ class ColumnStatistics:
             return False
         self.all_finite &= all(text in absent_words for text in texts)
         self._add_numbers(values)
-        if self.all_integers and self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
-            self.all_integers = are_int64(column)
+        if self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
+            self.all_integers = self.all_integers and are_int64(column)
+            if self.numbers is not None and not self.all_integers:
+                self.any_long_integer |= any(map(is_long_integer, column.unique().to_pylist()))
         return True
 
     def _add_numbers(self, values: Any) -> None:
@@ -322,8 +334,7 @@ class ColumnStatistics:
             marks = (".",) if self._fractions else (".", ",")
             self.formats = [NumberFormat(mark) for mark in marks]
         if self.formats is None:
-            decorated = next((text for text in texts if number(text) is None), texts[0])
-            self.formats = number_formats(decorated)
+            self.formats = number_formats(_most_marked(texts))
         return [form for form in self.formats if all(form.number(text) is not None for text in texts)]
 
     def _parts_of_all(self, texts: list[str]) -> set[DatePart]:
@@ -332,7 +343,7 @@ class ColumnStatistics:
         parts = self.parts
         for text in texts:
             ours = set(date_parts_of(text, "dmy"))
-            if "/" in text and SLASHED.match(text):
+            if SLASHED.match(text):
                 known = date_orders(text)
                 self.date_orders = known if self.date_orders is None else self.date_orders & known
                 ours = ours if self.date_orders else set()
@@ -341,6 +352,14 @@ class ColumnStatistics:
                 return set()
             parts = ours if parts is None else parts | ours
         return parts or set()
+
+
+def _most_marked(texts: list[str]) -> str:
+    """Return the text that shows the most of how numbers are written: a K or M after it, a sign, separators."""
+    for marked in (MAGNITUDE.search, MARKED.search):
+        if text := next(filter(marked, texts), None):
+            return text
+    return next((text for text in texts if number(text) is None), texts[0])
 
 
 def _common_formats(
@@ -371,8 +390,8 @@ class Decision(NamedTuple):
     note: str = ""
 
 
-class AmbiguousNumbers(ValueError):
-    """Numbers that can be read with a decimal point and with a decimal comma."""
+class AmbiguousValues(ValueError):
+    """Numbers with a decimal point or comma, or dates with the day or the month first: both are possible."""
 
 
 def decide(
@@ -421,8 +440,8 @@ def _dates(name: str, statistics: ColumnStatistics) -> Decision:
 def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) -> Column:  # noqa: B008 (frozen)
     """Return what a column holds by one value of it: numbers in a format, dates, else categories.
 
-    >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
-    (NumberFormat(decimal='.', percent=False, currency='$', unit=''), ('days', 'weekday'))
+    >>> column_of_value("price", "$1,299.00").format.currency, column_of_value("day", "2024-02-29").parts
+    ('$', ('days', 'weekday'))
     """
     statistics = ColumnStatistics()
     statistics.update(arrow_strings([text]))
@@ -452,6 +471,12 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
     if role == "category":
         return Decision("category", Column(name, ()))
     if role == "date":
+        if len(statistics.date_orders or ()) > 1:
+            example = next(filter(SLASHED.match, statistics.sample))
+            raise AmbiguousValues(
+                f"column {name!r} holds dates that can be read with the day or the month first, as in {example!r}: "
+                "write them as 2024-02-29, or name the column in --category"
+            )
         return _dates(name, statistics)
     grouped = _grouped_by_points(name, statistics, options.decimal or ".")
     if grouped is not None:
@@ -482,7 +507,7 @@ def _grouped_by_points(name: str, statistics: ColumnStatistics, decimal: str | N
         return None
     if decimal is None:
         example = next(text for text in statistics.sample if "." in text)
-        raise AmbiguousNumbers(_ambiguous(name, example, [NumberFormat(","), NumberFormat()]))
+        raise AmbiguousValues(_ambiguous(name, example, [NumberFormat(","), NumberFormat()]))
     return Decision("numeric", Column(name, format=NumberFormat(",")), "thousands separated by points")
 
 
@@ -536,7 +561,7 @@ def _format_of(
     if len(formats) == 1:
         return formats[0]
     example = next(text for text in (statistics.values or statistics.sample) if "," in text or "." in text)
-    raise AmbiguousNumbers(_ambiguous(name, example, formats))
+    raise AmbiguousValues(_ambiguous(name, example, formats))
 
 
 def _ambiguous(name: str, example: str, formats: Sequence[NumberFormat]) -> str:
@@ -557,8 +582,9 @@ def _describe(form: NumberFormat, statistics: ColumnStatistics) -> str:
     parts += ["per cent"] if form.percent else []
     parts += [f"in {form.currency or form.unit}"] if form.currency or form.unit else []
     texts = [text.replace("\u2212", "-") for text in statistics.values or statistics.sample]
+    parts += ["K, M and B multiply"] if form.magnitude else []
     matches = (form.pattern.fullmatch(text.strip("()")) for text in texts)
-    grouped = any(match is not None and match["group"] for match in matches)
+    grouped = any(match and not match["digits"].replace(form.decimal, "").isdigit() for match in matches)
     parts += ["(1) is -1"] if any(text[:1] == "(" for text in texts) else []
     return ", ".join(parts) or ("thousands separated" if grouped else "")
 
@@ -568,15 +594,15 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
     many = statistics.present >= MANY_ROWS
     strange = [text for text in sample if number(text) is None]
     mostly_numbers = many and len(strange) <= 0.1 * len(sample)
+    unclear_dates = ""
+    if statistics.parts and len(statistics.date_orders or ()) > 1:
+        unclear_dates = "dates with the day or the month first? write them as 2024-02-29; "
     if mostly_numbers and statistics.different > 0.5:  # a value that is no number is then a bad line
         return Decision(
             "numeric", Column(name), f"not all are numbers; --category {name} takes them as they are"
         )
     if many and statistics.different >= NEARLY_ALL and not any(map(str.isalpha, "".join(sample))):
-        hint = ""
-        if any(map(SLASHED_DATE.fullmatch, sample)):
-            hint = "dates? write them as 2024-02-29; "
-        return Decision("identifier", None, f"{hint}--category {name} keeps it")
+        return Decision("identifier", None, f"{unclear_dates}--category {name} keeps it")
     if looks_like_text(sample):
         return Decision("text", Column(name, (), options.words))
     if many and statistics.different >= NEARLY_ALL:
@@ -584,8 +610,10 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
         if words >= 1.5:
             return Decision("text", Column(name, (), options.words), "nearly all different, of several words")
         return Decision("identifier", None, f"--category {name} keeps it")
-    note = ""
-    if many and statistics.different > 0.5:
+    note = f"warning: {unclear_dates}--drop {name} leaves it out" if unclear_dates else ""
+    if many and len(strange) <= 0.5 * len(sample) and statistics.different > 0.5:
+        note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+    elif many and statistics.different > 0.5 and not note:
         note = (
             f"warning: mostly different values; leave it out with --drop {name}, or read it as --text {name}"
         )

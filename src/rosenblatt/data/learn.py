@@ -59,8 +59,8 @@ class TableStatistics:
 
     @property
     def all_numbers(self) -> bool:
-        """Whether every value so far is a plain number, or missing."""
-        return all(column.all_numbers for column in self.columns.values())
+        """Whether every value so far is a plain number that float64 may hold, or missing."""
+        return all(column.all_numbers and not column.long_labels for column in self.columns.values())
 
     def decide(self, options: ReadOptions, index: str | None = None) -> dict[str, Decision]:
         """Return what every column but the target is; ``index`` counts rows, and is left out."""
@@ -149,7 +149,7 @@ class Learned(NamedTuple):
             )
         if schema.target is not None:
             own = self.statistics.columns[schema.target]
-            summary = summary_of(Decision("target", None), own, None)
+            summary = summary_of(Decision("category" if own.long_labels else "target", None), own, None)
             if schema.target_format is not None:
                 column = Column(schema.target, format=schema.target_format)
                 summary = summary_of(Decision("numeric", column), own, column)

@@ -144,8 +144,8 @@ class OnlineLearner(RowsLearner):
     _values: Any  # the array of the reader whose address is looked up
     _read: Any  # the compiled function that reads an example
     _label_view: Any  # memory of the label
-    _clock_view: Any  # of the clock
-    _sqnorm_view: Any  # of the squared norms of the weights
+    _clock_view: Any  # memory of the number of visits
+    _sqnorm_view: Any  # memory of the squared norms of the weights
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _scaled_address: int  # of the row to learn from, standardised where features are scaled
