@@ -467,8 +467,8 @@ def sqnorm_is_possible(content: Content) -> None:
         now = _per_hypothesis(np.abs(content.arrays["W"]).sum(axis=1), content)
         past = _per_hypothesis(np.abs(content.arrays["A"]).sum(axis=1), content)
         now = now * content.arrays["running.scale"]
-        room = _drift(content) + 1e-9 * past * past * sqradius
-        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + room) & (sqnorm >= -room))
+        tolerance = _drift(content) + 1e-9 * past * past * sqradius
+        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + tolerance) & (sqnorm >= -tolerance))
     refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · max_sqnorm")
 
 
