@@ -12,7 +12,7 @@ from rosenblatt.data import BadInput, ReadOptions
 from rosenblatt.data.delimited import DelimitedSource, Rows
 from rosenblatt.data.encode import texts_of
 from rosenblatt.data.learn import TableStatistics
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.values import numbers
 from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points
 from rosenblatt.web.layout import Markup, html
