@@ -20,7 +20,7 @@ from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
-from rosenblatt.data.quadratic import features_before
+from rosenblatt.data.preprocess import features_before
 from rosenblatt.data.schema import schema_from_dict
 from rosenblatt.storage import schema
 from rosenblatt.storage.schema import (
