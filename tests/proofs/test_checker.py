@@ -195,7 +195,8 @@ def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp
 @pytest.mark.parametrize(
     ("name", "content", "way_out"),
     [
-        ("lines.csv", b'note,a,y\n"two\nlines",1,0\nx,2,1\n', r"row 1: 'two.*prove --export-matrix"),
+        ("lines.csv", b'note,a,y\n"two\nlines",1,0\nx,2,1\n', r"several lines; .*prove --export-matrix"),
+        ("names.csv", b'a,"y\n1,0\n2,1"\n1,0\n2,1\n', r"several lines; .*prove --export-matrix"),
         ("words.csv", b"a,b,y\n1,red,0\n2,blue,1\n", r"row 1: 'red' .*prove --export-matrix"),
         ("missing.csv", b"a,b,y\n1,,0\n2,3,1\n", r"row 1: '' .*prove --export-matrix"),
         ("quoted.tsv", b'a\ty\n"1"\t0\n2\t"1\n', r"a quote.*prove --export-matrix"),

@@ -122,9 +122,7 @@ def inseparable(p: Proof, A: Demands) -> None:
     if p.answer == "QuasiSeparable":
         touched = set(A.combine(p.touched, p.touched_rivals, ([0] * len(p.touched), 1))[0])
         values, _, _ = A.scores(p.hyperplanes)
-        require(
-            min(values.values()) >= 0 < max(values.values()), "a row is on the wrong side, or none beyond"
-        )
+        require(min(values.values()) >= 0 < max(values.values()), "a row is behind, or none is beyond")
         zeros = {name for name, value in values.items() if value == 0}
         require(zeros == touched, "the hyperplane touches other rows than the proof names")
     elif p.overlap is None:
@@ -428,9 +426,7 @@ def read_table(path: str, how: Reading) -> Table:
     """Read numeric CSV (labels may be text) or LIBSVM text."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-        require(
-            "\r" not in text and "\0" not in text, "a carriage return within a line, or a NUL: use newlines"
-        )
+        require(not {"\r", "\0"} & set(text), "a carriage return within a line, or a NUL: use newlines")
         as_csv = how.format == "csv" or (how.format is None and path.endswith(".csv"))
         cells = (read_csv if as_csv else read_libsvm)(text.split("\n"), how)
         for n, row in enumerate(cells.rows, 1):
@@ -451,6 +447,7 @@ def read_csv(lines: list[str], how: Reading) -> Table:
     require(how.delimiter != "\t" or '"' not in "".join(lines), "a quote, which some read as text")
     reader = csv.reader([f"{line}\n" for line in lines], delimiter=how.delimiter, strict=True)
     cells = [[cell.strip(" \t\v\f") for cell in row] for row in reader if row]
+    require(not any("\n" in cell for row in cells for cell in row), "a cell of several lines")
     numeric = {NUMBER.fullmatch(cell) is not None for row in cells[:1] for cell in row}
     counted = cells and cells[0] in [[str(j + k) for j in range(len(cells[0]))] for k in (0, 1)]
     clear = how.header is not None or (len(numeric) < 2 and not counted)
@@ -458,19 +455,14 @@ def read_csv(lines: list[str], how: Reading) -> Table:
     header = True not in numeric if how.header is None else how.header
     names = cells.pop(0) if cells and header else [f"x{j + 1}" for row in cells[:1] for j in range(len(row))]
     require(cells and len(set(names)) == len(names), "no rows, or two columns of one name: rename one")
-    require(
-        all(len(row) == len(names) for row in cells), f"a row has not {len(names)} cells, as the first has"
-    )
-    reading, target, labels = (
-        f"csv, {'names in the first line' if header else 'no line of names'}",
-        None,
-        None,
-    )
+    require(all(len(row) == len(names) for row in cells), f"a row has other than {len(names)} cells")
+    reading = "csv, names in the first line" if header else "csv, no line of names"
+    target, labels = how.target, None
     if how.constraints:
-        require(how.target is None, f"constraints have no labels, such as {how.target!r}: leave out --target")
+        require(target is None, f"constraints have no labels, such as {target!r}: leave out --target")
     else:
         require(len(names) > 1, f"one column between {how.delimiter!r}: checker.py has --delimiter")
-        target = names[-1] if how.target is None else how.target
+        target = names[-1] if target is None else target
         require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
         labels, reading = [row.pop(names.index(target)) for row in cells], f"{reading}, target {target!a}"
     return Table([dict(enumerate(row)) for row in cells], len(cells[0]), labels, target, reading)
@@ -503,10 +495,8 @@ def read_labels(words: list[str]) -> list[Any]:
     """Return text, or numbers where all are numbers; below 2^53, so that no reader rounds them."""
     for word in words:
         foreign = not word.isascii() and any(map(str.isdecimal, word))  # to other readers it is a number
-        odd = word in MISSING or "\n" in word or foreign
-        require(
-            not odd, f"the label {word[:40]!r} is missing, has several lines, or digits of another script"
-        )
+        usual = word not in MISSING and not foreign
+        require(usual, f"the label {word[:40]!r} is missing, or has digits of another script")
     if not all(map(is_number, words)):
         return words
     labels = [float(word) for word in words]
