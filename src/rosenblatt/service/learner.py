@@ -138,6 +138,11 @@ class ServedLearner(OnlineLearner):
 
     _lookup: NameLookup | None = None
 
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        """Learn from an example; its score is counted at once, since other threads read the calibration."""
+        super().learn_one(x, y, weight)
+        self._count_pending_scores()
+
     def score(self, x: Named) -> Scored:
         """Score an example; features that the model does not know count for nothing. At least one class is known."""
         lookup = self._look(tuple(x))

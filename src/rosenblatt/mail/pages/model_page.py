@@ -8,6 +8,7 @@ import numpy as np
 from nicegui import ui
 from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.mail.bound import Bounded, bound_for
 from rosenblatt.mail.features import in_words
 from rosenblatt.mail.filter import MailFilter
@@ -93,7 +94,7 @@ class ModelPage:
         facts = {
             "messages learned from": f"{info.clock:,}",
             "marked wrong before": f"{info.mistakes:,}",
-            "marked right before": "unknown order" if accuracy is None else f"{100 * accuracy:.1f}%",
+            "marked right before": "unknown order" if accuracy is None else percent(accuracy),
             "updates of the weights": f"{info.updates:,}",
             "words and signs known": f"{info.features:,}",
         }
