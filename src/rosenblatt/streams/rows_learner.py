@@ -202,7 +202,8 @@ class RowsLearner:
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: not the row buffer, whose address is its own, and no scores that wait."""
         self._count_pending_scores()
-        return {name: value for name, value in vars(self).items() if name not in self._of_this_object}
+        state = vars(self).copy()  # at once: another thread may predict, which can add an attribute
+        return {name: value for name, value in state.items() if name not in self._of_this_object}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
