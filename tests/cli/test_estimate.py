@@ -127,7 +127,7 @@ def test_answers_with_a_certified_error(tmp_path, monkeypatch):
     answer = run_well("predict m.safetensors c.csv --max-error 0.05")
     labels = answer.stdout.split()
     assert 0 < labels.count("?") < 2000
-    assert "at most 5.0% of the answers are wrong" in answer.stderr
+    assert "at most 5% of the answers are wrong" in answer.stderr
     refused = run("predict m.safetensors c.csv --max-error 0.0001")
     assert refused.exit_code != 0
     assert "too few rows were held out" in refused.stderr

@@ -47,7 +47,7 @@ from rosenblatt.core.rows import (
     weight_index,
 )
 from rosenblatt.core.simd import fused_multiply_add, weighted_squares
-from rosenblatt.jit import compiled_in_order, compiled_part, exactly_compiled_part
+from rosenblatt.jit import compiled_part, exactly_compiled_part, inlined_part
 from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
 
@@ -307,7 +307,7 @@ def _variance_along(example: Any, c: Any, variances: Any) -> Callable[..., Any]:
     return dense if is_dense(example.types[0]) else sparse
 
 
-@compiled_in_order
+@inlined_part
 def _sparse_variance_along(example: Any, c: Any, variances: Any) -> float:
     rows, i, layout = example
     start, stop = extent(rows, i, layout)

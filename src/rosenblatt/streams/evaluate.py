@@ -6,17 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.core import hypotheses
 from rosenblatt.data import Batch
 from rosenblatt.learner import Evaluation, Learner
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.learner.training import (
-    CANDIDATE,
-    BoundTerms,
-    Evaluator,
-    column_sqnorms,
-    weights_of_hypotheses,
-)
+from rosenblatt.learner.training import BoundTerms, Evaluator, chosen_names, column_sqnorms, scored_weights
 
 MARGIN_BYTES = 64 << 20  # limit for margins in memory
 
@@ -29,10 +22,7 @@ def evaluate_stream(
     The results are those of training in memory, except that the bound of weights with errors is infinite if the
     margins of all rows would take more than ``margin_bytes`` bytes.
     """
-    weights = weights_of_hypotheses(learner)
-    if learner.ledger is not None:
-        candidates = hypotheses.record_setters(learner.run())
-        weights |= {f"{CANDIDATE}{k}": each for k, each in enumerate(candidates)}
+    weights = scored_weights(learner)
     stacked = np.concatenate([*weights.values()])
     evaluator, whole = Evaluator([*weights], learner.joint, margin_bytes), True
     for batch in batches:
@@ -41,17 +31,15 @@ def evaluate_stream(
             copies = np.ceil(batch.weight).astype(np.int64)
             whole &= bool((batch.weight == copies).all())
         evaluator.add(linear_scores(batch.X, stacked[:, : 1 + batch.X.shape[1]]), labels, copies)
-    names = {name: name for name in weights if not name.startswith(CANDIDATE)}
-    if learner.ledger is not None:
-        names["pocket"] = evaluator.best([name for name in weights if name.startswith(CANDIDATE)])
+    names = chosen_names(evaluator)
+    if "pocket" in names:
         learner.pocket = weights[names["pocket"]]
     terms = BoundTerms(
         learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
     )
     learner.evaluations = {
-        name: evaluator.evaluation(names[name], column_sqnorms(weights[names[name]], learner.joint), terms)
-        for name in hypotheses.NAMES
-        if name in names
+        name: evaluator.evaluation(scored, column_sqnorms(weights[scored], learner.joint), terms)
+        for name, scored in names.items()
     }
     return learner.evaluations
 

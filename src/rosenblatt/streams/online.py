@@ -19,7 +19,6 @@ from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
 from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.learner.selection import norm_of
-from rosenblatt.rules import PNorm
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (
     BlockMemory,
@@ -32,13 +31,22 @@ from rosenblatt.streams.named_rows import (
     table_columns,
 )
 from rosenblatt.streams.names import NameSketch
-from rosenblatt.streams.rows_learner import ALL_SCORED, LEAD_DECAY, SCORED_EVERY, TOO_LARGE, RowsLearner
+from rosenblatt.streams.rows_learner import (
+    ALL_SCORED,
+    LEAD_DECAY,
+    MOST_PENDING,
+    SCORED_EVERY,
+    TOO_LARGE,
+    RowsLearner,
+)
 
 # Attributes that hold addresses of one object; a copy sets them anew.
 ROW_STATE = frozenset(
     (
         "_answers",
+        "_averaged",
         "_candidate_calls",
+        "_clock_view",
         "_column_names",
         "_columns",
         "_follow",
@@ -58,6 +66,7 @@ ROW_STATE = frozenset(
         "_scale",
         "_scaled_values",
         "_scaling",
+        "_sqnorm_view",
         "_stale",
         "_tables",
         "_values",
@@ -135,6 +144,8 @@ class OnlineLearner(RowsLearner):
     _values: Any  # the array of the reader whose address is looked up
     _read: Any  # the compiled function that reads an example
     _label_view: Any  # memory of the label
+    _clock_view: Any  # memory of the number of visits
+    _sqnorm_view: Any  # memory of the squared norms of the weights
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _weighed_address: int  # of the row as the weights take it: standardised where that is done
@@ -412,14 +423,20 @@ class OnlineLearner(RowsLearner):
 
     def _add_score(self, label: int) -> None:
         """Add the score of the row in the buffer, which is about to be learned from."""
-        classes, clock = len(self.labels), self.learner.totals.item(0)[0]
-        if self.running_calibration is None or classes < 2 or not clock or isinstance(self._geometry, PNorm):
+        classes, clock = len(self.labels), self._clock_view[0]
+        if self._running_calibration is None or classes < 2 or not clock or self._p:
             return
         self._predict(self._weighed_address, self._p)
-        scores = self._row_scores.tolist()
-        if self.predicting == "averaged":
-            scores = [score / clock for score in scores]
-        self.running_calibration.add(scores, label if classes > 2 else (label + 1) // 2, self._norm())
+        self._pending_scores.append(
+            (
+                self._row_scores.tolist(),
+                clock if self._averaged else 1.0,
+                label if classes > 2 else (label + 1) // 2,
+                self._sqnorm_view.tolist(),
+            )
+        )
+        if len(self._pending_scores) == MOST_PENDING:
+            self._count_pending_scores()
 
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
@@ -446,7 +463,9 @@ class OnlineLearner(RowsLearner):
         )
         labels = buffer.labels.ctypes.data
         self._values, self._label_view = reader.values, memoryview(cast(Any, buffer.labels))
-        self._row_scores = buffer.state.scores
+        self._row_scores, self._averaged = buffer.state.scores, self.predicting == "averaged"
+        self._clock_view = memoryview(cast(Any, buffer.state.totals["clock"]))
+        self._sqnorm_view = memoryview(cast(Any, buffer.state.running["sqnorm"]))
         self._rule, self._geometry = self.learner.rule, self.learner.geometry
         self._predict, self._p = row_predictor(), link_power(self._geometry)
         self._read, self._reader_address = reader_functions().read, reader.address

@@ -65,6 +65,7 @@ CHANGES_KEPT = 100
 ALL_SCORED = 512  # single rows whose scores all serve for probabilities; later every SCORED_EVERY-th
 SCORED_EVERY = 64
 MOST_SCORED = 64  # rows of a block whose scores do
+MOST_PENDING = 1024  # scores of single rows that wait to be counted for probabilities
 
 
 class LeaderChange(NamedTuple):
@@ -177,15 +178,38 @@ class RowsLearner:
         """The hypothesis that predicts; under ``"auto"`` that of the leader."""
         return BOTH[self.leader % len(BOTH)] if self.candidates else self.hypothesis
 
+    @property
+    def running_calibration(self) -> RunningCalibration | None:
+        """The probabilities that follow the stream, of all scores so far; None where they are not kept."""
+        if self._pending_scores:
+            self._count_pending_scores()
+        return self._running_calibration
+
+    @running_calibration.setter
+    def running_calibration(self, calibration: RunningCalibration | None) -> None:
+        self._running_calibration = calibration
+        # Scores of single rows, their divisor, the label, and the squared norms of the weights. To count a score takes
+        # longer than to learn from a row, and need not be done before probabilities are asked for.
+        self._pending_scores: list[tuple[list[float], float, int, list[float]]] = []
+
+    def _count_pending_scores(self) -> None:
+        pending, self._pending_scores = self._pending_scores, []
+        if self._running_calibration is not None:
+            for scores, divisor, label, sqnorms in pending:
+                norm = math.sqrt(max(sum(sqnorms), 0.0))
+                self._running_calibration.add([score / divisor for score in scores], label, norm)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: not the row buffer, whose address is its own."""
+        """Return what a copy needs: not the row buffer, whose address is its own, and no scores that wait."""
+        self._count_pending_scores()
         return {name: value for name, value in vars(self).items() if name not in self._of_this_object}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._learn = self._row_buffer = None
+        self._pending_scores = []
 
-    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_row_buffer"))
+    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_pending_scores", "_row_buffer"))
 
     # Growing
 

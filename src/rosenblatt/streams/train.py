@@ -40,7 +40,7 @@ class Pass(NamedTuple):
     of: int | None = None  # rows of a whole pass, None where unknown
 
 
-Tell = Callable[[Pass], None]
+Tell = Callable[[Pass], bool | None]  # False after a pass: stop
 
 
 class Trained(NamedTuple):
@@ -68,7 +68,7 @@ def train_on_stream(
     pocket: bool = False,
     tell: Tell | None = None,
 ) -> Trained:
-    """Cycle over a stream until a pass makes no update, or ``passes`` times.
+    """Cycle over a stream until a pass makes no update, ``passes`` times, or until ``tell`` returns False after a pass.
 
     One pass in the order of the file reads the file itself. More passes, or a shuffle, read it once into a file of
     batches, in the user's cache folder (``keep``) or a temporary one, and map that into memory. A shuffle visits the
@@ -202,15 +202,15 @@ class _Trainer:
             rows = self._visit(number - first + 1, batches)
             return decays(learner)
 
-        def on_epoch(epoch: Epoch) -> None:
+        def on_epoch(epoch: Epoch) -> bool | None:
             nonlocal whole
             if self.must_restart:
-                return
+                return None
             whole = learner  # releases the previous copy before the next is made
             number = epoch.number - first
             if number < self.passes and not learner.converged:
                 whole = copy.deepcopy(learner)
-            self.tell(Pass(number, rows, epoch.mistakes, True, rows))
+            return self.tell(Pass(number, rows, epoch.mistakes, True, rows))
 
         try:
             only_these = run_epochs(learner, visit_all, self.passes, on_epoch)

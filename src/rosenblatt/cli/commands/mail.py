@@ -107,13 +107,15 @@ def import_(
 
 
 def learned_lines(imported: "Imported") -> list[str]:
-    """Print what was learned; the share of right marks only for messages whose order is known."""
+    """Return lines on what was learned; the share of right marks only for messages whose order is known."""
+    from rosenblatt.learner.estimate import percent
+
     if not imported.learned:
         return ["learned from none: all were learned before"]
     lines = []
     if imported.dated:
-        right = 100 * (1 - imported.mistakes / imported.dated)
-        lines.append(f"learned from {imported.dated:,} in time order, {right:.1f}% marked right before")
+        right = percent(1 - imported.mistakes / imported.dated)
+        lines.append(f"learned from {imported.dated:,} in time order, {right} marked right before")
     undated = imported.learned - imported.dated
     if undated:
         lines.append(

@@ -10,13 +10,15 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.util import find_spec
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -304,14 +306,33 @@ def compile_all(todo: list[Task], workers: int, report: Callable[[int, int, floa
     """
     started, wrong = time.perf_counter(), {}
     report(0, len(todo), 0.0)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(run_task, task): task for task in todo}
-        for done, finished in enumerate(as_completed(running), start=1):
-            error = finished.exception()  # of the worker itself, as when memory ran out
-            if message := str(error) if error else finished.result():
-                wrong[running[finished]] = message
-            report(done, len(todo), time.perf_counter() - started)
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent) as pool:
+        try:
+            running = {pool.submit(run_task, task): task for task in todo}
+            for done, finished in enumerate(as_completed(running), start=1):
+                error = finished.exception()  # of the worker itself, as when memory ran out
+                if message := str(error) if error else finished.result():
+                    wrong[running[finished]] = message
+                report(done, len(todo), time.perf_counter() - started)
+        except BaseException:  # interrupted: what is under way would take minutes
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in active_children():
+                worker.terminate()
+            raise
     return wrong
+
+
+def _end_with_parent() -> None:
+    """In a worker: exit when the process that started it has ended, even by SIGKILL; leave Ctrl-C to that process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def progress(target: str) -> Callable[[int, int, float], None]:

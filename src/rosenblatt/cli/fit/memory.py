@@ -37,7 +37,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         request = replace(request, training=request.training._replace(standardised=is_scaled(rows.schema)))
         if not flags.auto:
             traced, scale = output.trace is not None, request.reading.scale
-            training = with_default_rule(request.training, rows.schema, traced, scale=scale)
+            training = with_default_rule(request.training, rows.schema, traced, scale=scale, rows=rows.y.size)
             request = replace(request, training=training)
         groups = _groups(request, rows) if flags.groups else None
         test_rows = None
