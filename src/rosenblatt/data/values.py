@@ -125,6 +125,12 @@ class NumberFormat:
             rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{factor}{after}"
         )
 
+    @cached_property
+    def _to_python(self) -> dict[int, str | None]:
+        """Removes thousands separators, and makes the decimal mark a point."""
+        other = "." if self.decimal == "," else ","
+        return {**dict.fromkeys(map(ord, other + GROUPS)), ord(self.decimal): "."}
+
     def number(self, text: str) -> float | None:
         """Parse a number; return None if it is not in this format."""
         if text.startswith("(") and text.endswith(")"):  # accounting notation of a negative number
@@ -134,13 +140,13 @@ class NumberFormat:
             text = f"-{text[:-1]}"
         if self.percent and text.strip("0.,") == "" and "0" in text:
             return 0.0  # zero needs no per cent sign
-        match = self.pattern.fullmatch(text.replace("\u2212", "-"))
-        if match is None or (match["sign"] and match["inner"]):
+        match = self.pattern.fullmatch(text if text.isascii() else text.replace("\u2212", "-"))
+        if match is None:
             return None
-        digits = match["digits"].replace("." if self.decimal == "," else ",", "")
-        for character in GROUPS:
-            digits = digits.replace(character, "")
-        value = float(f"{match['sign']}{match['inner']}{digits.replace(',', '.')}{_exponent(match['power'])}")
+        sign, inner, digits, power = match.group("sign", "inner", "digits", "power")
+        if sign and inner:
+            return None
+        value = float(sign + inner + digits.translate(self._to_python) + (_exponent(power) if power else ""))
         if self.magnitude and match["factor"]:
             value *= MAGNITUDES[match["factor"]]
         if not isfinite(value):
@@ -162,9 +168,9 @@ class NumberFormat:
         return {**stored, "magnitude": True} if self.magnitude else stored
 
 
-def _exponent(power: str | None) -> str:
+def _exponent(power: str) -> str:
     """Return an exponent in Python's notation; Fortran writes D."""
-    return (power or "").replace("D", "e").replace("d", "e")
+    return power.replace("D", "e").replace("d", "e")
 
 
 def number_formats(text: str) -> list[NumberFormat]:
