@@ -110,6 +110,14 @@ def test_auto_on_very_few_rows_and_on_classes_of_one_row(tmp_path, monkeypatch):
     assert run_well("predict m rare.csv").stdout.count("\n") == 60
 
 
+def test_a_model_no_better_than_the_majority_class_says_so(tmp_path, monkeypatch, table):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "r.csv", rng.normal(size=(60, 3)).round(3), [0, 1, 1] * 20)
+    doubt = "the model is not shown to be better than that"
+    assert doubt in " ".join(run_well("fit r.csv").stdout.split())
+    assert doubt not in " ".join(run_well("fit t.csv").stdout.split())
+
+
 def test_copies_of_rows_are_mentioned(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
