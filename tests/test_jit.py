@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from rosenblatt import jit
 from rosenblatt.core.sums import how_many_differ
@@ -20,9 +21,14 @@ TRAIN = """
 import json, sys
 from pathlib import Path
 import numpy as np, scipy.sparse
+import numba
 from rosenblatt import jit, rules
 jit.SHIPPED_FOLDER = Path(sys.argv[1])
+jit.has_level()
+if len(sys.argv) > 2:  # compile as on another CPU that has the level
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = sys.argv[2], ""
 from rosenblatt.learner import Learner
+from rosenblatt.streams.online import OnlineLearner
 
 draws = np.random.default_rng(0)
 X = draws.normal(size=(50, 97))
@@ -33,6 +39,13 @@ for rule, matrix in ((rules.AROW(), X), (rules.PassiveAggressive(), scipy.sparse
     for _ in range(3):
         learner.learn(matrix, draws.integers(0, 2, 50))
     bits.append(learner.weights("averaged").tobytes().hex())
+for rule in (rules.Rosenblatt(), rules.AROW()):
+    stream = OnlineLearner(rule=rule)
+    for label in draws.integers(0, 5, 200):
+        names = draws.choice(30, draws.integers(1, 9), replace=False)
+        stream.learn_one({str(name): draws.normal() for name in names}, int(label))
+    for array in (stream.learner.W, stream.learner.average_offset, stream.learner.running):
+        bits.append(array.tobytes().hex())
 print(json.dumps({"bits": bits, "seconds": jit.compile_seconds()}))
 """
 ships = pytest.mark.skipif(not jit.can_ship(), reason="this CPU has not the level that code is shipped for")
@@ -94,6 +107,26 @@ def test_shipped_and_native_code_give_the_same_bits(built, tmp_path):
     answer = json.loads(run(TRAIN, folder, XDG_CACHE_HOME=str(tmp_path), ROSENBLATT_SHIPPED_CODE="off"))
     assert answer["seconds"] > 0, "nothing was compiled, so nothing was compared"
     assert answer["bits"] == bits
+
+
+@pytest.mark.skipif(
+    not binding.get_host_cpu_features().get("avx512vl"), reason="this CPU cannot run code for AVX-512"
+)
+@ships
+def test_code_for_wider_vectors_gives_the_same_bits(built, tmp_path):
+    """Where sums may be reordered, LLVM gives them other lanes on every CPU."""
+    folder, bits = built
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "ROSENBLATT_SHIPPED_CODE": "off"}
+    assert json.loads(run(TRAIN, folder, "skylake-avx512", **environment))["bits"] == bits
+
+
+@ships
+def test_loading_code_does_not_load_what_compiling_needs(built, tmp_path):
+    """Half of what numba would add to the start of a command."""
+    folder, _ = built
+    show = "\nprint(json.dumps([name for name in ('numba.np.linalg', 'numba.typed.typeddict') if name in sys.modules]))"
+    answer = run(TRAIN + show, folder, XDG_CACHE_HOME=str(tmp_path))
+    assert json.loads(answer.splitlines()[-1]) == []
 
 
 @ships

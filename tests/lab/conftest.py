@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from tests.browsing import chromium, window
 
-from rosenblatt.lab.insight import Insight
+from rosenblatt.lab.computing import Share
 
 # What notifications said: they go away by themselves, after as many seconds as a busy machine may take to look.
 SAID = """
@@ -25,7 +25,7 @@ SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
 @pytest.fixture(autouse=True)
 def _no_hurry(monkeypatch):
     """Let proofs in this process take as long as they need: they may have to be compiled first."""
-    monkeypatch.setattr(Insight, "seconds", None)
+    monkeypatch.setattr(Share, "seconds", None)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Gates, networks, uploads and lessons, without their pages."""
 
+import gzip
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_two_columns_of_a_table_become_points():
 def test_a_table_without_names_keeps_its_first_row():
     table = Uploaded.read(b"0.5,10,yes\n5,20,no\n10,30,yes\n2,1,no\n")
     assert table.columns["x1"].tolist() == [0.5, 5, 10, 2]
-    assert table.labels[-1] == "x3"
+    assert list(table.labels)[-1] == "x3"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,13 @@ def test_a_table_without_names_keeps_its_first_row():
         (b"", "not a CSV table"),
         (b"a,b\nx,y\n", "two columns of numbers"),
         (b"a,b\n1\n2,3\n", "not a CSV table"),
+        (gzip.compress(b"a,b,t\n" + b"1,2,yes\n" * 1_000_000), "the file is gzip: unpack"),
+        (b"a" + b",a" * 300_000 + b"\n1" + b",1" * 300_000 + b"\n", "300,001 columns; the lab takes 100"),
+        (b"a,b,t\n" + b"1,2,x\n" * 700_000, "the lab takes 4,194,304"),
+        (b'a,b,t\n"' + b"x" * 1_000_000, "never closes"),
+        (b"\0" * 100_000, "NUL byte"),
     ],
+    ids=["empty", "words", "short row", "compressed", "columns", "bytes", "quote", "NUL"],
 )
 def test_a_file_that_is_no_table_is_refused(content, told):
     with pytest.raises(ValueError, match=told):

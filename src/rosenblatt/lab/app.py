@@ -5,6 +5,7 @@ import socket
 from collections.abc import Collection
 from typing import Any
 
+from rosenblatt.lab.computing import Share
 from rosenblatt.lab.guard import ClassRoom
 
 LOOPBACK = "127.0.0.1"
@@ -13,6 +14,8 @@ TITLE = "rosenblatt lab"
 MOST_PAGES = 200  # on this computer alone
 BUILDING_SECONDS = 60.0  # in which the state of a link must be computed
 RECONNECT_SECONDS = 30.0  # that a browser which lost its connection finds its page again
+LARGEST_MESSAGE = 256 << 10  # bytes, of a websocket
+MOST_RESENT = 30  # messages to it that are stored meanwhile; beyond, it loads the page of its address again
 
 
 EVERYWHERE = ("0.0.0.0", "::")
@@ -23,24 +26,39 @@ class Visitors:
 
     def __init__(self, room: ClassRoom | None) -> None:
         self.room = room
-        self._pages: dict[str, list[str]] = {}  # visitor -> ids of pages
+        self._pages: dict[str, tuple[str, str]] = {}  # id of a page -> its visitor, and the address of that
+        self._shares: dict[str, Share] = {}  # by visitor
 
-    def refusal(self, visitor: str, alive: Collection[str]) -> str:
+    def refusal(self, visitor: str, address: str, alive: Collection[str]) -> str:
         """Say why a visitor gets no further page, or nothing where one is free; ``alive`` are the ids of all pages."""
         if self.room is None:
             return "" if len(alive) <= MOST_PAGES else f"{MOST_PAGES} pages of this lab are open: close some."
-        self._pages = {
-            each: live for each, ids in self._pages.items() if (live := [one for one in ids if one in alive])
-        }
-        if len(self._pages.get(visitor, ())) >= self.room.pages_each:
+        self._pages = {page: who for page, who in self._pages.items() if page in alive}
+        if sum(who[0] == visitor for who in self._pages.values()) >= self.room.pages_each:
             return f"You have {self.room.pages_each} pages of this lab open: close one, then load this page again."
-        if sum(len(ids) for ids in self._pages.values()) >= self.room.most_pages:
+        if len(self._pages) >= self.room.most_pages:
             return f"This lab is full: {self.room.most_pages} pages are open. Try again in a minute."
+        if sum(who[1] == address for who in self._pages.values()) >= self.room.pages_per_address:
+            return f"{self.room.pages_per_address} pages of this lab are open from your address: close one."
+        if not self.share(visitor).allowed():
+            return "This lab is shared: it computes for others now. Load this page again in a few seconds."
         return ""
 
-    def enter(self, visitor: str, page: str) -> None:
+    def share(self, visitor: str) -> Share:
+        """Return what a visitor may compute, on all pages together; on this computer alone every page has its own."""
+        if self.room is None:
+            return Share()
+        if visitor not in self._shares:
+            present = {who for who, _ in self._pages.values()}
+            self._shares = {
+                who: share for who, share in self._shares.items() if who in present or share.spent() > 0.0
+            }
+            self._shares[visitor] = Share(limited=True, seconds=self.room.seconds)
+        return self._shares[visitor]
+
+    def enter(self, visitor: str, address: str, page: str) -> None:
         """Note a page of a visitor."""
-        self._pages.setdefault(visitor, []).append(page)
+        self._pages[page] = (visitor, address)
 
 
 def make_app(room: ClassRoom | None = None) -> Any:
@@ -50,11 +68,10 @@ def make_app(room: ClassRoom | None = None) -> Any:
     from nicegui import Client, ui
     from nicegui import app as pages
 
-    from rosenblatt.lab.frame import FullPage, NotFoundPage
+    from rosenblatt.lab.frame import PAGES, FullPage, NotFoundPage
     from rosenblatt.lab.game import GamePage
     from rosenblatt.lab.gates import GatesPage
     from rosenblatt.lab.guard import OwnPagesOnly
-    from rosenblatt.lab.insight import Insight
     from rosenblatt.lab.lessons import LessonsPage
     from rosenblatt.lab.networks import NetworksPage
     from rosenblatt.lab.playground import PlaygroundPage
@@ -72,46 +89,43 @@ def make_app(room: ClassRoom | None = None) -> Any:
     visitors = Visitors(room)
     if room is not None:
         pages.state.public_address = room.address
-        Insight.seconds = room.seconds
 
-    def admitted(request: Request) -> bool:
-        """Whether a visitor may have this page; where not, the page says why."""
+    def admitted(request: Request) -> Share | None:
+        """Return what the visitor of a page may compute; where there is no room, None, and the page says why."""
         visitor, page = request.scope.get("visitor", ""), ui.context.client.id
-        refusal = visitors.refusal(visitor, set(Client.instances) - {page})
+        address = request.client.host if request.client is not None else ""
+        refusal = visitors.refusal(visitor, address, set(Client.instances) - {page})
         if refusal:
             FullPage(request.url.path, refusal)
-            return False
-        visitors.enter(visitor, page)
-        return True
+            return None
+        visitors.enter(visitor, address, page)
+        return visitors.share(visitor)
 
-    @ui.page("/", title=TITLE, response_timeout=BUILDING_SECONDS)  # type: ignore[untyped-decorator]
-    async def playground(request: Request) -> None:
-        if admitted(request):
-            await PlaygroundPage.open(request.query_params)
+    def opener(page: Any) -> Any:
+        async def opened(request: Request) -> None:
+            share = admitted(request)
+            if share is not None:
+                await page.open(request.query_params, share)
 
-    @ui.page("/game", title=f"Game · {TITLE}")  # type: ignore[untyped-decorator]
-    def game(request: Request) -> None:
-        if admitted(request):
-            GamePage(request.query_params)
+        return opened
 
-    @ui.page("/gates", title=f"Gates · {TITLE}")  # type: ignore[untyped-decorator]
-    def gates(request: Request) -> None:
-        if admitted(request):
-            GatesPage(request.query_params)
-
-    @ui.page("/networks", title=f"Networks · {TITLE}", response_timeout=BUILDING_SECONDS)  # type: ignore[untyped-decorator]
-    async def networks(request: Request) -> None:
-        if admitted(request):
-            await NetworksPage.open(request.query_params)
+    for page in (PlaygroundPage, GamePage, GatesPage, NetworksPage):
+        title = TITLE if page.path == "/" else f"{dict(PAGES)[page.path]} · {TITLE}"
+        ui.page(page.path, title=title, response_timeout=BUILDING_SECONDS)(opener(page))
 
     @ui.page("/lessons", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
     @ui.page("/lessons/{name}", title=f"Lessons · {TITLE}")  # type: ignore[untyped-decorator]
     def lesson(request: Request, name: str = "", theme: str = "auto") -> None:
-        if admitted(request):
+        if admitted(request) is not None:
             LessonsPage(name, theme if theme in THEMES else "auto")
 
     ui.run_with(
-        app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
+        app,
+        title=TITLE,
+        favicon=ICON,
+        show_welcome_message=False,
+        reconnect_timeout=RECONNECT_SECONDS,
+        message_history_length=MOST_RESENT,
     )
     return OwnPagesOnly(app, room)
 
@@ -158,15 +172,21 @@ def _network_address(family: int) -> str:
 def serve(own: socket.socket, room: ClassRoom | None = None) -> None:
     """Answer requests until interrupted."""
     import uvicorn
+    from threadpoolctl import threadpool_limits
 
     from rosenblatt.web.connections import limited_protocol
     from rosenblatt.web.settings import Settings
 
-    limits = Settings() if room is None else Settings(most_connections=4 * room.most_pages)
+    limits = Settings()
+    if room is not None:  # no address can take all connections, though a proxy may be that of a whole class
+        most = 4 * room.most_pages
+        limits = Settings(most_connections=most, most_connections_per_address=most * 3 // 4)
     config = uvicorn.Config(
-        make_app(room), http=limited_protocol(limits), log_level="warning", ws_max_size=1 << 20
+        make_app(room), http=limited_protocol(limits), log_level="warning", ws_max_size=LARGEST_MESSAGE
     )
-    uvicorn.Server(config).run(sockets=[own])
+    # A plane has 500 points: more threads for one product only wait for each other, and for other visitors' threads.
+    with threadpool_limits(1, "blas"):
+        uvicorn.Server(config).run(sockets=[own])
 
 
 def warm_up() -> None:
@@ -176,7 +196,7 @@ def warm_up() -> None:
 
     for data in ("separable", "xor", "circles"):
         session = PlaygroundSession(PlaygroundState(data=data, n=12, proof=True))
-        session.insight.seconds = None  # on a slow computer, compiling takes longer than an answer may
+        session.share.seconds = None  # on a slow computer, compiling takes longer than an answer may
         session.update()
         session.scene()
         _ = session.insight.best

@@ -2,16 +2,16 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from nicegui import app, events, ui
+from nicegui import Client, app, background_tasks, events, ui
 
+from rosenblatt.lab.computing import Share, computed
 from rosenblatt.lab.table import column_of, default_of, from_query, to_query
 from rosenblatt.web import layout
 from rosenblatt.web.layout import Markup, html
@@ -47,29 +47,88 @@ class Session(Protocol):
         """Change the state."""
 
 
+class Change(NamedTuple):
+    """Something to do for a page in another thread."""
+
+    make: Callable[[], Any]
+    merge: bool = False  # whether it takes the place of the last entry of the history
+    names: tuple[str, ...] = ()  # what it sets: while it waits, a later change of the same takes its place
+    whole: bool = True  # False: a point is being dragged, and only plane and status are shown
+    then: Callable[[Any], None] | None = None  # what to do with the result, instead of showing the page
+
+
 S = TypeVar("S", bound=Session)
-SHARE, ADVANCE = 0.25, 4.0  # of a second each second, and seconds: what a page of a class may compute
+MOST_WAITING = 50  # changes of a page that wait for the one being made
 SLIDE = 1.0  # seconds within which changes of one control are one step of the history
 SCRIPT = Path(layout.__file__).with_name("lab.js")
+BUSY = "This lab is shared: it computes for others now. Try again in a few seconds."
 
 
 class LabPage(Generic[S]):
-    """A page that shows a session; every state that it showed is an entry of the browser's history."""
+    """A page that shows a session; every state that it showed is an entry of the browser's history.
+
+    The event loop does nothing but build elements: :meth:`apply` and :meth:`ask` call the session in another thread,
+    one call after the other, where :meth:`look` also computes what is shown. While one is made, the session is that
+    thread's alone; on the event loop :attr:`state` is read only.
+    """
 
     path: str
+    table: type[Any]
     passing = frozenset({"tool", "theme", "speed"})  # values whose change is nothing to undo
 
-    def __init__(self, session: S) -> None:
-        self.session = session
+    def __init__(self, session: S, share: Share) -> None:
+        self.session, self.share = session, share
         self.controls: dict[str, Any] = {}  # by the name of the value that each shows
         self.at = self.last = 0  # the present entry of the history, and the last one
+        self.working = False  # whether a change is being made
+        self._waiting: list[Change] = []
         self._recorded = self._essence()
         self._changed: tuple[tuple[str, ...], float] = ((), 0.0)
-        self._merge = False
+        self._merge = self._showing = False
+        self._refused_at = 0.0
+        self.took = 0.0  # seconds from the beginning of the last change to its being shown
         self._client = ui.context.client
-        self._spent, self._looked = 0.0, time.monotonic()  # seconds of computing, fading at SHARE
         self.undo_button: Any = None
         self.redo_button: Any = None
+
+    @classmethod
+    async def open(cls, query: Mapping[str, str], share: Share) -> None:
+        """Compute the state of a link in another thread, then draw its page."""
+        state, problems = from_query(cls.table, query)
+
+        def begun() -> tuple[S, Any]:
+            session = cls.begin(state, share)
+            return session, cls.look(session)
+
+        session, view = await computed(share, begun)
+        page = cls(session, share)
+        page.draw(first=not query)
+        tell_problems(problems)
+        page.show(view)
+
+    # What a page says about itself
+
+    @classmethod
+    def begin(cls, state: Any, share: Share) -> S:
+        """Return the session of a state."""
+        raise NotImplementedError("a page begins its own session")
+
+    @staticmethod
+    def look(session: Any, whole: bool = True) -> Any:
+        """Compute what is shown of a session; where not ``whole``, only what follows a dragged point."""
+        raise NotImplementedError("a page looks at its own session")
+
+    def draw(self, first: bool) -> None:
+        """Build the elements of the page, for a first visit or for a link."""
+        raise NotImplementedError("a page draws its own elements")
+
+    def show(self, view: Any) -> None:
+        """Bring the elements to what was computed."""
+        raise NotImplementedError("a page shows its own view")
+
+    def export(self) -> None:
+        """Show what can be taken away."""
+        raise NotImplementedError("a page exports its own session")
 
     @property
     def state(self) -> Any:
@@ -81,53 +140,95 @@ class LabPage(Generic[S]):
         """The query of the present state."""
         return self.session.link
 
+    # Changes
+
     @property
     def allowed(self) -> bool:
-        """Whether this page may compute now: in a lab for a class each page has a share of the time."""
-        now = time.monotonic()
-        self._spent = max(0.0, self._spent - SHARE * (now - self._looked))
-        self._looked = now
-        if getattr(app.state, "public_address", None) is None or self._spent < ADVANCE:
+        """Whether this page may compute now: in a lab for a class each visitor has a share of the time."""
+        if self.share.allowed():
             return True
-        ui.notify("This lab is shared: it computes for others now. Try again in a few seconds.", type="info")
+        self._refuse(BUSY)
         return False
 
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Count the time of what is done against the share of this page."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._spent += time.perf_counter() - began
+    def _refuse(self, why: str) -> None:
+        """Say why nothing is done, at most once a second."""
+        now = time.monotonic()
+        if now - self._refused_at > 1.0:
+            self._refused_at = now
+            ui.notify(why, type="info")
 
     def set(self, **values: Any) -> None:
         """Change the state and show it; a value that is refused is reported, and changes nothing."""
         names, when = tuple(sorted(values)), time.monotonic()
         merge = names == self._changed[0] and when - self._changed[1] < SLIDE
         self._changed = (names, when)
-        self.apply(partial(self.session.set, **values), merge)
+        self.apply(partial(self.session.set, **values), merge, names)
 
-    def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
-        """Make a change and show it; with ``merge`` it takes the place of the last entry of the history."""
+    def chosen(self, name: str, value: Any) -> None:
+        """Change a value as a control says; what :meth:`record` brings to a control is no choice."""
+        if not self._showing:
+            self.set(**{name: value})
+
+    def apply(
+        self,
+        make: Callable[[], str | None],
+        merge: bool = False,
+        names: tuple[str, ...] = (),
+        whole: bool = True,
+    ) -> None:
+        """Make a change in another thread and show it; what it returns is a warning to the visitor.
+
+        With ``merge`` it takes the place of the last entry of the history.
+        """
+        self._append(Change(make, merge, names, whole))
+
+    def ask(self, make: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        """Compute something in another thread, after the changes that wait, and call a function with it."""
+        self._append(Change(make, then=then))
+
+    def _append(self, change: Change) -> None:
         if not self.allowed:
             return
-        with self.timed():
-            try:
-                change()
-            except ValueError as error:
-                ui.notify(str(error), type="warning")
-            self._merge = merge
-            self.show()
-            self._merge = False
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and change.names and last.names == change.names:
+            self._waiting[-1] = change._replace(merge=last.merge and change.merge)
+        elif len(self._waiting) >= MOST_WAITING:
+            self._refuse(f"{MOST_WAITING} changes of this page are waiting: this one is left out.")
+        else:
+            self._waiting.append(change)
+        if not self.working:
+            self.working = True
+            background_tasks.create(self._make_changes())
 
-    def show(self) -> None:
-        """Show the present state."""
-        raise NotImplementedError("a page shows its own session")
+    async def _make_changes(self) -> None:
+        try:
+            while self._waiting and self._client.id in Client.instances:
+                change, began = self._waiting.pop(0), time.perf_counter()
+                result, view = await computed(self.share, partial(self._make, change))
+                if self._client.id not in Client.instances:
+                    return  # the visitor left
+                with self._client:
+                    if isinstance(result, ValueError):
+                        ui.notify(str(result), type="warning")
+                    elif change.then is not None:
+                        change.then(result)
+                    elif result:
+                        ui.notify(str(result), type="warning")
+                    if change.then is None:
+                        self._merge = change.merge
+                        self.show(view)
+                        self._merge = False
+                self.took = time.perf_counter() - began
+        finally:
+            self.working = False
 
-    def export(self) -> None:
-        """Show what can be taken away."""
-        raise NotImplementedError("a page exports its own session")
+    def _make(self, change: Change) -> tuple[Any, Any]:
+        """Make a change and look at the session; in another thread than the event loop's."""
+        try:
+            result = change.make()
+        except ValueError as error:
+            result = error
+        return result, None if change.then is not None else self.look(self.session, change.whole)
 
     # History
 
@@ -149,35 +250,52 @@ class LabPage(Generic[S]):
         self._client.run_javascript(
             f"lab.show({json.dumps(address)}, {json.dumps(push)}, {json.dumps(mark)})"
         )
-        for name, box in self.controls.items():
-            value = getattr(self.state, name)
-            shown = tuple(box.value) if isinstance(box.value, list) else box.value
-            if shown != value:
-                box.value = list(value) if isinstance(value, tuple) else value
+        if not self._waiting:  # a control that was moved on stays where it is
+            self._bring_controls()
         if self.undo_button is not None:
             self.undo_button.set_enabled(self.at > 0)
             self.redo_button.set_enabled(self.at < self.last)
 
+    def _bring_controls(self) -> None:
+        """Bring every control to the value of the state that it shows."""
+        self._showing = True
+        try:
+            for name, box in self.controls.items():
+                value = getattr(self.state, name)
+                shown = tuple(box.value) if isinstance(box.value, list) else box.value
+                if shown != value:
+                    box.value = list(value) if isinstance(value, tuple) else value
+        finally:
+            self._showing = False
+
     def undo(self) -> None:
-        """Go back by one entry, as the browser's Back does."""
-        if self.at > 0:
-            ui.navigate.back()
+        """Go back by one entry, as the browser's Back does; a change that is being made is undone too."""
+        self._after_changes(lambda: ui.navigate.back() if self.at > 0 else None)
 
     def redo(self) -> None:
         """Go forward by one entry."""
-        if self.at < self.last:
-            ui.navigate.forward()
+        self._after_changes(lambda: ui.navigate.forward() if self.at < self.last else None)
+
+    def _after_changes(self, act: Callable[[], None]) -> None:
+        if self.working:
+            self.ask(lambda: None, lambda _: act())
+        else:
+            act()
 
     def restore(self, query: str, page: str, at: int) -> None:
         """Show the state of an entry of the history."""
         state, _ = from_query(type(self.state), dict(parse_qsl(query[:LONGEST], keep_blank_values=True)))
-        if page == self._client.id:
-            self.at = min(max(0, int(at)), self.last)
-        else:  # an entry of before the page was loaded again
-            self.at = self.last = 0
         values = {name: value for name, value in vars(state).items() if name not in self.passing}
+
+        def restored() -> None:
+            if page == self._client.id:
+                self.at = min(max(0, at), self.last)
+            else:  # an entry of before the page was loaded again
+                self.at = self.last = 0
+            self.session.set(**values)
+
         self._changed = ((), 0.0)
-        self.apply(partial(self.session.set, **values), merge=True)
+        self.apply(restored, merge=True)
 
 
 def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = False) -> Any:
@@ -343,8 +461,8 @@ def choice(page: LabPage[Any], name: str, label: str, names: Mapping[str, str]) 
     box.props("dense outlined options-dense").classes("w-full").mark(name)
 
     def chosen(event: Any) -> None:
-        if event.value is not None and event.value != getattr(page.state, name):
-            page.set(**{name: event.value})
+        if event.value is not None:
+            page.chosen(name, event.value)
 
     box.on_value_change(chosen)
     page.controls[name] = box
@@ -370,8 +488,7 @@ def slider(
     def moved(event: Any) -> None:
         value = int(event.value) if whole else float(event.value)
         shown.text = write(value)
-        if value != getattr(page.state, name):
-            page.set(**{name: value})
+        page.chosen(name, value)
 
     bar.on_value_change(moved)
     page.controls[name] = bar

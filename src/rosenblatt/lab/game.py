@@ -1,7 +1,6 @@
 """The perceptron game: its rules and referee, the players, rounds played by them, and the page."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,11 +12,12 @@ from nicegui import ui
 from numpy.typing import NDArray
 
 from rosenblatt.lab import frame
-from rosenblatt.lab.elements.plane import Plane
+from rosenblatt.lab.computing import Share
+from rosenblatt.lab.elements.plane import Edit, Plane
 from rosenblatt.lab.playground import data_code
 from rosenblatt.lab.points import POINTS, Point, Points, counted
 from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene, half_plane, legend_of
-from rosenblatt.lab.table import Column, changed, column, flag, from_query, number, one_of, to_query, whole
+from rosenblatt.lab.table import Column, changed, column, flag, number, one_of, to_query, whole
 from rosenblatt.learner import Learner
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
@@ -304,6 +304,8 @@ class GameSession:
 
     def present(self, x: float, y: float) -> None:
         """Put an example, as A; the referee may refuse it."""
+        if self.state.role != "A":
+            return
         point = Point.near(x, y, 1 if self.state.label == "plus" else -1)
         refusal = self.referee.refusal(point)
         if refusal is not None:
@@ -329,6 +331,17 @@ class GameSession:
         elif self.state.role == "watch":
             self._machine_round(self.b.guess())
             self.state = changed(self.state, rounds=len(self.rounds))
+
+    def play_all(self) -> None:
+        """Let both machines play to the end."""
+        before = -1
+        while self.state.role == "watch" and not self.over and len(self.rounds) > before:
+            before = len(self.rounds)
+            self.play()
+
+    def toggle_u(self) -> None:
+        """Show the hidden direction, or hide it again."""
+        self.set(reveal=not self.state.reveal)
 
     def back(self) -> None:
         """Take the last round back."""
@@ -446,16 +459,51 @@ STRATEGY_TITLES = {
 INK = "var(--ink)"
 
 
+class GameView(NamedTuple):
+    """What the page shows of a game; while B aims, the first two only."""
+
+    scene: Scene
+    status: str
+    verdict: str = ""
+    charts: str = ""
+    rounds: str = ""
+    over: bool = False
+    begun: bool = False
+    whole: bool = False
+
+
 class GamePage(frame.LabPage[GameSession]):
     """One visitor's page."""
 
-    path = "/game"
+    path, table = "/game", GameState
     passing = frame.LabPage.passing | {"aim", "label", "reveal"}
 
-    def __init__(self, query: Mapping[str, str]) -> None:
-        state, problems = from_query(GameState, query)
-        super().__init__(GameSession(state))
-        opener = frame.head(self, self.path, state.theme, with_drawer=True)
+    @classmethod
+    def begin(cls, state: GameState, share: Share) -> GameSession:
+        """Play the game of a state."""
+        return GameSession(state)
+
+    @staticmethod
+    def look(session: GameSession, whole: bool = True) -> GameView:
+        """Compute what is shown of a game."""
+        wrong = "lab-wrong" if session.problem else ""
+        status = f"<b class='{wrong}'>{escape(session.status())}</b>"
+        if not whole:
+            return GameView(session.scene(), status)
+        return GameView(
+            session.scene(),
+            status,
+            f"<p><b>{escape(session.verdict())}</b></p>",
+            "".join(_charts(session)),
+            _rounds(session),
+            session.over,
+            bool(session.rounds),
+            whole=True,
+        )
+
+    def draw(self, first: bool) -> None:
+        """Build the elements."""
+        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
         with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
             self._controls()
         opener.on_click(drawer.toggle)
@@ -467,14 +515,14 @@ class GamePage(frame.LabPage[GameSession]):
                     self.verdict = html().props("data-part=verdict")
                     self.charts = html().classes("lab-chart")
                 with layout.card("Rounds"):
-                    self.table = html().classes("lab-scroll")
+                    self.rounds = html().classes("lab-scroll")
         frame.shortcuts(self, self._key)
-        frame.tell_problems(problems)
-        self.show()
 
     def export(self) -> None:
         """Offer picture and code."""
-        frame.show_export(game_code(self.session), "game", self.plane.save)
+        self.ask(
+            partial(game_code, self.session), lambda code: frame.show_export(code, "game", self.plane.save)
+        )
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
@@ -502,7 +550,7 @@ class GamePage(frame.LabPage[GameSession]):
                     )
                     self.label_buttons[name] = button
             self.plane = Plane(
-                self.session.scene(),
+                empty_scene(),
                 label="The plane of the game: examples, R, B's vector v. Arrow keys move, Enter presents an example.",
                 tool="plus",
                 on_edit=self._edited,
@@ -510,33 +558,21 @@ class GamePage(frame.LabPage[GameSession]):
             with frame.toolbar("Steps", "lab-steps"):
                 self.back = frame.button("Back", "skip_previous", partial(self._act, "back"), "b")
                 self.play = frame.main_button("Round", "play_arrow", partial(self._act, "play"))
-                self.all = frame.button("To the end", "fast_forward", self._to_the_end)
+                self.all = frame.button("To the end", "fast_forward", partial(self._act, "play_all"))
                 frame.button("New game", "replay", partial(self._act, "restart"))
-                self.reveal = frame.button(
-                    "Show u", "visibility", lambda: self.set(reveal=not self.state.reveal)
-                )
+                self.reveal = frame.button("Show u", "visibility", partial(self._act, "toggle_u"))
             self.status = html().classes("lab-status q-mt-sm").props("role=status")
             self.key = html().classes("lab-key")
 
     def _act(self, what: str) -> None:
-        getattr(self.session, what)()
-        self.show()
+        self.apply(getattr(self.session, what))
 
-    def _to_the_end(self) -> None:
-        while not self.session.over and self.state.role == "watch":
-            before = len(self.session.rounds)
-            self.session.play()
-            if len(self.session.rounds) == before:
-                break
-        self.show()
-
-    def _edited(self, event: dict[str, Any]) -> None:
-        done = event.get("done", True)
-        if event["what"] == "aim":
-            self.session.aim(event["x"], event["y"])
-        elif event["what"] == "add" and self.state.role == "A":
-            self.session.present(event["x"], event["y"])
-        self.show(everything=done)
+    def _edited(self, event: Any) -> None:
+        edit = Edit.of(event)
+        if edit is not None and edit.what == "aim":
+            self.apply(partial(self.session.aim, **edit.details), names=edit.names, whole=edit.done)
+        elif edit is not None and edit.what == "add":
+            self.apply(partial(self.session.present, edit.details["x"], edit.details["y"]))
 
     def _key(self, name: str) -> None:
         if name == "s" and self.state.role != "A":
@@ -544,83 +580,79 @@ class GamePage(frame.LabPage[GameSession]):
         elif name == "b":
             self._act("back")
 
-    def show(self, everything: bool = True) -> None:
+    def show(self, view: GameView) -> None:
         """Bring the page to the state."""
-        session, state = self.session, self.state
-        tool = {"A": state.label, "B": "aim", "watch": ""}[state.role]
-        scene = session.scene()
-        self.plane.show(scene, tool)
-        wrong = "lab-wrong" if session.problem else ""
-        self.status.content = Markup(f"<b class='{wrong}'>{escape(session.status())}</b>")
-        if not everything:
+        state = self.state
+        self.plane.show(view.scene, {"A": state.label, "B": "aim", "watch": ""}[state.role])
+        self.status.content = Markup(view.status)
+        if not view.whole:
             return
-        self.key.content = Markup(legend_of(scene))
-        self.verdict.content = Markup(f"<p><b>{escape(session.verdict())}</b></p>")
-        self.charts.content = Markup("".join(self._charts()))
-        self.table.content = Markup(self._table())
+        self.key.content = Markup(legend_of(view.scene))
+        self.verdict.content = Markup(view.verdict)
+        self.charts.content = Markup(view.charts)
+        self.rounds.content = Markup(view.rounds)
         self.labels.set_visibility(state.role == "A")
         for name, button in self.label_buttons.items():
             frame.pressed(button, name == state.label)
         self.play.set_visibility(state.role != "A")
         self.all.set_visibility(state.role == "watch")
         self.play.set_text("Round" if state.role == "watch" else "Let A present")
-        self.play.set_enabled(not session.over)
-        self.all.set_enabled(not session.over)
+        self.play.set_enabled(not view.over)
+        self.all.set_enabled(not view.over)
         self.reveal.set_visibility(state.role == "B")
         self.reveal.set_text("Hide u" if state.reveal else "Show u")
-        self.back.set_enabled(bool(session.rounds))
+        self.back.set_enabled(view.begun)
         self.strategy.set_visibility(state.role != "B")
         self.angle.parent_slot.parent.set_visibility(state.role != "B")
         self.record()
 
-    def _charts(self) -> list[str]:
-        session = self.session
-        rounds = session.rounds
-        total, errors = 0, [0]
-        for each in rounds:
-            total += each.mistake
-            errors.append(total)
-        bound = float(session.referee.bound)
-        charts = [
-            chart(
-                "Mistakes round by round",
-                "rounds",
-                [
-                    Curve(range(len(errors)), errors, MISTAKE, f"mistakes: {total}", stairs=True),
-                    Curve([0, max(1, len(rounds))], [bound, bound], INK, f"R²/γ² = {bound:.4g}", dotted=True),
-                ],
-            )
-        ]
-        moved = [each for each in rounds if each.mistake]
-        if session.state.role != "B" and session.state.strategy == "perceptron" and moved:
-            k = range(1, len(moved) + 1)
-            gamma, radius = float(session.referee.margin), float(session.referee.radius)
-            dot, norm = [each.along for each in moved], [each.sqnorm for each in moved]
-            floor = Curve(k, [n * gamma for n in k], INK, "never below kγ", dotted=True)
-            ceiling = Curve(k, [n * radius**2 for n in k], INK, "never above kR²", dotted=True)
-            charts.append(chart("v·u", "mistake k", [Curve(k, dot, BLUE, "v·u"), floor]))
-            charts.append(chart("‖v‖²", "mistake k", [Curve(k, norm, GREEN, "‖v‖²"), ceiling]))
-        elif session.state.role != "B" and session.state.strategy not in PROMISED:
-            charts.append(
-                '<p class="lab-faint">It learns as the perceptron does, but predicts by a mean.</p>'
-            )
-        return charts
 
-    def _table(self) -> str:
-        rows = []
-        for count, each in reversed(list(enumerate(self.session.rounds, start=1))):
-            mark = '<span class="lab-wrong">✗</span>' if each.mistake else '<span class="lab-right">✓</span>'
-            point = f"({each.point.x / 100:.2f}, {each.point.y / 100:.2f})".replace("-", "−")
-            score = f"{each.score:.2f}".replace("-", "−")
-            label = "+1" if each.point.label > 0 else "−1"
-            rows.append(f"<tr><td>{count}</td><td>{point}</td><td>{label}</td><td>{score} {mark}</td></tr>")
-        if not rows:
-            return '<p class="lab-faint">Every round will be a line here.</p>'
-        return (
-            '<table class="lab-table" data-part="rounds"><thead><tr><th>round</th><th>x</th><th>y</th>'
-            "<th>y (v·x)</th></tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table>"
+def _charts(session: GameSession) -> list[str]:
+    rounds = session.rounds
+    total, errors = 0, [0]
+    for each in rounds:
+        total += each.mistake
+        errors.append(total)
+    bound = float(session.referee.bound)
+    charts = [
+        chart(
+            "Mistakes round by round",
+            "rounds",
+            [
+                Curve(range(len(errors)), errors, MISTAKE, f"mistakes: {total}", stairs=True),
+                Curve([0, max(1, len(rounds))], [bound, bound], INK, f"R²/γ² = {bound:.4g}", dotted=True),
+            ],
         )
+    ]
+    moved = [each for each in rounds if each.mistake]
+    if session.state.role != "B" and session.state.strategy == "perceptron" and moved:
+        k = range(1, len(moved) + 1)
+        gamma, radius = float(session.referee.margin), float(session.referee.radius)
+        dot, norm = [each.along for each in moved], [each.sqnorm for each in moved]
+        floor = Curve(k, [n * gamma for n in k], INK, "never below kγ", dotted=True)
+        ceiling = Curve(k, [n * radius**2 for n in k], INK, "never above kR²", dotted=True)
+        charts.append(chart("v·u", "mistake k", [Curve(k, dot, BLUE, "v·u"), floor]))
+        charts.append(chart("‖v‖²", "mistake k", [Curve(k, norm, GREEN, "‖v‖²"), ceiling]))
+    elif session.state.role != "B" and session.state.strategy not in PROMISED:
+        charts.append('<p class="lab-faint">It learns as the perceptron does, but predicts by a mean.</p>')
+    return charts
+
+
+def _rounds(session: GameSession) -> str:
+    rows = []
+    for count, each in reversed(list(enumerate(session.rounds, start=1))):
+        mark = '<span class="lab-wrong">✗</span>' if each.mistake else '<span class="lab-right">✓</span>'
+        point = f"({each.point.x / 100:.2f}, {each.point.y / 100:.2f})".replace("-", "−")
+        score = f"{each.score:.2f}".replace("-", "−")
+        label = "+1" if each.point.label > 0 else "−1"
+        rows.append(f"<tr><td>{count}</td><td>{point}</td><td>{label}</td><td>{score} {mark}</td></tr>")
+    if not rows:
+        return '<p class="lab-faint">Every round will be a line here.</p>'
+    return (
+        '<table class="lab-table" data-part="rounds"><thead><tr><th>round</th><th>x</th><th>y</th>'
+        "<th>y (v·x)</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 RULES_TEXT = (

@@ -1,21 +1,21 @@
 """The page of gates: a unit by hand or by learning, XOR with its proof, and gates wired into a network."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from nicegui import ui
 from numpy.typing import NDArray
 
 from rosenblatt.lab import frame
+from rosenblatt.lab.computing import Share
 from rosenblatt.lab.elements.circuit import Circuit, drawing_of
 from rosenblatt.lab.elements.plane import Plane
-from rosenblatt.lab.points import Point
+from rosenblatt.lab.points import Point, counted
 from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene, from_scores, half_plane, proof_scene
-from rosenblatt.lab.table import Column, changed, column, flag, from_query, number, one_of, to_query, whole
+from rosenblatt.lab.table import Column, changed, column, flag, number, one_of, to_query, whole
 from rosenblatt.learner import Learner
 from rosenblatt.networks import Gate, Network, Unit
 from rosenblatt.networks.gate import every_input
@@ -151,6 +151,10 @@ class GatesSession:
         """The library's answer to "can one unit do this?"."""
         return separability(CORNERS, self.targets)
 
+    def toggle_proof(self) -> None:
+        """Ask whether one unit can do it, or no longer."""
+        self.set(proof=not self.state.proof)
+
     def set(self, **values: Any) -> None:
         """Change the state; weights set by hand end the learning, another gate begins it anew."""
         if {"w1", "w2", "b"} & set(values):
@@ -159,7 +163,7 @@ class GatesSession:
             values = {"clock": 0, "proof": False, **values}
         self.state = changed(self.state, **values)
 
-    def learn(self, examples: int) -> None:
+    def learn(self, examples: int = 1) -> None:
         """Show the unit so many rows of the truth table, one after the other."""
         clock = min(4000, self.state.clock + examples) if self.state.learned else examples
         self.state = changed(self.state, learned=True, clock=clock)
@@ -318,51 +322,111 @@ NAMES = {name: name if name != "NOT" else "NOT (of x₁)" for name in TABLES}
 ROWS = ("00", "01", "10", "11")
 
 
+class GatesView(NamedTuple):
+    """What the page shows of a session."""
+
+    unit_scene: Scene
+    status: str
+    table: str
+    proof: str
+    weights: list[Any] | None  # of the network's gates
+    network_status: str
+    network_table: str
+    network_scenes: list[tuple[str, Scene]]
+
+    @classmethod
+    def of(cls, session: GatesSession) -> "GatesView":
+        """Look at a session."""
+        state, gate, wrong = session.state, session.gate, session.wrong
+        w = ", ".join(
+            f"{n} = {v:g}" for n, v in (("w₁", gate.weights[0]), ("w₂", gate.weights[1]), ("b", gate.bias))
+        )
+        verdict = (
+            f'<b class="lab-right">This unit is {state.gate}.</b>'
+            if not wrong
+            else f'<b class="lab-wrong">{wrong} of 4 rows wrong.</b>'
+        )
+        seen = f" {counted(state.clock, 'row')} seen." if state.learned else ""
+        network, wanted = session.network, TABLES[state.target]
+        network_table = ""
+        if network is None:
+            said = "Wire every gate: one of them reads nothing yet." if state.wiring else "Add a gate."
+            network_status = f"<b>{said}</b>"
+        else:
+            signals = network.signals(CORNERS)
+            differ = int((signals[:, -1] != wanted).sum())
+            network_status = (
+                f'<b class="lab-right">The network is {state.target}.</b>'
+                if not differ
+                else f'<b class="lab-wrong">{differ} of 4 rows differ from {state.target}.</b>'
+            )
+            names = [f"{k + 1}: {unit.kind}" for k, unit in enumerate(state.wiring)]
+            network_table = _network_table(names, signals, wanted)
+        return cls(
+            session.unit_scene(),
+            f"{verdict} <span class='lab-faint'>{w.replace('-', '−')}.{seen}</span>",
+            _truth_table(gate.scores(CORNERS), gate.truth_table(), session.targets),
+            f"<p>{escape(str(session.proof()))}</p>" if state.proof else "",
+            [unit.gate.weights for unit in network.units] if network is not None else None,
+            network_status,
+            network_table,
+            session.network_scenes(),
+        )
+
+
 class GatesPage(frame.LabPage[GatesSession]):
     """One visitor's page."""
 
-    path = "/gates"
+    path, table = "/gates", GatesState
 
-    def __init__(self, query: Mapping[str, str]) -> None:
-        state, problems = from_query(GatesState, query)
-        super().__init__(GatesSession(state))
-        self.chosen: int | None = None
-        frame.head(self, self.path, state.theme)
+    @classmethod
+    def begin(cls, state: GatesState, share: Share) -> GatesSession:
+        """Return the session of a state."""
+        return GatesSession(state)
+
+    @staticmethod
+    def look(session: GatesSession, whole: bool = True) -> GatesView:
+        """Compute what is shown of a session."""
+        return GatesView.of(session)
+
+    def draw(self, first: bool) -> None:
+        """Build the elements."""
+        self.signal: int | None = None  # that was chosen, to be wired
+        self.weights: list[Any] | None = None
+        frame.head(self, self.path, self.state.theme)
         with ui.element("main").classes("lab-main even"):
             with ui.element("div").classes("lab-stack"):
                 self._unit()
             with ui.element("div").classes("lab-stack"):
                 self._network()
         frame.shortcuts(self)
-        frame.tell_problems(problems)
-        self.show()
 
     def export(self) -> None:
         """Offer picture and code."""
-        frame.show_export(gates_code(self.session), "gates", self.plane.save)
+        self.ask(
+            partial(gates_code, self.session), lambda code: frame.show_export(code, "gates", self.plane.save)
+        )
 
     def _unit(self) -> None:
         with layout.card("One unit: it fires where w₁x₁ + w₂x₂ + b > 0"):
             with ui.element("div").classes("lab-pair"):
                 with ui.element("div"):
                     self.plane = Plane(
-                        self.session.unit_scene(), label="The square of the truth table and the unit's line"
+                        empty_scene(), label="The square of the truth table and the unit's line"
                     )
                 with ui.element("div").classes("lab-stack").style("gap:6px"):
                     frame.choice(self, "gate", "Truth table wanted", NAMES)
-                    self.bars = {
-                        name: frame.slider(self, name, label, 0.1)
-                        for name, label in (("w1", "Weight w₁"), ("w2", "Weight w₂"), ("b", "Bias b"))
-                    }
+                    for name, label in (("w1", "Weight w₁"), ("w2", "Weight w₂"), ("b", "Bias b")):
+                        frame.slider(self, name, label, 0.1)
             with frame.toolbar("Learning", "lab-steps"):
-                frame.main_button("Learn one row", "play_arrow", partial(self._learn, 1))
+                frame.main_button("Learn one row", "play_arrow", partial(self._change, "learn"))
                 frame.button("Learn until clean", "fast_forward", self._learn_all)
                 frame.button("Zero weights", "replay", partial(self.set, w1=0.0, w2=0.0, b=0.0))
-                self.ask = frame.button(
-                    "Can one unit do it?", "help_outline", lambda: self.set(proof=not self.state.proof)
+                self.ask_button = frame.button(
+                    "Can one unit do it?", "help_outline", partial(self._change, "toggle_proof")
                 )
             self.status = html().classes("lab-status").props("role=status")
-            self.table = html().classes("q-mt-sm lab-wide")
+            self.truth = html().classes("q-mt-sm lab-wide")
             self.proof = html().classes("q-mt-sm").props("data-part=proof")
 
     def _network(self) -> None:
@@ -391,86 +455,51 @@ class GatesPage(frame.LabPage[GatesSession]):
         self.planes: list[Plane] = []
         self.names: list[str] = []
 
-    def _learn(self, examples: int) -> None:
-        self.session.learn(examples)
-        self.show()
-
     def _learn_all(self) -> None:
-        if not self.session.learn_all():
-            ui.notify("100 passes and no clean one: ask whether one unit can do it at all.", type="warning")
-        self.show()
+        def learn() -> str | None:
+            if self.session.learn_all():
+                return None
+            return "100 passes and no clean one: ask whether one unit can do it at all."
+
+        self.apply(learn)
 
     def _add(self, kind: str) -> None:
-        try:
-            self.session.add(kind)
-        except ValueError as error:
-            ui.notify(str(error), type="warning")
-        self.show()
+        self.apply(partial(self.session.add, kind))
 
     def _change(self, what: str) -> None:
-        getattr(self.session, what)()
-        self.chosen = None
-        self.show()
+        self.signal = None
+        self.apply(getattr(self.session, what))
 
     def _chosen(self, node: int) -> None:
-        if self.chosen is None or node < INPUTS or node == self.chosen:
-            self.chosen = None if node == self.chosen else node
+        """Choose a signal, or wire the one that is chosen to a gate."""
+        source, self.signal = self.signal, None
+        if source is None or node < INPUTS:
+            self.signal = None if node == source else node
+            self._show_circuit()
+        elif node != source:
+            self.apply(partial(self.session.wire, source, node - INPUTS))
         else:
-            try:
-                self.session.wire(self.chosen, node - INPUTS)
-            except ValueError as error:
-                ui.notify(str(error), type="warning")
-            self.chosen = None
-        self.show()
+            self._show_circuit()
 
-    def show(self) -> None:
+    def show(self, view: GatesView) -> None:
         """Bring the page to the state."""
-        session, state = self.session, self.state
-        self.plane.show(session.unit_scene())
-        for name, bar in self.bars.items():
-            if bar.value != getattr(state, name):
-                bar.value = getattr(state, name)
-        gate = session.gate
-        w = ", ".join(
-            f"{n} = {v:g}" for n, v in (("w₁", gate.weights[0]), ("w₂", gate.weights[1]), ("b", gate.bias))
-        )
-        wrong = session.wrong
-        verdict = (
-            f'<b class="lab-right">This unit is {state.gate}.</b>'
-            if not wrong
-            else f'<b class="lab-wrong">{wrong} of 4 rows wrong.</b>'
-        )
-        seen = f" {state.clock} rows seen." if state.learned else ""
-        self.status.content = Markup(f"{verdict} <span class='lab-faint'>{w.replace('-', '−')}.{seen}</span>")
-        self.table.content = Markup(_truth_table(gate.scores(CORNERS), gate.truth_table(), session.targets))
-        self.proof.content = Markup(f"<p>{escape(str(session.proof()))}</p>" if state.proof else "")
-        frame.pressed(self.ask, state.proof)
-        self._show_network()
+        self.plane.show(view.unit_scene)
+        self.status.content = Markup(view.status)
+        self.truth.content = Markup(view.table)
+        self.proof.content = Markup(view.proof)
+        frame.pressed(self.ask_button, self.state.proof)
+        self.weights = view.weights
+        self._show_circuit()
+        self.network_status.content = Markup(view.network_status)
+        self.network_table.content = Markup(view.network_table)
+        self._show_small(view.network_scenes)
         self.record()
 
-    def _show_network(self) -> None:
-        session, state = self.session, self.state
-        units = [(f"{unit.kind}", unit.sources) for unit in state.wiring]
-        network = session.network
-        weights = [unit.gate.weights for unit in network.units] if network is not None else None
-        self.circuit.show(drawing_of(["x₁", "x₂"], units, weights, self.chosen))
-        wanted = TABLES[state.target]
-        if network is None:
-            self.network_status.content = Markup(
-                "<b>Wire every gate: one of them reads nothing yet.</b>" if units else "<b>Add a gate.</b>"
-            )
-            self.network_table.content = ""
-        else:
-            signals = network.signals(CORNERS)
-            wrong = int((signals[:, -1] != wanted).sum())
-            self.network_status.content = Markup(
-                f'<b class="lab-right">The network is {state.target}.</b>'
-                if not wrong
-                else f'<b class="lab-wrong">{wrong} of 4 rows differ from {state.target}.</b>'
-            )
-            names = [f"{k + 1}: {unit.kind}" for k, unit in enumerate(state.wiring)]
-            self.network_table.content = Markup(_network_table(names, signals, wanted))
-        scenes = session.network_scenes()
+    def _show_circuit(self) -> None:
+        units = [(f"{unit.kind}", unit.sources) for unit in self.state.wiring]
+        self.circuit.show(drawing_of(["x₁", "x₂"], units, self.weights, self.signal))
+
+    def _show_small(self, scenes: list[tuple[str, Scene]]) -> None:
         names = [name for name, _ in scenes]
         if names != self.names:
             self.names, self.planes = names, []

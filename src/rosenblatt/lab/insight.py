@@ -1,19 +1,18 @@
 """What can be proved about the data of a page, and the quantities of the mistake bound's proof along a run."""
 
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.lab.computing import PROOFS, Share
 from rosenblatt.lab.learners import Fitted, Space, Training
-from rosenblatt.learner.trace import trace_of
+from rosenblatt.learner.history import trace_of
 from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
-SECONDS = 10.0  # after which "is it separable" answers with what is known so far
 MOST_DRAWN = 400  # of the points of a curve
-_PROVERS = ThreadPoolExecutor(2, thread_name_prefix="lab-proof")
 
 
 class Best(NamedTuple):
@@ -33,10 +32,9 @@ class Insight:
     """Statements about data, each computed when first asked for.
 
     With ``patience``, proofs are computed in another thread, so that a page stays responsive: after that many seconds
-    ``proof`` and ``best`` are None, ``pending`` is true, and the page shows them once they are there.
+    ``proof`` and ``best`` are None, ``pending`` is true, and the page shows them once they are there. A search ends
+    after as many seconds as the share of the visitor says.
     """
-
-    seconds: float | None = SECONDS  # limit of one computation; None: unlimited
 
     def __init__(
         self,
@@ -44,7 +42,9 @@ class Insight:
         X: NDArray[np.float64],
         y: NDArray[np.int64],
         patience: float | None = None,
+        share: Share | None = None,
     ) -> None:
+        self.share = share or Share()
         self.space = Space.named(space) if isinstance(space, str) else space
         self.X, self.y, self.patience = X, y, patience
         self._proof: Any = None
@@ -82,7 +82,7 @@ class Insight:
             self._prove()
             self._computing.set_result(None)
             return
-        self._computing = _PROVERS.submit(self._prove)
+        self._computing = PROOFS.submit(self.share, self._prove)
         wait([self._computing], timeout=self.patience)
         if self._computing.done():
             self._computing.result()  # raises what went wrong
@@ -90,7 +90,7 @@ class Insight:
     def _prove(self) -> None:
         if len(self.y):
             rows, bias = self.space.told_apart(self.X)
-            self._proof = separability(rows, self.y, bias, time_limit=self.seconds)
+            self._proof = separability(rows, self.y, bias, time_limit=self.share.seconds)
         self._best = self._search()
 
     @cached_property
@@ -103,7 +103,7 @@ class Insight:
             return None
         E = self.embedded
         try:
-            solution = hard_margin(E, self.y, False, time_limit=self.seconds)
+            solution = hard_margin(E, self.y, False, time_limit=self.share.seconds)
         except ValueError:  # separable by less than floats can tell
             return None
         u = solution.w / np.linalg.norm(solution.w)
@@ -123,7 +123,9 @@ class Insight:
             return f"Yes{where}: largest possible margin at least {proof.margin:.3g}, {rows} on it."
         if isinstance(proof, Inseparable):
             return f"No{where}: {_what_meets(proof)}."
-        return "Not decided." if self.seconds is None else f"Not decided within {self.seconds:g} s."
+        return (
+            "Not decided." if self.share.seconds is None else f"Not decided within {self.share.seconds:g} s."
+        )
 
 
 def _what_meets(proof: Inseparable) -> str:

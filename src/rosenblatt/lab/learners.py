@@ -452,7 +452,9 @@ class Fitted:
         y: NDArray[np.int64],
         rows: NDArray[np.int64] | None = None,
         iterations: int | None = None,
+        seconds: float | None = None,
     ) -> None:
+        self.seconds = seconds  # after which the search for the largest margin ends
         space = Space.named(state.space, state.gamma)
         self.name, self.state, self.X, self.y = name, state, X, y
         self.rows = np.arange(len(y)) if rows is None else rows
@@ -480,7 +482,9 @@ class Fitted:
             self.model = self._fitted(self.arguments)
         except (ValueError, np.linalg.LinAlgError) as error:
             if self.name == "max-margin":
-                self.arguments, self.note = dict(SOFT), "no hard margin: C = 1"
+                late = "time limit" in str(error)
+                found = f" found within {self.seconds:g} s" if late else ""
+                self.arguments, self.note = dict(SOFT), f"no hard margin{found}: C = 1"
                 self.model = self._fitted(SOFT)
             else:
                 self.note = str(error).partition(". ")[0]
@@ -488,9 +492,10 @@ class Fitted:
     def _fitted(self, arguments: dict[str, Any]) -> Any:
         import rosenblatt
 
+        limit = {"time_limit": self.seconds} if self.name == "max-margin" else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what matters is on the page
-            return getattr(rosenblatt, self.class_name)(**arguments).fit(self.Z, self.y)
+            return getattr(rosenblatt, self.class_name)(**arguments, **limit).fit(self.Z, self.y)
 
     # Steps
 

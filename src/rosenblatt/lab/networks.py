@@ -1,19 +1,18 @@
 """The page of networks: what Tower, Upstart and Backpropagation build on data."""
 
-import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from nicegui import Client, background_tasks, ui
+from nicegui import ui
 from numpy.typing import NDArray
 
 from rosenblatt.lab import frame
+from rosenblatt.lab.computing import Share
 from rosenblatt.lab.elements.circuit import Circuit, drawing_of
-from rosenblatt.lab.elements.plane import Plane
+from rosenblatt.lab.elements.plane import Edit, Plane
 from rosenblatt.lab.playground import PICTURE, data_code
 from rosenblatt.lab.points import POINTS, Points, arrays, counted, edited, generated
 from rosenblatt.lab.scene import (
@@ -26,7 +25,7 @@ from rosenblatt.lab.scene import (
     grid,
     legend_of,
 )
-from rosenblatt.lab.table import changed, column, from_query, number, one_of, to_query, whole
+from rosenblatt.lab.table import changed, column, number, one_of, to_query, whole
 from rosenblatt.networks import Backpropagation, Tower, Upstart
 from rosenblatt.networks.gate import every_input
 from rosenblatt.plots.style import MISTAKE, PINK
@@ -166,6 +165,10 @@ class NetworksSession:
             if self.state.iterations and self.model is not None:
                 self.state = changed(self.state, iterations=min(self.state.iterations, self.model.n_iter_))
 
+    def draw_others(self) -> None:
+        """Generate other points of the same kind."""
+        self.set(seed=(self.state.seed + 1) % 10_000)
+
     def edit(self, what: str, **details: Any) -> None:
         """Do to the points what was done on the plane."""
         self.set(data="own", points=edited(self.points, what, **details))
@@ -273,16 +276,54 @@ TICK = 0.25  # seconds between two iterations of a run
 MOST_DRAWN = 16  # units of a circuit that can still be read
 
 
+class NetworksView(NamedTuple):
+    """What the page shows of a session."""
+
+    scene: Scene | None  # None: a Boolean function has no plane
+    truth: str
+    status: str
+    units: int
+    circuit: dict[str, Any] | None  # where it can be read
+    errors: str
+    trained: bool
+
+    @classmethod
+    def of(cls, session: NetworksSession) -> "NetworksView":
+        """Look at a session."""
+        colour = "lab-right" if session.model is not None and not len(session.wrong) else ""
+        inputs, units, weights = session.drawing()
+        readable = 0 < len(units) <= MOST_DRAWN
+        return cls(
+            None if session.state.boolean else session.scene(),
+            _truth(session) if session.state.boolean else "",
+            f"<b class='{colour}'>{escape(session.status())}</b>",
+            len(units),
+            drawing_of(inputs, units, weights) if readable else None,
+            _errors(session),
+            session.trained,
+        )
+
+
 class NetworksPage(frame.LabPage[NetworksSession]):
     """One visitor's page."""
 
-    path = "/networks"
+    path, table = "/networks", NetworksState
 
-    def __init__(self, session: NetworksSession, problems: list[str]) -> None:
-        super().__init__(session)
-        self._building = asyncio.Lock()
+    @classmethod
+    def begin(cls, state: NetworksState, share: Share) -> NetworksSession:
+        """Build the network of a state."""
+        return NetworksSession(state)
+
+    @staticmethod
+    def look(session: NetworksSession, whole: bool = True) -> NetworksView:
+        """Compute what is shown of a session."""
+        return NetworksView.of(session)
+
+    def draw(self, first: bool) -> None:
+        """Build the elements."""
+        self.trained = False
         self.timer = ui.timer(TICK, self._tick, active=False)
-        opener = frame.head(self, self.path, session.state.theme, with_drawer=True)
+        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
         with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
             self._controls()
         opener.on_click(drawer.toggle)
@@ -297,40 +338,13 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                 with layout.card("Errors") as self.errors_card:
                     self.errors = html().classes("lab-chart")
         frame.shortcuts(self)
-        frame.tell_problems(problems)
-        self.show()
-
-    @classmethod
-    async def open(cls, query: Mapping[str, str]) -> "NetworksPage":
-        """Build the network of a link in another thread, then draw its page."""
-        state, problems = from_query(NetworksState, query)
-        return cls(await asyncio.to_thread(NetworksSession, state), problems)
-
-    def apply(self, change: Callable[[], Any], merge: bool = False) -> None:
-        """Make a change in another thread, since it builds a network, and then show it."""
-        if self.allowed:
-            background_tasks.create(self._apply(change, merge))
-
-    async def _apply(self, change: Callable[[], Any], merge: bool) -> None:
-        async with self._building:
-            refused = ""
-            with self.timed():
-                try:
-                    await asyncio.to_thread(change)
-                except ValueError as error:
-                    refused = str(error)
-            if self._client.id not in Client.instances:
-                return  # the visitor left
-            with self._client:
-                if refused:
-                    ui.notify(refused, type="warning")
-                self._merge = merge
-                self.show()
-                self._merge = False
 
     def export(self) -> None:
         """Offer picture and code."""
-        frame.show_export(networks_code(self.session), "network", self.plane.save)
+        self.ask(
+            partial(networks_code, self.session),
+            lambda code: frame.show_export(code, "network", self.plane.save),
+        )
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
@@ -340,7 +354,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             with self.generated_only:
                 frame.slider(self, "n", "Points", 1)
                 frame.slider(self, "noise", "Noise", 0.05)
-                frame.button("Draw others", "casino", lambda: self.set(seed=(self.state.seed + 1) % 10_000))
+                frame.button("Draw others", "casino", lambda: self.apply(self.session.draw_others))
             layout.heading("Learner")
             frame.choice(self, "builder", "Built by", BUILDER_TITLES)
             self.units = frame.slider(self, "units", "Most units", 1, {ALL: "all it takes"})
@@ -354,12 +368,12 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                 with frame.toolbar("Editing tools"):
                     self.tools = frame.editing_tools(self)
                 self.plane = Plane(
-                    self.session.scene(),
+                    empty_scene(),
                     label="The plane with the examples and the region of the network",
                     tool=self.state.tool,
                     on_edit=self._edited,
                 )
-            self.table = html().classes("lab-scroll")
+            self.truth = html().classes("lab-scroll")
             self.steps = frame.toolbar("Steps", "lab-steps")
             with self.steps:
                 self.step_button = frame.main_button("Step", "play_arrow", partial(self._step, 1))
@@ -369,11 +383,10 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.status = html().classes("lab-status q-mt-sm").props("role=status")
             self.key = html().classes("lab-key")
 
-    def _edited(self, event: dict[str, Any]) -> None:
-        what, done = event.pop("what"), event.pop("done", True)
-        if not done:
-            return  # building anew takes longer than a drag
-        self.apply(partial(self.session.edit, what, **event))
+    def _edited(self, event: Any) -> None:
+        edit = Edit.of(event)
+        if edit is not None and edit.done:  # building anew takes longer than a drag
+            self.apply(partial(self.session.edit, edit.what, **edit.details))
 
     def _step(self, count: int) -> None:
         self.timer.deactivate()
@@ -384,78 +397,78 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.timer.deactivate()
         else:
             self.timer.activate()
-        if not self._building.locked():
-            self.show()
+        self._show_run()
 
     def _tick(self) -> None:
-        if self._building.locked():
-            return  # the session is another thread's; it is shown when that is done
-        if self.session.state.iterations and self.session.trained:
+        if self.working:
+            return  # the last iteration is still being made
+        if not self.allowed or (self.state.iterations and self.trained):
             self.timer.deactivate()
-            self.show()
+            self._show_run()
         else:
-            self.apply(partial(self.session.step, 1), merge=bool(self.session.state.iterations))
+            self.apply(partial(self.session.step, 1), merge=bool(self.state.iterations))
 
-    def show(self) -> None:
+    def _show_run(self) -> None:
+        self.run_button.set_text("Pause" if self.timer.active else "Run")
+
+    def show(self, view: NetworksView) -> None:
         """Bring the page to the state."""
-        session, state = self.session, self.state
-        self.in_plane.set_visibility(not state.boolean)
-        self.table.set_visibility(bool(state.boolean))
-        self.key.set_visibility(not state.boolean)
-        if state.boolean:
-            self.table.content = Markup(self._truth())
-        else:
-            scene = session.scene()
-            self.plane.show(scene, state.tool)
-            self.key.content = Markup(legend_of(scene))
-        colour = "lab-right" if session.model is not None and not len(session.wrong) else ""
-        self.status.content = Markup(f"<b class='{colour}'>{escape(session.status())}</b>")
+        state = self.state
+        self.in_plane.set_visibility(view.scene is not None)
+        self.truth.set_visibility(view.scene is None)
+        self.key.set_visibility(view.scene is not None)
+        self.truth.content = Markup(view.truth)
+        if view.scene is not None:
+            self.plane.show(view.scene, state.tool)
+            self.key.content = Markup(legend_of(view.scene))
+        self.status.content = Markup(view.status)
         self.what.text = WHAT[state.builder]
-        inputs, units, weights = session.drawing()
-        readable = 0 < len(units) <= MOST_DRAWN
-        self.circuit.set_visibility(readable)
-        self.too_many.text = f"{len(units)} units: too many to draw." if len(units) > MOST_DRAWN else ""
-        if readable:
-            self.circuit.show(drawing_of(inputs, units, weights))
-        errors = session.errors()
-        clocks, losses, percents = session.path()
-        self.errors_card.set_visibility(errors is not None or bool(clocks))
-        if errors is None and clocks:
-            self.errors.content = Markup(
-                chart(
-                    "Misclassified, in percent",
-                    "iteration",
-                    [Curve(clocks, percents, MISTAKE, f"wrong: {percents[-1]:.3g}%")],
-                )
-                + chart("Loss", "iteration", [Curve(clocks, losses, PINK, f"loss: {losses[-1]:.3g}")])
-            )
-        if errors is not None:
-            curve = Curve(range(1, len(errors) + 1), errors, MISTAKE, f"errors: {errors[-1]}")
-            self.errors.content = Markup(chart("Errors after each unit", "units", [curve]))
+        self.circuit.set_visibility(view.circuit is not None)
+        self.too_many.text = f"{view.units} units: too many to draw." if view.units > MOST_DRAWN else ""
+        if view.circuit is not None:
+            self.circuit.show(view.circuit)
+        self.errors_card.set_visibility(bool(view.errors))
+        self.errors.content = Markup(view.errors)
         self.generated_only.set_visibility(state.data in ("xor", "circles", "moons", "overlapping"))
         soft = state.builder == "backpropagation"
+        self.trained = view.trained
         self.steps.set_visibility(soft)
         for each in (self.step_button, self.ten_button, self.run_button):
-            each.set_enabled(not (state.iterations and session.trained))
-        self.end_button.set_enabled(bool(state.iterations) and not session.trained)
-        self.run_button.set_text("Pause" if self.timer.active else "Run")
+            each.set_enabled(not (state.iterations and view.trained))
+        self.end_button.set_enabled(bool(state.iterations) and not view.trained)
+        self._show_run()
         self.units.parent_slot.parent.set_visibility(not soft)
         self.hidden.parent_slot.parent.set_visibility(soft)
         for name, tool in self.tools.items():
             frame.pressed(tool, name == state.tool)
         self.record()
 
-    def _truth(self) -> str:
-        session = self.session
-        said = session.model.predict(session.X)
-        lines = []
-        for row, wanted, predicted in zip(session.X.astype(int), session.y, said, strict=True):
-            cells = "".join(f"<td>{value}</td>" for value in row)
-            right = wanted == predicted
-            mark = '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
-            lines.append(f"<tr>{cells}<td>{int(wanted > 0)}</td><td>{int(predicted > 0)} {mark}</td></tr>")
-        heads = "".join(f"<th>x{j + 1}</th>" for j in range(session.X.shape[1]))
-        return (
-            f'<table class="lab-table" data-part="truth"><thead><tr>{heads}<th>parity</th><th>says</th></tr></thead>'
-            f"<tbody>{''.join(lines)}</tbody></table>"
-        )
+
+def _errors(session: NetworksSession) -> str:
+    """Return the charts of errors: after each unit, or along the iterations."""
+    errors = session.errors()
+    if errors is not None:
+        curve = Curve(range(1, len(errors) + 1), errors, MISTAKE, f"errors: {errors[-1]}")
+        return chart("Errors after each unit", "units", [curve])
+    clocks, losses, percents = session.path()
+    if not clocks:
+        return ""
+    wrong = Curve(clocks, percents, MISTAKE, f"wrong: {percents[-1]:.3g}%")
+    loss = Curve(clocks, losses, PINK, f"loss: {losses[-1]:.3g}")
+    return chart("Misclassified, in percent", "iteration", [wrong]) + chart("Loss", "iteration", [loss])
+
+
+def _truth(session: NetworksSession) -> str:
+    """Return the truth table of a Boolean function, and what the network says."""
+    said = session.model.predict(session.X)
+    lines = []
+    for row, wanted, predicted in zip(session.X.astype(int), session.y, said, strict=True):
+        cells = "".join(f"<td>{value}</td>" for value in row)
+        right = wanted == predicted
+        mark = '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
+        lines.append(f"<tr>{cells}<td>{int(wanted > 0)}</td><td>{int(predicted > 0)} {mark}</td></tr>")
+    heads = "".join(f"<th>x{j + 1}</th>" for j in range(session.X.shape[1]))
+    return (
+        f'<table class="lab-table" data-part="truth"><thead><tr>{heads}<th>parity</th><th>says</th></tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )

@@ -1,14 +1,11 @@
 """The playground: data, a learner, and every step of it."""
 
-import asyncio
 import csv
 import io
-import time
-from collections.abc import Mapping
 from functools import partial
 from html import escape
 from pprint import pformat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from nicegui import ui
@@ -16,7 +13,8 @@ from nicegui import ui
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.lab import frame
-from rosenblatt.lab.elements.plane import Plane
+from rosenblatt.lab.computing import Share
+from rosenblatt.lab.elements.plane import Edit, Plane
 from rosenblatt.lab.insight import Insight, curves, error_curve, mistakes_over_time
 from rosenblatt.lab.learners import (
     CLASSES,
@@ -33,7 +31,7 @@ from rosenblatt.lab.learners import (
 )
 from rosenblatt.lab.points import Points, arrays, counted, edited
 from rosenblatt.lab.scene import Scene, empty_scene, legend_of, model_scene, proof_scene, training_scene
-from rosenblatt.lab.table import changed, from_query, to_query
+from rosenblatt.lab.table import changed, to_query
 from rosenblatt.lab.upload import ask_for_table
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE, PINK
 from rosenblatt.web import layout
@@ -50,11 +48,14 @@ MOST_EXPORTED = 20_000  # lines of a ledger
 class PlaygroundSession:
     """One visitor's playground."""
 
-    def __init__(self, state: PlaygroundState, patience: float | None = None) -> None:
+    def __init__(
+        self, state: PlaygroundState, patience: float | None = None, share: Share | None = None
+    ) -> None:
         self.state = state
         self.patience = (
             patience  # seconds to wait for a proof before showing the page without it; None: to its end
         )
+        self.share = share or Share()
         self.problem = ""
         self.training: Training | None = None
         self.insight: Any = None
@@ -73,7 +74,7 @@ class PlaygroundSession:
         space = Space.named(self.state.space, self.state.gamma)
         if self.insight is not None:
             self.insight.cancel()
-        self.insight = Insight(space, self.X[self.train], self.y[self.train], self.patience)
+        self.insight = Insight(space, self.X[self.train], self.y[self.train], self.patience, self.share)
         self._learn()
 
     def _learn(self) -> None:
@@ -82,7 +83,7 @@ class PlaygroundSession:
         X, y = self.X[self.train], self.y[self.train]
         if state.learner != "perceptron":
             iterations = state.clock if state.learner in STEPPED else None
-            self.fitted = Fitted(state.learner, state, X, y, self.train, iterations)
+            self.fitted = Fitted(state.learner, state, X, y, self.train, iterations, self.share.seconds)
             self.problem = self.fitted.note if self.fitted.model is None else ""
             self._keep_clock()
             return
@@ -218,7 +219,7 @@ class PlaygroundSession:
             if not model.clock and not any(self.state.first_weights):
                 return scene, None, "no step yet"
         else:
-            model = Fitted(name, self.state, X, y, self.train)
+            model = Fitted(name, self.state, X, y, self.train, seconds=self.share.seconds)
             note = model.note
         if isinstance(model, Training) or model.model is not None:
             model_scene(model, self.points, scene)
@@ -659,19 +660,82 @@ def rule_title(name: str) -> str:
     return f"{written} {rest}" if rest and name not in PAPERS else written
 
 
+class PlaygroundView(NamedTuple):
+    """What the page shows of a session; where a point is being dragged, the first two only."""
+
+    scene: Scene
+    status: str
+    answer: str = ""
+    charts: str = ""
+    weights: str = ""
+    ledger: str = ""
+    beside: tuple[tuple[str, Scene], ...] = ()
+    losses: str = ""
+    has_ledger: bool = False
+    has_steps_behind: bool = False
+    finished: bool = False
+    whole: bool = False
+
+    @classmethod
+    def of(cls, session: PlaygroundSession, whole: bool) -> "PlaygroundView":
+        """Look at a session."""
+        scene = session.scene()
+        status = f"<b>{escape(session.status())}</b><br><span class='lab-faint'>{session.summary()}</span>"
+        if not whole:
+            return cls(scene, status)
+        rows, run = session.beside(), session.training
+        return cls(
+            scene,
+            status,
+            _answer(session),
+            "".join(charts(session)),
+            weights_line(session),
+            ledger_table(session),
+            tuple((name, small) for name, small, _, _ in rows),
+            losses_table([(name, measured, note) for name, _, measured, note in rows]),
+            run is not None and bool(run.learner.ledger) and run.learner.updates > 0,
+            session.stepped is not None and session.stepped.clock > 0,
+            session.finished,
+            whole=True,
+        )
+
+
+def _answer(session: PlaygroundSession) -> str:
+    """Answer "is it separable?" where it was asked."""
+    if not session.state.proof:
+        return ""
+    proof = session.insight.proof
+    details = (
+        ""
+        if proof is None
+        else f"<details class='lab-faint'><summary>the proof in words</summary>{proof}</details>"
+    )
+    return f"<b>{session.insight.answer()}</b>{details}"
+
+
 class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     """One visitor's page."""
 
-    path = "/"
+    path, table = "/", PlaygroundState
 
-    def __init__(self, session: PlaygroundSession, problems: list[str], first: bool) -> None:
-        super().__init__(session)
-        state = session.state
+    @classmethod
+    def begin(cls, state: PlaygroundState, share: Share) -> PlaygroundSession:
+        """Return the session of a state."""
+        return PlaygroundSession(state, PATIENCE, share)
+
+    @staticmethod
+    def look(session: PlaygroundSession, whole: bool = True) -> PlaygroundView:
+        """Compute what is shown of a session."""
+        return PlaygroundView.of(session, whole)
+
+    def draw(self, first: bool) -> None:
+        """Build the elements."""
         self.timer = ui.timer(TICK, self._tick, active=False)
         self.first = first  # whether this is a first visit
         self.tick = 0
+        self.finished = False
         self.awaiting = ui.timer(POLL, self._show_proof, active=False)
-        opener = frame.head(self, self.path, state.theme, with_drawer=True)
+        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
         with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
             self._controls()
         opener.on_click(drawer.toggle)
@@ -682,18 +746,13 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             with ui.element("div").classes("lab-stack"):
                 self._numbers()
         frame.shortcuts(self, self._key)
-        frame.tell_problems(problems)
-        self.show()
-
-    @classmethod
-    async def open(cls, query: Mapping[str, str]) -> "PlaygroundPage":
-        """Compute the state of a link in another thread, since it may be a long run, then draw its page."""
-        state, problems = from_query(PlaygroundState, query)
-        return cls(await asyncio.to_thread(PlaygroundSession, state, PATIENCE), problems, first=not query)
 
     def export(self) -> None:
         """Offer picture and code."""
-        frame.show_export(playground_code(self.session), "playground", self.plane.save)
+        self.ask(
+            partial(playground_code, self.session),
+            lambda code: frame.show_export(code, "playground", self.plane.save),
+        )
 
     # Parts
 
@@ -708,7 +767,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 self.noise = frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", self._others)
             frame.slider(self, "test", "Held out for the test, %", 5, {0.0: "none"})
-            frame.button("Upload CSV", "upload_file", partial(ask_for_table, self.set))
+            frame.button("Upload CSV", "upload_file", partial(ask_for_table, self))
             layout.heading("Learner")
             self.learner = frame.choice(self, "learner", "Learner", NAMES)
             self.online = ui.element("div").classes("lab-stack").style("gap:8px")
@@ -739,17 +798,16 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _start(self) -> None:
         """Where the weights begin."""
         self.start = ui.row().classes("w-full no-wrap").style("gap:6px")
-        self.start_boxes = []
+        self.start_boxes: list[Any] = []
         with self.start:
             for k, name in enumerate(("b", "w₁", "w₂")):
                 box = ui.number(f"Start {name}", value=self.state.start[k], step=0.5, min=-10, max=10)
                 box.props("dense outlined").classes("col").mark(f"start{k}")
 
                 def begun(event: Any, k: int = k) -> None:
-                    start = list(self.state.start)
+                    start = [float(each.value or 0.0) for each in self.start_boxes]
                     start[k] = float(event.value or 0.0)
-                    if tuple(start) != self.state.start:
-                        self.set(start=tuple(start))
+                    self.chosen("start", tuple(start))
 
                 box.on_value_change(begun)
                 self.start_boxes.append(box)
@@ -764,7 +822,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
                 )
                 clear.props("aria-label=Clear")
             self.plane = Plane(
-                self.session.scene(),
+                empty_scene(),
                 label="The plane with the examples and the boundary. Arrow keys move a cursor, Enter uses the tool.",
                 tool=self.state.tool,
                 on_edit=self._edited,
@@ -812,11 +870,11 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.first = False
         if self.timer.active:
             self._stop()
-        elif not self.session.finished:
+        elif not self.finished:
             self.tick = 0
             self.timer.interval = max(TICK, 1.0 / SPEEDS[self.state.speed])
             self.timer.activate()
-        self.show()
+        self._show_run()
 
     def _stop(self) -> None:
         if self.timer.active:
@@ -824,50 +882,42 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     def _tick(self) -> None:
         """Go on by as many examples as the speed asks for; all of a run is one entry of the history."""
-        if not self.allowed:
+        if self.working:
+            return  # the last examples are still being looked at
+        if not self.allowed or self.finished:
             self._stop()
-            self.show()
+            self._show_run()
             return
         self.tick += 1
-        speed, began = SPEEDS[self.state.speed], time.perf_counter()
-        with self.timed():
-            self.session.advance(max(1, round(speed * self.timer.interval)))
-            if self.session.finished:
-                self._stop()
-            self.show()
+        speed = SPEEDS[self.state.speed]
         # one run leaves most of the time to others, however slow this computer is
-        self.timer.interval = max(TICK, 1.0 / speed, 3 * (time.perf_counter() - began))
+        self.timer.interval = max(TICK, 1.0 / speed, 3 * self.took)
+        self.apply(partial(self.session.advance, max(1, round(speed * self.timer.interval))))
 
     def _choose_beside(self, event: Any) -> None:
-        if tuple(event.value) != self.state.beside:
-            self.set(beside=tuple(event.value))
+        self.chosen("beside", tuple(event.value))
 
     def _save_ledger(self) -> None:
-        ui.download.content(self.session.ledger_csv(), "ledger.csv", "text/csv")
+        self.ask(self.session.ledger_csv, lambda table: ui.download.content(table, "ledger.csv", "text/csv"))
 
     def _show_proof(self) -> None:
         """Show the page again once the proof that it was shown without is there."""
-        if not self.session.insight.pending:
+        if not self.session.insight.pending and not self.working:
             self.awaiting.deactivate()
-            self.show()
+            self.apply(lambda: None)
 
     def _ask(self) -> None:
-        self.set(proof=not self.state.proof)
+        self.apply(lambda: self.session.set(proof=not self.session.state.proof))
 
     def _others(self) -> None:
-        self.set(seed=(self.state.seed + 1) % 10_000, clock=0)
+        self.apply(lambda: self.session.set(seed=(self.session.state.seed + 1) % 10_000, clock=0))
 
     def _edited(self, event: dict[str, Any]) -> None:
-        what = event.pop("what")
-        done = event.pop("done", True)
-        if not self.allowed:
-            return
-        with self.timed():
-            try:
-                self.session.edit(what, **event)
-            except ValueError as error:
-                ui.notify(str(error), type="warning")
-            self.show(everything=done)
+        edit = Edit.of(event)
+        if edit is not None:
+            self.apply(
+                partial(self.session.edit, edit.what, **edit.details), names=edit.names, whole=edit.done
+            )
 
     def _key(self, name: str) -> None:
         if name in KEYS:
@@ -877,62 +927,46 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
 
     # Showing
 
-    def show(self, everything: bool = True) -> None:
+    def show(self, view: PlaygroundView) -> None:
         """Bring the page to the state."""
-        session, state = self.session, self.state
-        scene = session.scene()
-        self.plane.show(scene, state.tool)
-        self.status.content = Markup(
-            f"<b>{escape(session.status())}</b><br><span class='lab-faint'>{session.summary()}</span>"
-        )
-        if not everything:
+        self.plane.show(view.scene, self.state.tool)
+        self.status.content = Markup(view.status)
+        if not view.whole:
             return
-        self.answer.content = Markup(self._answer())
-        self.charts.content = Markup("".join(charts(session)))
-        self.weights.content = Markup(weights_line(session))
-        self.ledger.content = Markup(ledger_table(session))
-        self.key.content = Markup(legend_of(scene))
-        run = session.training
-        self.csv_button.set_enabled(run is not None and bool(run.learner.ledger) and run.learner.updates > 0)
-        self._show_beside()
-        self._show_controls()
+        self.finished = view.finished
+        if self.finished:
+            self._stop()
+        self.answer.content = Markup(view.answer)
+        self.charts.content = Markup(view.charts)
+        self.weights.content = Markup(view.weights)
+        self.ledger.content = Markup(view.ledger)
+        self.key.content = Markup(legend_of(view.scene))
+        self.csv_button.set_enabled(view.has_ledger)
+        self._show_beside(view)
+        self._show_controls(view)
         if self.session.insight.pending:
             self.awaiting.activate()
         self.record(merge=self.tick > 1)
         if not self.timer.active:
             self.tick = 0
 
-    def _answer(self) -> str:
-        if not self.state.proof:
-            return ""
-        proof = self.session.insight.proof
-        details = (
-            ""
-            if proof is None
-            else f"<details class='lab-faint'><summary>the proof in words</summary>{proof}</details>"
-        )
-        return f"<b>{self.session.insight.answer()}</b>{details}"
-
-    def _show_beside(self) -> None:
-        rows = self.session.beside()
-        self.beside_card.set_visibility(bool(rows))
-        if list(self.small_planes) != [name for name, *_ in rows]:
+    def _show_beside(self, view: PlaygroundView) -> None:
+        self.beside_card.set_visibility(bool(view.beside))
+        if list(self.small_planes) != [name for name, _ in view.beside]:
             self.small.clear()
             self.small_planes = {}
             with self.small:
-                for name, scene, _, _ in rows:
+                for name, scene in view.beside:
                     with ui.element("div"):
                         html(Markup(NAMES[name]), tag="h3")
                         self.small_planes[name] = Plane(scene, label=NAMES[name], small=True)
-        for name, scene, _, _ in rows:
+        for name, scene in view.beside:
             if self.small_planes[name].scene is not scene:  # most of them do not change with a step
                 self.small_planes[name].show(scene)
-        self.losses.content = Markup(
-            losses_table([(name, measured, note) for name, _, measured, note in rows])
-        )
+        self.losses.content = Markup(view.losses)
 
-    def _show_controls(self) -> None:
-        state, session = self.state, self.session
+    def _show_controls(self, view: PlaygroundView) -> None:
+        state = self.state
         generated_only = state.data not in ("own", "none")
         self.generated_only.set_visibility(generated_only)
         self.margin.parent_slot.parent.set_visibility(state.data == "separable")
@@ -943,16 +977,23 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.eta.parent_slot.parent.set_visibility(own_eta or state.learner == "batch")
         self.gamma.parent_slot.parent.set_visibility(state.space == "kernel-rbf")
         self.start.set_visibility(state.takes_start)
-        for box, value in zip(self.start_boxes, state.start, strict=True):
-            if box.value != value:
-                box.value = value
         for name, tool in self.tools.items():
             frame.pressed(tool, name == state.tool)
-        seen = session.stepped is not None and session.stepped.clock > 0
         for each in (self.back_button, self.reset_button):
-            each.set_enabled(seen)
+            each.set_enabled(view.has_steps_behind)
         for each in (self.step_button, self.update_button, self.epoch_button, self.run_button):
-            each.set_enabled(not session.finished)
+            each.set_enabled(not view.finished)
+        frame.pressed(self.ask_button, state.proof)
+        self._show_run()
+
+    def _bring_controls(self) -> None:
+        super()._bring_controls()
+        self._showing = True
+        for box, value in zip(self.start_boxes, self.state.start, strict=True):
+            if box.value != value:
+                box.value = value
+        self._showing = False
+
+    def _show_run(self) -> None:
         frame.marked(self.step_button, self.first, "glow")
         self.run_button.set_text("Pause" if self.timer.active else "Run")
-        frame.pressed(self.ask_button, state.proof)

@@ -1,8 +1,7 @@
 """A CSV file as points of the plane: the file is read and two columns scaled; the dialog that asks for it."""
 
-import asyncio
 import tempfile
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +11,18 @@ from rosenblatt.data import BadInput, ReadOptions
 from rosenblatt.data.delimited import DelimitedSource, Rows
 from rosenblatt.data.encode import texts_of
 from rosenblatt.data.learn import TableStatistics
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
+from rosenblatt.data.source import signature_of
 from rosenblatt.data.values import numbers
+from rosenblatt.lab.computing import computed
+from rosenblatt.lab.frame import LabPage
 from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points
 from rosenblatt.web.layout import Markup, html
 
 LARGEST = 4 << 20  # bytes
+MOST_COLUMNS = 100
+MOST_DIFFERENT = 10_000  # values of a column of numbers that may still be labels
+SEPARATORS = (b",", b";", b"\t", b"|")
 ROOM = 0.85  # of the plane that the data fill
 
 
@@ -26,36 +31,43 @@ class Uploaded(NamedTuple):
 
     columns: dict[str, Any]  # name -> values, numbers as float64
     numeric: list[str]
-    labels: list[str]  # columns with two to twenty different values
+    labels: dict[str, list[str]]  # columns with two to twenty different values, and these
 
     @classmethod
     def read(cls, content: bytes) -> "Uploaded":
         """Read a CSV file as every command does, with or without a header, or say what is wrong with it."""
         if len(content) > LARGEST:
             raise ValueError(f"the file has {len(content):,} bytes; the lab takes {LARGEST:,}")
+        signature = signature_of(content[:8])
+        if signature is not None and signature.name != "UTF-16":  # a few kilobytes can unpack to gigabytes
+            raise ValueError(f"not a CSV table: the file is {signature.name}: unpack or convert it first")
+        first = content.lstrip(b"\r\n").partition(b"\n")[0]
+        columns_seen = 1 + max(first.count(mark) for mark in SEPARATORS)
+        if columns_seen > MOST_COLUMNS:
+            raise ValueError(f"the first line has {columns_seen:,} columns; the lab takes {MOST_COLUMNS}")
         names, rows = _rows_of(content)
         statistics = TableStatistics(names, None)
         statistics.update(rows)
-        columns, numeric, labels = {}, [], []
+        columns: dict[str, Any] = {}
+        numeric: list[str] = []
+        labels: dict[str, list[str]] = {}
         for name in names:
             own, cells = statistics.columns[name], texts_of(rows.columns[name])
             form = own.formats[0] if own.formats else None
             if own.numeric or form is not None:
                 columns[name] = numbers(rows.columns[name]) if form is None else form.read(rows.columns[name])
                 numeric.append(name)
-                shown = ["" if np.isnan(value) else f"{value:g}" for value in columns[name]]
+                different = np.unique(columns[name][~np.isnan(columns[name])])
+                shown = [f"{value:g}" for value in different[:MOST_DIFFERENT]]
             else:
                 shown = ["" if cell in MISSING else cell for cell in cells]
                 columns[name] = np.array(shown, dtype=np.str_)
-            if 2 <= len({value for value in shown if value}) <= 20:
-                labels.append(name)
+            values = {value for value in shown if value}
+            if 2 <= len(values) <= 20:
+                labels[name] = sorted(values)
         if len(numeric) < 2 or not labels:
             raise ValueError("the table needs two columns of numbers and one of labels (2 to 20 values)")
         return cls(columns, numeric, labels)
-
-    def values_of(self, label: str) -> list[str]:
-        """Return the different values of a label column."""
-        return sorted({shown for shown in self._shown(label) if shown})
 
     def points(self, x: str, y: str, label: str, positive: str) -> tuple[Points, int]:
         """Return two columns as points, rows of the positive value as +1, and how many rows were left out."""
@@ -107,58 +119,60 @@ def _scaled(values: Any, reach: float) -> Any:
 
 # The dialog
 
-Change = Callable[..., None]  # of the state of a page, by name
 
-
-def ask_for_table(change: Change) -> None:
+def ask_for_table(page: LabPage[Any]) -> None:
     """Ask for a file; what is chosen of it becomes the page's own points."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog").style("width:480px"):
         html(Markup("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>"))
-        ui.label("A header line, columns of numbers, and a column of labels. It stays on this computer.")
+        ui.label(f"A header line, columns of numbers, and a column of labels. {WHERE[page.share.limited]}")
         place = ui.element("div").classes("lab-stack q-mt-md")
         with place:
             box = ui.upload(auto_upload=True, max_files=1, max_file_size=LARGEST, label="Choose a file")
             box.props("accept=.csv,.txt flat bordered").classes("w-full")
 
         async def arrived(event: events.UploadEventArguments) -> None:
+            if not page.allowed:
+                box.reset()
+                return
             try:
-                table = await asyncio.to_thread(Uploaded.read, await event.file.read())
+                table = await computed(page.share, partial(Uploaded.read, await event.file.read()))
             except ValueError as error:
                 ui.notify(str(error), type="negative", timeout=8000)
                 box.reset()
                 return
             place.clear()
             with place:
-                _choose_columns(table, dialog, change)
+                _choose_columns(table, dialog, page)
 
         box.on_upload(arrived)
     dialog.open()
 
 
-def _choose_columns(table: Uploaded, dialog: Any, change: Change) -> None:
-    label = table.labels[-1]  # most tables end with the target
+WHERE = {False: "It stays on this computer.", True: "It goes to the lecturer's computer, and is not stored."}
+
+
+def _choose_columns(table: Uploaded, dialog: Any, page: LabPage[Any]) -> None:
+    label = list(table.labels)[-1]  # most tables end with the target
     numeric = [name for name in table.numeric if name != label] or table.numeric
     x = ui.select(table.numeric, value=numeric[0], label="Across")
     y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up")
-    truth = ui.select(table.labels, value=label, label="Label")
-    positive = ui.select(
-        table.values_of(label), value=table.values_of(label)[-1], label="Counts as +1 (all else −1)"
-    )
+    truth = ui.select(list(table.labels), value=label, label="Label")
+    values = table.labels[label]
+    positive = ui.select(values, value=values[-1], label="Counts as +1 (all else −1)")
     for box in (x, y, truth, positive):
         box.props("dense outlined").classes("w-full")
 
     def other_label(event: Any) -> None:
-        values = table.values_of(event.value)
+        values = table.labels[event.value]
         positive.set_options(values, value=values[-1])
 
     def use() -> None:
-        try:
-            points, left_out = table.points(x.value, y.value, truth.value, positive.value)
-        except ValueError as error:
-            ui.notify(str(error), type="negative")
-            return
+        page.ask(partial(table.points, x.value, y.value, truth.value, positive.value), used)
+
+    def used(result: tuple[Points, int]) -> None:
+        points, left_out = result
         dialog.close()
-        change(data="own", points=points, clock=0, x_name=x.value[:40], y_name=y.value[:40])
+        page.set(data="own", points=points, clock=0, x_name=x.value[:40], y_name=y.value[:40])
         more = f", {left_out} rows left out" if left_out else ""
         ui.notify(f"{len(points)} points, scaled to the plane{more}.")
 

@@ -49,7 +49,7 @@ def compare(
         refuse("--prove puts its answer in the report: name one with --report FILE")
     if report is not None:
         refuse_overwriting(report, source)
-    reading = data.read_options()
+    reading = data.read_options(classes=True)
     reading = reading.changed(scale=scale_by_default(source, reading, data.scale))
     with Progress() as progress:
         progress.update(f"reading {source}")

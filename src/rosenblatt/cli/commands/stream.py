@@ -166,7 +166,7 @@ def stream(
         )
     examples = open_examples(
         source,
-        data.read_options(hash_bits=hash_bits or 0, grow=True, at_once=True),
+        data.read_options(hash_bits=hash_bits or 0, classes=True, grow=True, at_once=True),
         schema=schema,
         batch_rows=None,
     )

@@ -50,12 +50,12 @@ class ModelPage:
                             "<p>Import an mbox into the inbox, and say what is important.</p>"
                         )
                     )
-                await self.frame.tell_stats()
+                await self.frame.show_stats()
                 return
             service = self.mail_filter.service
             await service.write_ledger()
             past = await asyncio.to_thread(history, service.models.store, model)
-            await self.frame.tell_stats()
+            await self.frame.show_stats()
             accuracy = await self.mail_filter.accuracy()
             self._facts(model, accuracy)
             with ui.element("div").classes("mail-cards"):
@@ -220,9 +220,10 @@ def _about(bound: Bounded | str, seen: int) -> str:
 
 
 def _ledger(lines: Sequence[LedgerLine], subjects: Mapping[int, str]) -> Markup:
-    row = Markup(
-        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word'>{}</td><td class='word'>{}</td><td>{:.2f}</td>"
-        "<td class='word'>{}</td><td>{:,}</td></tr>"
+    row = Markup(  # a phone shows a row as lines, with the names that it has no columns for
+        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word' data-name='truth'>{}</td>"
+        "<td class='word' data-name='mark before'>{}</td><td data-name='score'>{:.2f}</td>"
+        "<td class='word' data-name='weights'>{}</td><td data-name='mistakes'>{:,}</td></tr>"
     )
     rows = [
         row.format(
