@@ -53,7 +53,20 @@ def test_every_fold_is_scaled_by_its_training_part_alone(table):
 
 
 @pytest.mark.parametrize(
-    "flags", ["", "--auto", "--holdout 0.3", "--learner kernel", "--learner logistic", "--rule arow"]
+    "flags",
+    [
+        "",
+        "--auto",
+        "--holdout 0.3",
+        "--learner kernel",
+        "--learner logistic",
+        "--rule arow",
+        "--time-order",
+        "--auto --time-order",
+        "--map quadratic",
+        "--certify 0.9",
+        "--groups x7",
+    ],
 )
 def test_random_labels_are_not_predicted_above_chance(tmp_path, monkeypatch, flags):
     monkeypatch.chdir(tmp_path)
