@@ -53,7 +53,20 @@ def test_every_fold_is_scaled_by_its_training_part_alone(table):
 
 
 @pytest.mark.parametrize(
-    "flags", ["", "--auto", "--holdout 0.3", "--learner kernel", "--learner logistic", "--rule arow"]
+    "flags",
+    [
+        "",
+        "--auto",
+        "--holdout 0.3",
+        "--learner kernel",
+        "--learner logistic",
+        "--rule arow",
+        "--time-order",
+        "--auto --time-order",
+        "--map quadratic",
+        "--certify 0.9",
+        "--groups x7",
+    ],
 )
 def test_random_labels_are_not_predicted_above_chance(tmp_path, monkeypatch, flags):
     monkeypatch.chdir(tmp_path)
@@ -108,6 +121,14 @@ def test_auto_on_very_few_rows_and_on_classes_of_one_row(tmp_path, monkeypatch):
     assert len(report["classes"]) == 5
     assert report["estimate"]["rows"] == 12
     assert run_well("predict m rare.csv").stdout.count("\n") == 60
+
+
+def test_a_model_no_better_than_the_majority_class_says_so(tmp_path, monkeypatch, table):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "r.csv", rng.normal(size=(60, 3)).round(3), [0, 1, 1] * 20)
+    doubt = "the model is not shown to be better than that"
+    assert doubt in " ".join(run_well("fit r.csv").stdout.split())
+    assert doubt not in " ".join(run_well("fit t.csv").stdout.split())
 
 
 def test_copies_of_rows_are_mentioned(tmp_path, monkeypatch):
