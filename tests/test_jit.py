@@ -172,7 +172,8 @@ import numpy as np, scipy.sparse
 from rosenblatt import Perceptron, jit, separability
 from rosenblatt.cli.app import app
 commands = ["fit sample:breast-cancer --model m", "fit sample:iris --auto", "predict m sample:breast-cancer",
-    "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2"]
+    "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2",
+    f"prove {sys.argv[1]} --id loan --date opened --numeric income --numeric rate --decimal . --missing mean"]
 for line in commands:
     with contextlib.redirect_stdout(io.StringIO()):
         assert app(line.split(), standalone_mode=False) in (None, 0, 1), line
@@ -183,8 +184,10 @@ for matrix in (X, X.astype(np.float32), scipy.sparse.csr_matrix(X), scipy.sparse
         Perceptron().fit(matrix, y).predict(matrix)
     print(type(matrix), matrix.dtype, jit.compile_seconds())
 """
-    lines = run(f"import os; os.chdir({str(tmp_path)!r})\n" + work, XDG_CACHE_HOME=str(tmp_path)).splitlines()
-    assert len(lines) == 11
+    moved = f"import os; os.chdir({str(tmp_path)!r})\n" + work
+    loans = Path(__file__).parents[1] / "examples" / "data" / "loans.csv"
+    lines = run(moved, loans, XDG_CACHE_HOME=str(tmp_path)).splitlines()
+    assert len(lines) == 12
     assert [line for line in lines if not line.endswith(" 0.0")] == []
 
 

@@ -130,7 +130,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     if report["answer"] == "Separable":
         on_margin = report["margin_lines"]
         lines += [
-            ("margin", f"largest possible: at least {number(report['margin'])}"),
+            ("largest margin", f"at least {number(report['margin'])}"),
             ("radius", f"at most {number(report['radius'])}"),
             ("bound", f"a perceptron makes at most {number(report['bound'])} mistakes on them, (R/γ)²"),
             ("on the margin", f"{_place(report)}{'s' * (len(on_margin) > 1)} {listed(on_margin, MOST_ROWS)}"),
@@ -142,7 +142,7 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     if "margin_at_least" in report:
         low, high = number(report["margin_at_least"]), number(report["margin_at_most"])
         more_time = "; give it more time" if report["answer"] == "Undecided" else ""
-        lines.append(("margin", f"largest possible: between {low} and {high}{more_time}"))
+        lines.append(("largest margin", f"between {low} and {high}{more_time}"))
     if "objective_at_least" in report:
         low, high = number(report["objective_at_least"]), number(report["objective_at_most"])
         lines.append(("objective", f"between {low} and {high}, with C = {number(report['C'])}"))

@@ -107,7 +107,7 @@ def import_(
 
 
 def learned_lines(imported: "Imported") -> list[str]:
-    """Print what was learned; the share of right marks only for messages whose order is known."""
+    """Return lines on what was learned; the share of right marks only for messages whose order is known."""
     from rosenblatt.learner.estimate import percent
 
     if not imported.learned:

@@ -252,6 +252,7 @@ def estimators(dtype: str, layout: str) -> None:
     import numpy as np
 
     import rosenblatt as own
+    from rosenblatt.proofs.signs import ExactVector, exact_signs
 
     X, two, three = matrix(dtype, layout)
     for y in (two, three):
@@ -266,6 +267,9 @@ def estimators(dtype: str, layout: str) -> None:
     own.MaxMargin().fit(X, two).predict(X)
     own.separability(X, np.arange(ROWS) % 2).verify(X, np.arange(ROWS) % 2)
     own.hinge_bound(X, two)
+    exact_signs(
+        X[:1].astype(float), ExactVector.of(np.zeros(X.shape[1]), bias=False)
+    )  # floats do not decide it
     if layout == "dense":
         learner = own.OnlineLearner()
         for row, label in zip(X, three, strict=True):
