@@ -19,13 +19,13 @@ $(INSTALLED): pyproject.toml
 	touch $(INSTALLED)
 
 $(CODE): $(INSTALLED) $(LOOPS)
-	$(BIN)/python -m rosenblatt.cli.warmup
+	$(BIN)/python -m rosenblatt.cli.commands.warmup
 	touch $(CODE)
 
 $(READY): $(INSTALLED) $(CODE)
 	@echo "installing what tests need, once: some minutes, 1 GB more"
 	HATCH_BUILD_NO_HOOKS=true $(PIP) --editable ".[dev]"
-	$(BIN)/python -m rosenblatt.cli.warmup  # the pages, which the demo did not need
+	$(BIN)/python -m rosenblatt.cli.commands.warmup  # the pages, which the demo did not need
 	touch $(READY)
 
 help:  ## list the targets

@@ -25,7 +25,7 @@ class MachineCodeHook(BuildHookInterface[Any]):
         """Compile before the files of the wheel are gathered."""
         source = Path(self.root) / "src"
         subprocess.run(
-            [sys.executable, "-m", "rosenblatt.cli.warmup"],
+            [sys.executable, "-m", "rosenblatt.cli.commands.warmup"],
             env={**os.environ, "PYTHONPATH": str(source)},
             check=False,  # without code, loops are compiled when they are used
         )

@@ -1,8 +1,8 @@
 """Lessons that are live on the site: links into the lab become figures that the page itself draws and steps.
 
 The ES module of ``rosenblatt.widget`` is put into the page, so a lesson works without a server, also from a disk. A
-link whose state the module cannot show (a game, a Gaussian kernel, a network) leads to the page about the lab, and says
-which address to open there.
+link whose state the module cannot show (a game with a visitor, a Gaussian kernel, a network) leads to the page about
+the lab, and says which address to open there.
 """
 
 import json
@@ -25,13 +25,15 @@ SQUARE = [-0.6, -0.325, 1.6, 1.325]  # around the corners of a truth table
 def options_of(address: str) -> dict[str, Any] | None:
     """Return the figure of an address of the lab, or None where the module has no such figure.
 
-    >>> options_of("/?n=12&seed=3&clock=5")["clock"], options_of("/game") is None
+    >>> options_of("/?n=12&seed=3&clock=5")["clock"], options_of("/game?role=A") is None
     (5, True)
     """
     parts = urlsplit(address)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if parts.path == "/":
         return _playground(query)
+    if parts.path == "/game":
+        return _game(query)
     return _gate(query) if parts.path == "/gates" and {"gate", "w1", "w2", "b"} & set(query) else None
 
 
@@ -47,6 +49,9 @@ def _playground(query: dict[str, str]) -> dict[str, Any] | None:
     space = Space.named(state.space)
     X, y = arrays(state.examples())
     fitted = [name for name in (*state.beside, state.learner) if name != "perceptron"]
+    if fitted == ["naive-bayes"] and state.learner == "naive-bayes" and space.is_plane:
+        points = {"points": X.tolist(), "labels": y.tolist(), "box": BOX, "proof": False}
+        return {"learner": "naive-bayes", "map": "signs", **points}
     if (
         state.rule not in RULES
         or state.hypothesis not in HYPOTHESES
@@ -102,6 +107,29 @@ def _powers(name: str) -> list[int]:
     for feature, power in re.findall(r"x([12])(?:\^(\d+))?", name):
         found[int(feature) - 1] += int(power or 1)
     return found
+
+
+def _game(query: dict[str, str]) -> dict[str, Any] | None:
+    """Return the examples that A presents to B, in their order: a run through the origin, and the line of u."""
+    from rosenblatt.lab.game import PROMISED, GameSession, GameState
+    from rosenblatt.lab.table import from_query
+
+    state, _ = from_query(GameState, query)
+    if state.role != "watch" or state.strategy not in PROMISED:
+        return None
+    game = GameSession(state)
+    game.play_all()
+    options: dict[str, Any] = {
+        "points": [[each.point.x / 100, each.point.y / 100] for each in game.rounds],
+        "labels": [each.point.label for each in game.rounds],
+        "intercept": False,
+        "lines": [{"w": [0.0, *(float(value) for value in game.referee.u)], "label": "u"}],
+        "box": BOX,
+        "fixed": True,
+    }
+    if state.strategy == "passive-aggressive":
+        options |= {"rule": "passive-aggressive", "parameters": {"C": None}}
+    return options
 
 
 def _gate(query: dict[str, str]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ VECTOR_BYTES, NARROW_VECTOR_BYTES = 32, 16  # of x86-64 from v3 on; of any other
 
 @cache
 def has_level() -> bool:
-    """Return whether code for the shipped level runs on this CPU, and on the one that numba is told to compile for."""
+    """Return whether code for the shipped level runs on this CPU, and on the one that numba compiles for."""
     if not SHIPPED_LEVEL or numba.config.CPU_NAME not in (None, LEVEL_CPU_NAME):
         return False
     return not LEVEL_FEATURES or all(map(binding.get_host_cpu_features().get, LEVEL_FEATURES))

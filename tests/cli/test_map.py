@@ -11,8 +11,13 @@ from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.cli.fit import auto
-from rosenblatt.data.preprocess import PreprocessingPlan
-from rosenblatt.data.quadratic import features_before, quadratic, quadratic_names, quadratic_size
+from rosenblatt.data.preprocess import (
+    PreprocessingPlan,
+    features_before,
+    quadratic,
+    quadratic_names,
+    quadratic_size,
+)
 from rosenblatt.learner.choice import Candidate
 from rosenblatt.rules import AROW, PassiveAggressive, Pegasos
 

@@ -10,7 +10,10 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 from tests.browsing import chromium
+from tests.web.test_perceptron_module import module_url
 
+from rosenblatt import NaiveBayes
+from rosenblatt.lab.game import GameSession, GameState
 from rosenblatt.lab.learners import PlaygroundState
 from rosenblatt.lab.playground import PlaygroundSession
 from rosenblatt.lab.table import from_query
@@ -34,7 +37,7 @@ def test_no_lesson_of_the_site_leads_to_this_computer(extension):
         assert "127.0.0.1" not in text, path.name
         live[path.name] = text.count('<a href="#live"')
     assert sum(live.values()) >= 35
-    assert {name[:2] for name, count in live.items() if not count} == {"05", "10"}  # a game, a curved model
+    assert [name for name, count in live.items() if not count] == []
 
 
 def test_every_live_link_shows_the_state_of_the_lab(extension):
@@ -73,7 +76,7 @@ def test_every_live_link_shows_the_state_of_the_lab(extension):
                         scores, session.training.scores(session.X), rtol=1e-7, atol=1e-7
                     )
                 compared += 1
-            page.get_by_role("button", name="Step", exact=True).wait_for()
+            page.locator("[data-part=status]").wait_for()
         assert compared >= 25
         assert troubles == []
 
@@ -82,3 +85,54 @@ def test_the_figure_of_xor_shows_why_there_is_no_line(extension):
     text = extension.live((DOCS / "lessons" / "13-gates-and-xor.md").read_text(encoding="utf-8"))
     options = [json.loads(unescape(found)) for found in re.findall(r'data-live="([^"]*)"', text)]
     assert any(each["proof"] and each["labels"] == [-1, 1, 1, -1] for each in options)
+
+
+def test_the_game_of_lesson_five_is_that_of_the_lab(extension):
+    """Every round that A plays is a step of the figure, with B's mistakes and B's vector after it."""
+    with chromium() as browser:
+        page = browser.new_page()
+        for query in ("", "margin=0.2", "strategy=passive-aggressive"):
+            game = GameSession(from_query(GameState, dict(parse_qsl(query)))[0])
+            game.play_all()
+            _figure(page, extension, f"/game?{query}")
+            for number, each in enumerate(game.rounds, start=1):
+                page.evaluate("made.run.step()")
+                clock, mistakes, w = page.evaluate("[made.run.clock, made.run.mistakes, made.run.w]")
+                assert (clock, mistakes) == (number, sum(one.mistake for one in game.rounds[:number]))
+                u = np.array([float(value) for value in game.referee.u])
+                np.testing.assert_allclose([u @ w[1:], np.dot(w, w)], [each.along, each.sqnorm], rtol=1e-9)
+            assert len(game.rounds) > 5
+
+
+def test_naive_bayes_of_lesson_ten_is_that_of_the_library_and_follows_the_points(extension):
+    with chromium() as browser:
+        page = browser.new_page()
+        for query in ("learner=naive-bayes&data=overlapping", "learner=naive-bayes&data=xor&noise=0.1"):
+            session = PlaygroundSession(from_query(PlaygroundState, dict(parse_qsl(query)))[0])
+            _figure(page, extension, f"/?{query}")
+            model = session.fitted.model
+            np.testing.assert_allclose(
+                page.evaluate("made.fitted"), [*model.intercept_, *model.coef_[0]], rtol=1e-9, atol=1e-12
+            )
+            assert session.errors() in page.locator("[data-part=status]").inner_text()
+            assert not page.get_by_role("button", name="Step", exact=True).is_visible()
+        page.get_by_role("button", name="Flip").click()
+        at = page.locator("[data-part=plus]").first.bounding_box()
+        page.mouse.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+        options = page.evaluate("made.options")
+        other = NaiveBayes().fit(options["points"], options["labels"])
+        assert sum(options["labels"]) == int(session.y.sum()) - 2
+        np.testing.assert_allclose(
+            page.evaluate("made.fitted"), [*other.intercept_, *other.coef_[0]], rtol=1e-9, atol=1e-12
+        )
+
+
+def _figure(page, extension, address):
+    """Draw the figure of an address of the lab into an empty page."""
+    page.set_content("<body><div id='live'></div></body>")
+    page.evaluate(
+        """async ([url, options]) => {
+          window.made = (await import(url)).figure(document.getElementById("live"), options);
+        }""",
+        [module_url(), extension.options_of(address)],
+    )

@@ -11,7 +11,7 @@ from tests.browsing import chromium
 
 import rosenblatt
 from rosenblatt import Perceptron, rules
-from rosenblatt.lab.learners import PlaygroundState, Training
+from rosenblatt.lab.learners import PlaygroundState
 from rosenblatt.lab.points import arrays
 from rosenblatt.learner import Learner
 from rosenblatt.proofs import hard_margin
@@ -112,18 +112,6 @@ def test_a_hundred_runs_have_the_weights_of_the_library_at_every_step(page):
             np.testing.assert_allclose(mine[name][:steps], theirs, rtol=1e-9, atol=1e-12)
         updates += len({tuple(w) for w in mine["last"]})
     assert updates > 10 * RUNS  # there was something to compare
-
-
-@pytest.mark.parametrize("rule", ["rosenblatt", "margin", "passive-aggressive"])
-@pytest.mark.parametrize("hypothesis", ["last", "averaged"])
-def test_the_lab_and_the_module_agree(page, rule, hypothesis):
-    state = PlaygroundState(data="overlapping", noise=0.7, rule=rule, hypothesis=hypothesis, clock=90)
-    X, y = arrays(state.examples())
-    lab = Training(state, X, y)
-    told = {"rows": X.tolist(), "labels": y.tolist(), "rule": rule, "points": [], "examples": 90}
-    (mine,) = page.evaluate(STEP_BY_STEP, [module_url(), [told]])
-    np.testing.assert_allclose(mine[hypothesis][-1], lab.weights(), rtol=1e-9, atol=1e-12)
-    assert mine["mistakes"][-1] == lab.learner.mistakes
 
 
 def test_margin_bound_and_proof_are_those_of_the_library(page):

@@ -242,7 +242,7 @@ def _character(text: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class ModelDataFlags(_Reading):
-    """How a source is read for a model, which says what its columns are."""
+    """Options for reading a source for a model, whose schema says what its columns are."""
 
     target: ModelTarget = None
     format: Format = None
@@ -258,7 +258,7 @@ class ModelDataFlags(_Reading):
 
 @dataclass(frozen=True)
 class ConstraintFlags(_Reading):
-    """How the rows of a cone program are read: numbers as they are written."""
+    """Options for reading the rows of a cone program: numbers as they are written."""
 
     format: Format = None
     header: Header = None
@@ -273,7 +273,7 @@ class ConstraintFlags(_Reading):
 
 @dataclass(frozen=True)
 class DataFlags(_Reading):
-    """How a source is read to learn from it, and what its columns are."""
+    """Options for reading a source to learn from it, and for the kinds of its columns."""
 
     target: Target = None
     format: Format = None
@@ -306,7 +306,7 @@ class DataFlags(_Reading):
 
 @dataclass(frozen=True)
 class StreamDataFlags(_Reading):
-    """How a stream is read, line by line, and what its columns are."""
+    """Options for reading a stream line by line, and for the kinds of its columns."""
 
     target: Target = None
     format: Format = None

@@ -1,4 +1,4 @@
-"""What a command prints: tables and numbers for people, JSON for programs, notes on standard error."""
+"""Output of commands: tables and numbers for people, JSON for programs, notes on standard error."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def printable(text: str) -> str:
 
 
 def note(message: str) -> None:
-    """Say something beside the result, on standard error."""
+    """Print a note on standard error."""
     print(printable(message), file=sys.stderr)
 
 

@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def shown(self) -> bool:
-        """Whether it is drawn."""
+        """Whether the bar is drawn."""
         return self._bar is not None
 
     def update(self, description: str, done: int | None = None, total: int | None = None) -> None:

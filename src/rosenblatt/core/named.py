@@ -19,7 +19,7 @@ from rosenblatt.jit import LARGEST_INT64, compiled, compiled_with_gil
 RADIX_FROM = 48  # so many keys are sorted faster by bytes
 LARGEST = float(np.finfo(np.float64).max)
 NOT_NUMBERS = -1  # returned where a name is not text, or a value not a finite int or float
-NO_ROOM = -2  # returned where the arrays are too small
+TOO_LONG = -2  # returned where the arrays are too small
 MORE_FEATURES = 1  # returned where a name has a feature without weights
 NOTHING_READ = -1  # as the number of names that codes and numbers are of
 
@@ -34,8 +34,8 @@ READER = np.dtype(
             "codes",  # features of the last example in its own order, negative for an unknown one
             "numbers",  # its values
             "keys",  # scratch for sorting, then the positions of unknown codes
-            "room",  # of values and indices
-            "most_names",  # room of codes, numbers, keys and held names
+            "capacity",  # of values and indices
+            "most_names",  # capacity of codes, numbers, keys and held names
             "index",  # the dict from name to feature
             "integers",  # the dict from an integer name to its feature, of those that were read before
             "features",  # how many features have weights
@@ -219,7 +219,7 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
     """Read the dict at an address into a row; return 0, or what keeps the row from being used.
 
     Unknown names are left out, or get features above all others if ``grow`` is not 0. :data:`NOT_NUMBERS` and
-    :data:`NO_ROOM` leave the row as it was; after :data:`MORE_FEATURES` it lacks nothing but weights. Names are all
+    :data:`TOO_LONG` leave the row as it was; after :data:`MORE_FEATURES` it lacks nothing but weights. Names are all
     text, or all integers that were read before.
 
     An example that is learned from has mostly just been predicted. So the first row keeps the names that it was read
@@ -230,8 +230,8 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
     int_type, float_type, text_type = reader[0].int, reader[0].float, reader[0].str
     count = _dict_size(example)
     start = np.int64(numba.carray(pointer_to(reader[0].starts), row + 1, np.uint64)[row])
-    if count > reader[0].most_names or start + count > reader[0].room:
-        return NO_ROOM
+    if count > reader[0].most_names or start + count > reader[0].capacity:
+        return TOO_LONG
     codes = numba.carray(pointer_to(reader[0].codes), count, np.int64)
     numbers = numba.carray(pointer_to(reader[0].numbers), count, np.float64)
     unknown_names = numba.carray(pointer_to(reader[0].unknown), count, np.int64)

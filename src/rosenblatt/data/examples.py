@@ -75,7 +75,7 @@ class Examples(ABC):
 
     @property
     def unseen(self) -> int:
-        """How many values of the latest reading were ignored because they were not in the training data."""
+        """Number of values of the latest reading that were ignored because they were not in the training data."""
         return self.unseen_in.total()
 
     def __iter__(self) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""What the columns of a table are: statistics of their values, block by block, and the kind that follows from them.
+"""Infer the kinds of the columns of a table from statistics of their values, updated block by block.
 
 A column is numeric when every value it has is a number in one notation, a date when every value is one in ISO 8601,
 text when its values read like prose, an identifier when they are nearly all different single tokens, and discrete
@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.columns import BlockStatistics
-from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStatistics
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
@@ -51,7 +50,7 @@ Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "targe
 
 
 class ColumnReport(NamedTuple):
-    """How a column was read.
+    """The kind that was inferred for a column, and a summary of its values.
 
     >>> print(ColumnReport("Wind", "numeric", 2, "0 to 17.5", 2, "missing values: mean and an indicator"))
     Wind: numeric, 2 missing, 0 to 17.5, 2 features (missing values: mean and an indicator)
@@ -59,10 +58,10 @@ class ColumnReport(NamedTuple):
 
     name: str
     kind: Role
-    missing: int  # rows without a value
+    missing: int  # rows with a missing value
     summary: str  # the range of numbers and dates, the levels of categories
     features: int  # columns of X that it became; 0 where it is left out
-    note: str = ""  # what else there is to say: how numbers are written, why it is left out, a warning
+    note: str = ""  # number format, reason for leaving it out, or a warning
 
     def __str__(self) -> str:
         parts = [self.kind, f"{self.missing:,} missing" if self.missing else "", self.summary]
@@ -76,11 +75,11 @@ class ColumnReport(NamedTuple):
 
 
 class ColumnStatistics:
-    """What is known of the values of a column so far.
+    """Statistics of the values of a column, updated block by block.
 
     Parameters
     ----------
-    count_numbers : whether different numbers are counted too, as for a target
+    count_numbers : count distinct numbers too, as for a target
 
     Examples
     --------
@@ -114,7 +113,7 @@ class ColumnStatistics:
 
     @property
     def missing_words(self) -> frozenset[str]:
-        """How a missing value is written: of a target ``-`` is a label, as in + and -."""
+        """Spellings of a missing value; in a target, ``-`` is a label, as in + and -."""
         return MISSING if self.numbers is None else SCANNED_MISSING
 
     @property
@@ -148,7 +147,7 @@ class ColumnStatistics:
 
     @property
     def labels(self) -> LabelKind:
-        """What labels in this column are: integers beyond 64 bits are text, so that float64 merges none."""
+        """The kind of the labels in this column; integers beyond 64 bits are text, so that float64 merges none."""
         if not self.numeric or self.long_labels:
             return "text"
         return "integer" if self.all_integers else "number"
@@ -167,7 +166,7 @@ class ColumnStatistics:
 
     @property
     def target_kind(self) -> TargetKind:
-        """Whether a target with these values names classes or measures something."""
+        """Whether a target with these values is a class or a measurement."""
         if self.numbers is None or not (self.numeric or self.formats):
             return "classes"
         whole, count = not self._fractions, len(self.numbers)
@@ -383,7 +382,7 @@ def _common_parts(one: ColumnStatistics, other: ColumnStatistics) -> set[DatePar
 
 
 class Decision(NamedTuple):
-    """What a column is taken for."""
+    """The inferred role of a column."""
 
     role: Role
     column: Column | None  # with nothing learned yet; None where it is left out
@@ -397,7 +396,7 @@ class AmbiguousValues(ValueError):
 def decide(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None = None
 ) -> Decision:
-    """Return what a column is, by its statistics and what the options say of it.
+    """Return the role of a column by its statistics and the options.
 
     ``decimal`` is the mark that other columns of the table use, for numbers that could be read two ways; None where
     nothing tells.
@@ -430,7 +429,7 @@ def decide(
 
 
 def _dates(name: str, statistics: ColumnStatistics) -> Decision:
-    """Return a column of dates; of those with slashes the values show which of day and month comes first."""
+    """Return the role of dates; of those with slashes, the values show whether day or month comes first."""
     parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
     order = "".join(statistics.date_orders or ())
     note = {"dmy": "day first", "mdy": "month first"}.get(order, "")
@@ -438,7 +437,7 @@ def _dates(name: str, statistics: ColumnStatistics) -> Decision:
 
 
 def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) -> Column:  # noqa: B008 (frozen)
-    """Return what a column holds by one value of it: numbers in a format, dates, else categories.
+    """Return a column whose kind is inferred from one value: numbers in a format, dates, else categories.
 
     >>> column_of_value("price", "$1,299.00").format.currency, column_of_value("day", "2024-02-29").parts
     ('$', ('days', 'weekday'))
@@ -488,7 +487,7 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
 
 
 def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
-    """Return a kind without converting anything, but for a decimal mark that is asked for."""
+    """Return the role of a column whose values are not converted, except for the decimal mark of the options."""
     if statistics.numeric:
         grouped = _grouped_by_points(name, statistics, options.decimal or ".")
         return grouped or Decision("numeric", Column(name))
@@ -518,12 +517,12 @@ def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
     if many and statistics.steps_of_one:
         return Decision("identifier", None, f"counts the rows; --numeric {name} keeps it")
     if many and ID_NAME.search(name) and statistics.spread_integers:
-        return Decision("identifier", None, f"called so; --numeric {name} keeps it")
+        return Decision("identifier", None, f"named like an identifier; --numeric {name} keeps it")
     return Decision("numeric", Column(name))
 
 
 def _codes(name: str, statistics: ColumnStatistics) -> Decision:
-    """Return what codes of digits are: categories, or identifiers where nearly all are different."""
+    """Return the role of codes of digits: categories, or identifiers if nearly all are distinct."""
     sample = statistics.sample
     if len(sample) >= MANY_ROWS and len(set(sample)) >= NEARLY_ALL * len(sample):
         return Decision("identifier", None, f"codes with leading zeros; --numeric {name} keeps it")
@@ -539,7 +538,7 @@ def _is_constant(statistics: ColumnStatistics) -> bool:
 
 
 def _is_boolean(statistics: ColumnStatistics) -> str:
-    """Return how truth values are written, or nothing where these are none."""
+    """Return how the booleans of a column are written; an empty text if it is not boolean."""
     if statistics.values is None:
         return ""
     lower = {text.lower() for text in statistics.values if text not in MISSING}
@@ -550,7 +549,7 @@ def _is_boolean(statistics: ColumnStatistics) -> str:
 def _format_of(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
 ) -> NumberFormat:
-    """Return the format of numbers; where two are possible and nothing decides, that is an error."""
+    """Return the format of numbers; raise AmbiguousValues if two are possible and nothing decides."""
     formats = statistics.formats or []
     mark = options.decimal or decimal
     chosen = [form for form in formats if form.decimal == mark] if mark else formats
@@ -625,7 +624,7 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
 def target_format(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
 ) -> NumberFormat | None:
-    """Return how the numbers of a target are written that measures something; None: plainly, or they are classes."""
+    """Return the number format of a measured target; None if its numbers are plain, or classes."""
     grouped = _grouped_by_points(name, statistics, options.decimal or ("." if options.exact else decimal))
     if grouped is not None and grouped.column is not None:
         return grouped.column.format

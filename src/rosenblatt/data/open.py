@@ -29,7 +29,7 @@ from rosenblatt.data.source import (
     without_suffix,
 )
 from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
-from rosenblatt.data.tfidf import TfidfPlan
+from rosenblatt.data.words import TfidfPlan
 
 BY_SUFFIX = {
     ".svm": "libsvm",

@@ -24,7 +24,7 @@ from rosenblatt.data.infer import FEW_ROWS, AmbiguousValues, ColumnReport, Targe
 from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
 from rosenblatt.data.values import absent, distinct, is_long_integer, is_text, number

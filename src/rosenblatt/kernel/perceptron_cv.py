@@ -155,7 +155,9 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n, d = examples.X.shape
         candidates = self.candidates
         if candidates is None:
-            candidates = default_candidates(n, d, not isinstance(examples.X, np.ndarray))
+            candidates = default_candidates(
+                n, d, not isinstance(examples.X, np.ndarray), examples.classes.size
+            )
         with at_most(None if self.n_jobs is None else effective_n_jobs(self.n_jobs)):
             self.choice_ = choose(
                 examples,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.data.quadratic import quadratic, quadratic_size
+from rosenblatt.data.preprocess import quadratic, quadratic_size
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.models.options import passes_for
@@ -31,6 +31,7 @@ from rosenblatt.learner.selection import (
 
 FIRST_ROUND_ROWS, MORE_ROWS, LAST_CANDIDATES = 1000, 4, 3  # of successive halving
 MAX_KERNEL_ROWS = 6000  # in a round: a Gram matrix has this many columns
+MAX_KERNEL_WORK = 10 * MAX_KERNEL_ROWS**2  # rows² × classes: every visit scores a row by all classes
 MAX_MAPPED_FEATURES, MAX_MAPPED_NUMBERS = 1000, 1 << 25
 SCORINGS = ("accuracy", "balanced_accuracy")
 # A score of some rows, the higher the better, given their scores, class indices and weights.
@@ -101,11 +102,20 @@ class Candidate(NamedTuple):
         return ", ".join(parts)
 
 
-def default_candidates(rows: int, features: int, sparse: bool = False) -> list[Candidate]:
+def kernels_fit(rows: int, classes: int) -> bool:
+    """Return whether kernels are tried: at most 6,000 rows, fewer with more than ten classes.
+
+    >>> kernels_fit(6000, 10), kernels_fit(3000, 1000), kernels_fit(600, 1000)
+    (True, False, True)
+    """
+    return rows <= MAX_KERNEL_ROWS and rows**2 * classes <= MAX_KERNEL_WORK
+
+
+def default_candidates(rows: int, features: int, sparse: bool = False, classes: int = 2) -> list[Candidate]:
     """Return the candidates for examples of this size, the simplest first.
 
-    A quadratic map is tried where it has at most 1,000 features, kernels where at most 6,000 rows are few enough for
-    their Gram matrix.
+    A quadratic map is tried where it has at most 1,000 features, kernels where rows are few enough for their Gram
+    matrix (:func:`kernels_fit`).
 
     >>> [candidate.kernel for candidate in default_candidates(100_000, 2000)].count("rbf")
     0
@@ -117,7 +127,7 @@ def default_candidates(rows: int, features: int, sparse: bool = False) -> list[C
     mapped = quadratic_size(features)
     if not sparse and mapped <= MAX_MAPPED_FEATURES and mapped * rows <= MAX_MAPPED_NUMBERS:
         candidates += [Candidate(rule, map="quadratic") for rule in _for_richer_features()]
-    if rows <= MAX_KERNEL_ROWS:
+    if kernels_fit(rows, classes):
         in_kernel = [rules.PassiveAggressive(C=1.0), rules.Pegasos(lam=0.001)]
         candidates += [Candidate(rule, ("averaged",), kernel="poly", degree=3) for rule in in_kernel[:1]]
         candidates += [
@@ -239,7 +249,7 @@ def choose(
     n, features = examples.labels.size, int(examples.X.shape[1])
     folds = stratified_folds(examples.labels, 5, seed) if folds is None else folds
     if candidates is None:
-        candidates = default_candidates(n, features, hasattr(examples.X, "tocsr"))
+        candidates = default_candidates(n, features, hasattr(examples.X, "tocsr"), examples.classes.size)
     remaining, table = list(candidates), list[Tried]()
     if not remaining:
         raise ValueError("there are no candidates to choose from")

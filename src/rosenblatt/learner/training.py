@@ -135,7 +135,7 @@ class NoImprovement:
 
     @property
     def reached(self) -> bool:
-        """Whether training was told to stop."""
+        """Whether training should stop."""
         return self._epochs_without >= self._patience
 
     def __call__(self, epoch: Epoch) -> bool | None:
@@ -196,17 +196,17 @@ class Evaluator:
         The hypotheses, in the order of their columns of scores.
     joint : bool
         Whether the true class is compared with its best rival, in one column of margins.
-    room : float
-        The number of bytes of margins to hold. The bound of a hypothesis that misclassifies a row needs the margins of
-        all rows, and is infinite where they need more room.
+    margin_bytes : float
+        How many bytes of margins may be held. The bound of a hypothesis that misclassifies a row needs the margins of
+        all rows, and is infinite where they take more.
     """
 
-    def __init__(self, names: list[str], joint: bool, room: float = math.inf) -> None:
-        self.names, self._joint, self._room = names, joint, room
+    def __init__(self, names: list[str], joint: bool, margin_bytes: float = math.inf) -> None:
+        self.names, self._joint, self._bytes_left = names, joint, margin_bytes
         self.tallies: dict[str, Tally] = {}
         self._margins: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
         self._copies: list[NDArray[np.int64]] = []
-        self._full = room <= 0.0  # margins are no longer held
+        self._full = margin_bytes <= 0.0  # margins are no longer held
 
     def add(
         self, scores: NDArray[Any], labels: NDArray[np.int64], copies: NDArray[np.int64] | None = None
@@ -227,11 +227,11 @@ class Evaluator:
             self.tallies[name] = tally if earlier is None else earlier.merged(tally)
             if not self._full:
                 self._margins[name].append(margins)
-                self._room -= margins.nbytes
+                self._bytes_left -= margins.nbytes
         if not self._full:
             self._copies.append(np.ones(labels.size, np.int64) if copies is None else copies)
-            self._room -= self._copies[-1].nbytes
-        if self._room < 0.0:
+            self._bytes_left -= self._copies[-1].nbytes
+        if self._bytes_left < 0.0:
             self._full, self._copies, self._margins = True, [], {name: [] for name in self.names}
 
     def evaluation(self, name: str, sqnorm: NDArray[np.float64], terms: BoundTerms) -> Evaluation:
@@ -265,14 +265,16 @@ def evaluate_linear(
     )
     weights = scored_weights(learner)
     each = learner.running.size * labels.size  # margins of one hypothesis
-    room = math.inf if len(weights) * each <= SCORES_AT_ONCE else 0.0
-    evaluator = evaluator_on(weights, X, labels, copies, learner.joint, room)
+    margin_bytes = math.inf if len(weights) * each <= SCORES_AT_ONCE else 0.0
+    evaluator = evaluator_on(weights, X, labels, copies, learner.joint, margin_bytes)
     names = chosen_names(evaluator)
     if "pocket" in names:
         learner.pocket = weights[names["pocket"]]
-    for group in [[*names]] if room else _groups([*names], each):
+    for group in [[*names]] if margin_bytes else _groups([*names], each):
         with_margins = evaluator
-        if not room:  # margins of all hypotheses would take too much memory at once: a group at a time
+        if (
+            not margin_bytes
+        ):  # margins of all hypotheses would take too much memory at once: a group at a time
             own = {names[name]: weights[names[name]] for name in group}
             with_margins = evaluator_on(own, X, labels, copies, learner.joint)
         for name in group:
@@ -293,7 +295,7 @@ def margin_on(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) 
         same = [other for other in weights if np.array_equal(weights[other], own)]
         name = same[0] if same else hypothesis
         weights.setdefault(name, own)
-    evaluator = evaluator_on(weights, X, labels, None, learner.joint, room=0.0)
+    evaluator = evaluator_on(weights, X, labels, None, learner.joint, margin_bytes=0.0)
     return evaluator.tallies[name].margin(column_sqnorms(own, learner.joint))
 
 
@@ -321,10 +323,10 @@ def evaluator_on(
     labels: NDArray[np.int64],
     copies: NDArray[np.int64] | None,
     joint: bool,
-    room: float = math.inf,
+    margin_bytes: float = math.inf,
 ) -> Evaluator:
     """Score rows in memory by the weights of several hypotheses, block by block."""
-    evaluator = Evaluator([*weights], joint, room)
+    evaluator = Evaluator([*weights], joint, margin_bytes)
     for block, scores in _scored_blocks(np.concatenate([*weights.values()]), X, labels.size):
         evaluator.add(scores, labels[block], None if copies is None else copies[block])
     return evaluator

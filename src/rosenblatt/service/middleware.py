@@ -1,8 +1,10 @@
 """What every request passes before a route, composed in one list: :func:`middleware`.
 
-Pure ASGI, built once; from the outside in: metrics, request id with the headers of the response and the answers to
-refusals, host and origin, authentication, rate limits. Limits on bytes and time before any of this are those of
-:mod:`rosenblatt.web.connections`; bodies of pages are limited around the pages, by :class:`LimitPageBodies`.
+Pure ASGI, built once. From the outside in: metrics, request id with the headers of the response and the answers to
+refusals, host and origin, authentication, rate limits. A check is a plain function that raises a refusal or returns
+what the next layer returns; only the two outer layers, which do something after the response, are coroutines. Limits
+on bytes and time before any of this are those of :mod:`rosenblatt.web.connections`; bodies of pages are limited around
+the pages, by :class:`LimitPageBodies`.
 """
 
 import asyncio
@@ -202,13 +204,13 @@ class CheckOrigin:
     def __init__(self, app: App, guard: Guard) -> None:
         self.app, self.guard = app, guard
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
         fields = scope["rosenblatt"].fields
         check_fields(scope, fields)
         self.guard.check_host(fields)
         self.guard.check_origin(fields)
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
 
 class Authenticate:
@@ -217,7 +219,7 @@ class Authenticate:
     def __init__(self, app: App, settings: Settings, guard: Guard, sessions: Sessions) -> None:
         self.app, self.settings, self.guard, self.sessions = app, settings, guard, sessions
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
         kind, path, state = scope["type"], scope["path"], scope["rosenblatt"]
         allowed = state.allowed = self._scope_of(path, state)
@@ -233,7 +235,7 @@ class Authenticate:
                 streamed = not path.startswith(API) or path.endswith(STREAMED)
                 seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
                 connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _scope_of(self, path: str, state: RequestState) -> str:
         if not self.guard.asks_for_tokens:
@@ -260,7 +262,7 @@ class LimitRates:
         self._sign_ins = RateLimit(settings.sign_ins_per_minute)
         self._writes = RateLimit(settings.writes_per_minute)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
         if scope["type"] == "http" and scope["method"] in WRITES:
             path, state = scope["path"], scope["rosenblatt"]
@@ -269,7 +271,7 @@ class LimitRates:
             elif path.startswith(API) and not path.endswith("/predict"):
                 who = state.identity or address_of_client(scope, self.settings)
                 self._check(self._writes, who, "writes")
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _check(self, limit: RateLimit, who: str, what: str) -> None:
         seconds = limit.take(who)

@@ -244,13 +244,13 @@ class DirectRoute(APIRoute):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         [self._needs] = [each.dependency for each in self.dependencies if isinstance(each.dependency, Needs)]
+        self._end = self.path_format.rpartition("}")[2]
 
     def matches(self, scope: Any) -> tuple[Match, Any]:
         """Match a request by its path, which has one parameter, the name of a model."""
-        match = self.path_regex.match(scope["path"]) if scope["type"] == "http" else None
-        if match is None:
-            return Match.NONE, {}
-        return Match.FULL, {"route": self, "path_params": match.groupdict()}
+        path = scope["path"]
+        match = path.endswith(self._end) and scope["type"] == "http" and self.path_regex.match(path)
+        return (Match.FULL, {"route": self, "path_params": match.groupdict()}) if match else (Match.NONE, {})
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request that the router has matched to this route."""

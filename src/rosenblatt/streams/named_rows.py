@@ -59,7 +59,7 @@ class ExampleReader:
             self.values = np.concatenate([self.values, np.zeros(size - self.capacity)])
             self.indices = np.concatenate([self.indices, np.zeros(size - self.capacity, np.uint32)])
             self.capacity = size
-            self._reader["room"] = size
+            self._reader["capacity"] = size
             self._set_address("values", self.values)
             self._set_address("indices", self.indices)
         if names > self._most_names:

@@ -95,6 +95,16 @@ export class Run {
   }
 }
 
+// Naive Bayes of features that are zero or one, as a hyperplane with the bias first; frequencies are smoothed by one.
+export function naiveBayes(rows, labels) {
+  const own = { 1: rows.filter((_, i) => labels[i] > 0), "-1": rows.filter((_, i) => labels[i] < 0) };
+  const share = (label, k, value) => (own[label].filter((row) => row[k] === value).length + 1) / (own[label].length + 2);
+  const odds = (value) => rows[0].map((_, k) => Math.log(share(1, k, value) / share(-1, k, value)));
+  const present = odds(1), absent = odds(0);
+  const prior = Math.log(own[1].length / own[-1].length);
+  return [absent.reduce((sum, value) => sum + value, prior), ...present.map((value, k) => value - absent[k])];
+}
+
 // Wolfe's point of least norm in the hull of y(1, x): the best separator and its margin, or the rows that forbid one.
 // Returns { separable, u, gamma, radius, rows } or { separable: false, rows, weights }.
 export function separability(rows, labels, intercept = true) {
@@ -178,12 +188,16 @@ const written = (value, digits = 3) => String(Number(value.toPrecision(digits)))
 const vector = (values) => `(${values.map((value) => written(value)).join(", ")})`;
 const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
-// The features of a map are monomials, each as two powers and a factor. Without a map a point is its own row.
-const features = (map, [x, y]) => (map ? map.map(([i, j, factor]) => factor * x ** i * y ** j) : [x, y]);
+// The features of a map are monomials, each as two powers and a factor, or by "signs" whether a coordinate is positive.
+// Without a map a point is its own row.
+const features = (map, [x, y]) => {
+  if (map === "signs") return [x > 0 ? 1 : 0, y > 0 ? 1 : 0];
+  return map ? map.map(([i, j, factor]) => factor * x ** i * y ** j) : [x, y];
+};
 
 /* Draw a run into an element and let it be stepped. Options: points [[x, y], …], labels [±1, …], rule, parameters,
    intercept, start, orders, hypothesis, clock, proof, map, box [x0, y0, x1, y1], names [x, y], lines [{w, label}],
-   fixed (points cannot be edited). Returns { run, options, show(options), onChange }. */
+   fixed (points cannot be edited), learner ("naive-bayes": fitted anew at every change, without steps). Returns { run, options, show(options), onChange }. */
 export function figure(element, options) {
   const shadow = element.ownerDocument;
   if (!shadow.getElementById("rosenblatt-live-style")) {
@@ -225,6 +239,7 @@ export function figure(element, options) {
     figure.run = new Run({ rows, labels, rule, parameters, intercept, start, orders: points.length === figure.options.ordered ? orders : null });
     figure.rows = rows;
     figure.best = undefined;
+    figure.fitted = figure.options.learner === "naive-bayes" && new Set(labels).size === 2 ? naiveBayes(rows, labels) : null;
   };
   const go = (clock) => { if (clock < figure.run.clock) anew(); figure.run.to(clock); };
   const act = (what) => () => {
@@ -322,10 +337,11 @@ export function figure(element, options) {
     text.textContent = label;
     plane.append(text);
   };
+  const score = (row) => (figure.fitted ? figure.fitted[0] + dot(figure.fitted.slice(1), row) : figure.run.score(row, figure.options.hypothesis));
   const region = (unit) => { // where the score is positive, in cells; only for curved boundaries and votes
-    const [x0, y0, x1, y1] = box(), nx = 96, ny = 72, { run, options } = figure;
+    const [x0, y0, x1, y1] = box(), nx = 96, ny = 72, { options } = figure;
     const at = (i, j) => [x0 + ((x1 - x0) * i) / nx, y0 + ((y1 - y0) * j) / ny];
-    const values = Array.from({ length: ny + 1 }, (_, j) => Array.from({ length: nx + 1 }, (_, i) => run.score(features(options.map, at(i, j)), options.hypothesis)));
+    const values = Array.from({ length: ny + 1 }, (_, j) => Array.from({ length: nx + 1 }, (_, i) => score(features(options.map, at(i, j)))));
     let path = "", tint = "";
     for (let j = 0; j < ny; j++)
       for (let i = 0; i < nx; i++) {
@@ -358,8 +374,8 @@ export function figure(element, options) {
     plane.replaceChildren();
     plane.setAttribute("viewBox", `${100 * x0} ${-100 * y1} ${unit} ${100 * (y1 - y0)}`);
     plane.setAttribute("aria-label", `${points.length} examples; ${run.mistakes} mistakes after ${run.clock} examples. Arrow keys move a cursor, Enter uses the tool.`);
-    plane.append(svg("rect", { x: 100 * x0, y: -100 * y1, width: unit, height: 100 * (y1 - y0), fill: COLOURS.minus, opacity: run.clock || !run.zero ? 0.08 : 0 }));
-    const w = run.weights(hypothesis), moving = run.clock || !run.zero;
+    plane.append(svg("rect", { x: 100 * x0, y: -100 * y1, width: unit, height: 100 * (y1 - y0), fill: COLOURS.minus, opacity: figure.fitted || run.clock || !run.zero ? 0.08 : 0 }));
+    const w = run.weights(hypothesis), moving = figure.fitted || run.clock || !run.zero;
     if (moving && straight && w.some(Boolean)) {
       half(w);
       line(w, { "stroke-width": unit / 400, "data-part": "boundary" });
@@ -375,7 +391,7 @@ export function figure(element, options) {
     if (figure.proof && best && both) prove(best, unit, mark);
     const looked = run.clock ? run.rowAt(run.clock - 1) : -1, last = run.ledger.at(-1);
     points.forEach(([x, y], i) => {
-      const cx = 100 * x, cy = -100 * y, wrong = moving && labels[i] * run.score(rows[i], hypothesis) <= 0;
+      const cx = 100 * x, cy = -100 * y, wrong = moving && labels[i] * score(rows[i]) <= 0;
       if (i === looked) plane.append(svg("circle", { cx, cy, r: 2.3 * mark, fill: "currentColor", opacity: 0.25, "data-part": "halo" }));
       plane.append(labels[i] > 0 ? svg("circle", { cx, cy, r: mark, fill: COLOURS.plus, "data-part": "plus" })
         : svg("rect", { x: cx - mark, y: cy - mark, width: 2 * mark, height: 2 * mark, fill: COLOURS.minus, "data-part": "minus" }));
@@ -392,6 +408,7 @@ export function figure(element, options) {
     for (const name of ["step", "update", "pass", "run"]) buttons[name].disabled = run.finished;
     buttons.run.textContent = figure.timer ? "Pause" : "Run";
     buttons.ask.setAttribute("aria-pressed", String(Boolean(figure.proof)));
+    steps.style.display = chart.style.display = options.learner ? "none" : "";
     tools.hidden = Boolean(options.fixed);
     tools.style.display = options.fixed ? "none" : "";
     for (const [name, made] of Object.entries(toolButtons)) made.setAttribute("aria-pressed", String(name === figure.tool));
@@ -421,6 +438,10 @@ export function figure(element, options) {
   function words(best, both, last, looked) {
     const { run, options } = figure;
     if (!run.n) status.textContent = "Put some points on the plane.";
+    else if (options.learner) {
+      const wrong = figure.rows.filter((row, i) => options.labels[i] * score(row) <= 0).length;
+      status.textContent = figure.fitted ? `Fitted in one go: ${wrong} of ${run.n} misclassified.` : "There are not examples of both classes.";
+    }
     else if (!run.clock) status.textContent = "Nothing seen yet. Press Step: the learner looks at one example.";
     else if (run.converged) status.textContent = `A clean pass: no update in pass ${run.epoch}. ${counted(run.mistakes, "mistake")} in all.`;
     else if (last && last.clock === run.clock - 1) {
@@ -448,8 +469,9 @@ export function figure(element, options) {
       chart.append(svg("line", { x1: 34, x2: 314, y1: level(promised), y2: level(promised), stroke: "currentColor", "stroke-width": 2.4, "stroke-dasharray": "1.5 5", "stroke-linecap": "round", "data-part": "bound" }));
       put(316, 15, `at most ${run.rule === "rosenblatt" ? "R²/γ² = " : ""}${written(promised, 4)}`, "end");
     }
-    const w = run.weights(options.hypothesis);
-    weights.textContent = w ? `${options.hypothesis ?? "last"}: b = ${written(w[0])}, w = ${vector(w.slice(1))}` : `${counted(run.voters.length, "hypothesis").replace("hypothesiss", "hypotheses")} vote`;
+    const w = run.weights(options.hypothesis), { fitted } = figure;
+    if (options.learner) weights.textContent = fitted ? `naive Bayes of [x₁ > 0] and [x₂ > 0]: b = ${written(fitted[0])}, w = ${vector(fitted.slice(1))}` : "";
+    else weights.textContent = w ? `${options.hypothesis ?? "last"}: b = ${written(w[0])}, w = ${vector(w.slice(1))}` : `${counted(run.voters.length, "hypothesis").replace("hypothesiss", "hypotheses")} vote`;
     const body = run.ledger.slice(-6).reverse().map((line) => `<tr><td>${line.clock + 1}</td><td>${line.row}</td><td>${line.y > 0 ? "+1" : "−1"}</td><td>${written(line.score)}</td><td>${vector(line.w.slice(1))}</td><td>${written(line.w[0])}</td></tr>`).join("");
     ledger.innerHTML = body ? `<table><thead><tr><th>clock</th><th>row</th><th>y</th><th>y·score</th><th>w after</th><th>b</th></tr></thead><tbody>${body}</tbody></table>` : "";
   }

@@ -27,11 +27,11 @@ def import_(
     ],
     important: Annotated[
         list[str],
-        typer.Option("--important", metavar="FOLDER", help="Where what is important lies; may be repeated."),
+        typer.Option("--important", metavar="FOLDER", help="Folder of important mail; may be repeated."),
     ],
     rest: Annotated[
         list[str],
-        typer.Option("--rest", metavar="FOLDER", help="Where the rest lies; may be repeated."),
+        typer.Option("--rest", metavar="FOLDER", help="Folder of all other mail; may be repeated."),
     ],
     data: Data = None,
     json: opt.AsJson = False,
@@ -107,7 +107,7 @@ def import_(
 
 
 def learned_lines(imported: "Imported") -> list[str]:
-    """Say what was learned; a share of right marks only for messages whose order is known."""
+    """Print what was learned; the share of right marks only for messages whose order is known."""
     from rosenblatt.learner.estimate import percent
 
     if not imported.learned:

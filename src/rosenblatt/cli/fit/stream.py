@@ -121,7 +121,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
             memory=bytes_of(flags.memory) if flags.memory else None,
             evaluate=not flags.no_measure,
             pocket=training.hypothesis == "pocket",
-            tell=PassReporter(request, training, progress),
+            on_pass=PassReporter(request, training, progress),
         )
         watch.lap("learn")
         learner = trained.learner

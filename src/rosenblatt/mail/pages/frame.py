@@ -61,7 +61,7 @@ class Frame:
                 self._turner.props(f"flat dense aria-label='Theme: {self.theme}'").classes("lab-quiet")
         return place
 
-    async def tell_stats(self, unsure: int | None = None) -> None:
+    async def show_stats(self, unsure: int | None = None) -> None:
         """Say how the filter stands; ``unsure`` counts messages of the whole inbox, whatever the search is."""
         model = self.mail_filter.model
         parts: list[str] = []

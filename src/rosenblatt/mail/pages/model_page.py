@@ -50,12 +50,12 @@ class ModelPage:
                             "<p>Import an mbox into the inbox, and say what is important.</p>"
                         )
                     )
-                await self.frame.tell_stats()
+                await self.frame.show_stats()
                 return
             service = self.mail_filter.service
             await service.write_ledger()
             past = await asyncio.to_thread(history, service.models.store, model)
-            await self.frame.tell_stats()
+            await self.frame.show_stats()
             accuracy = await self.mail_filter.accuracy()
             self._facts(model, accuracy)
             with ui.element("div").classes("mail-cards"):
