@@ -84,7 +84,7 @@ class Cone:
         i, rank = np.divmod(ids, self.k - 1)
         return i, rank + (rank >= codes[i])
 
-    @property
+    @cached_property
     def pass_cost(self) -> float:
         """Predict the seconds that one pass over all demands takes: a sweep, prices, exact signs."""
         values = self.n_values * (self.k - 1 if self.joint else 1)
