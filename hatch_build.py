@@ -25,7 +25,7 @@ class MachineCodeHook(BuildHookInterface[Any]):
         """Compile before the files of the wheel are gathered."""
         source = Path(self.root) / "src"
         subprocess.run(
-            [sys.executable, "-m", "rosenblatt.cli.warmup"],
+            [sys.executable, "-m", "rosenblatt.cli.commands.warmup"],
             env={**os.environ, "PYTHONPATH": str(source)},
             check=False,  # without code, loops are compiled when they are used
         )
@@ -38,7 +38,7 @@ class MachineCodeHook(BuildHookInterface[Any]):
 def absolute_links(text: str, files: str) -> str:
     """Return Markdown whose links to files of the checkout begin with an address; without one they become plain text.
 
-    >>> absolute_links("see [the guide](docs/guide.md)", "https://example.org/v1/")
+    >>> absolute_links("see [the guide](docs/guide.md)", "https://example.org/v1")
     'see [the guide](https://example.org/v1/docs/guide.md)'
     >>> absolute_links("see [the guide](docs/guide.md)", "")
     'see the guide'
@@ -46,7 +46,7 @@ def absolute_links(text: str, files: str) -> str:
 
     def changed(link: re.Match[str]) -> str:
         mark, words, path = link.groups()
-        return f"{mark}[{words}]({files}{path})" if files else words
+        return f"{mark}[{words}]({files.rstrip('/')}/{path})" if files else words
 
     return LINK.sub(changed, text)
 
@@ -54,7 +54,8 @@ def absolute_links(text: str, files: str) -> str:
 class ReadmeHook(MetadataHookInterface):
     """Makes the README of the metadata: on a package index there is no checkout for relative links to lead into.
 
-    ``ROSENBLATT_FILES`` names the address of the files of this version, which ends with a slash.
+    ``ROSENBLATT_FILES`` is the address of the files of this version, as a browser fetches them (pictures too). Where it
+    is not set, links and pictures become their words, so that nothing on the page is broken.
     """
 
     def update(self, metadata: dict[str, Any]) -> None:

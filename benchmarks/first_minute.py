@@ -107,6 +107,12 @@ def main() -> None:
             theirs = min(
                 seconds(["-c", THEIRS.format(matrix=matrix)], folder, folder / "cache") for _ in range(RUNS)
             )
-            beside.add(f"Perceptron().fit, {what}", f"{cold:.2f} s", f"{theirs:.2f} s", theirs / cold, 1.0)
+            beside.add(
+                f"a new process: import, Perceptron().fit, {what}",
+                f"{cold:.2f} s",
+                f"{theirs:.2f} s",
+                theirs / cold,
+                1.0,
+            )
     table.show()
     beside.show()

@@ -147,7 +147,7 @@ def checkpoint(**options):
                 raise KeyboardInterrupt
 
         try:
-            fit_local(Perceptron(max_iter=4, **options), X, y, shards=3, checkpoint=path, tell=stop)
+            fit_local(Perceptron(max_iter=4, **options), X, y, shards=3, checkpoint=path, on_epoch=stop)
         except KeyboardInterrupt:
             return
 

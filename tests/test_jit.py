@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from rosenblatt import jit
 from rosenblatt.core.sums import how_many_differ
@@ -20,9 +21,14 @@ TRAIN = """
 import json, sys
 from pathlib import Path
 import numpy as np, scipy.sparse
+import numba
 from rosenblatt import jit, rules
 jit.SHIPPED_FOLDER = Path(sys.argv[1])
+jit.has_level()
+if len(sys.argv) > 2:  # compile as on another CPU that has the level
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = sys.argv[2], ""
 from rosenblatt.learner import Learner
+from rosenblatt.streams.online import OnlineLearner
 
 draws = np.random.default_rng(0)
 X = draws.normal(size=(50, 97))
@@ -33,6 +39,13 @@ for rule, matrix in ((rules.AROW(), X), (rules.PassiveAggressive(), scipy.sparse
     for _ in range(3):
         learner.learn(matrix, draws.integers(0, 2, 50))
     bits.append(learner.weights("averaged").tobytes().hex())
+for rule in (rules.Rosenblatt(), rules.AROW()):
+    stream = OnlineLearner(rule=rule)
+    for label in draws.integers(0, 5, 200):
+        names = draws.choice(30, draws.integers(1, 9), replace=False)
+        stream.learn_one({str(name): draws.normal() for name in names}, int(label))
+    for array in (stream.learner.W, stream.learner.average_offset, stream.learner.running):
+        bits.append(array.tobytes().hex())
 print(json.dumps({"bits": bits, "seconds": jit.compile_seconds()}))
 """
 ships = pytest.mark.skipif(not jit.can_ship(), reason="this CPU has not the level that code is shipped for")
@@ -96,6 +109,26 @@ def test_shipped_and_native_code_give_the_same_bits(built, tmp_path):
     assert answer["bits"] == bits
 
 
+@pytest.mark.skipif(
+    not binding.get_host_cpu_features().get("avx512vl"), reason="this CPU cannot run code for AVX-512"
+)
+@ships
+def test_code_for_wider_vectors_gives_the_same_bits(built, tmp_path):
+    """Where sums may be reordered, LLVM gives them other lanes on every CPU."""
+    folder, bits = built
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "ROSENBLATT_SHIPPED_CODE": "off"}
+    assert json.loads(run(TRAIN, folder, "skylake-avx512", **environment))["bits"] == bits
+
+
+@ships
+def test_loading_code_does_not_load_what_compiling_needs(built, tmp_path):
+    """Half of what numba would add to the start of a command."""
+    folder, _ = built
+    show = "\nprint(json.dumps([name for name in ('numba.np.linalg', 'numba.typed.typeddict') if name in sys.modules]))"
+    answer = run(TRAIN + show, folder, XDG_CACHE_HOME=str(tmp_path))
+    assert json.loads(answer.splitlines()[-1]) == []
+
+
 @ships
 def test_shipped_code_holds_no_path_of_the_machine_that_built_it(built):
     folder, _ = built
@@ -139,7 +172,8 @@ import numpy as np, scipy.sparse
 from rosenblatt import Perceptron, jit, separability
 from rosenblatt.cli.app import app
 commands = ["fit sample:breast-cancer --model m", "fit sample:iris --auto", "predict m sample:breast-cancer",
-    "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2"]
+    "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2",
+    f"prove {sys.argv[1]} --id loan --date opened --numeric income --numeric rate --decimal . --missing mean"]
 for line in commands:
     with contextlib.redirect_stdout(io.StringIO()):
         assert app(line.split(), standalone_mode=False) in (None, 0, 1), line
@@ -150,8 +184,10 @@ for matrix in (X, X.astype(np.float32), scipy.sparse.csr_matrix(X), scipy.sparse
         Perceptron().fit(matrix, y).predict(matrix)
     print(type(matrix), matrix.dtype, jit.compile_seconds())
 """
-    lines = run(f"import os; os.chdir({str(tmp_path)!r})\n" + work, XDG_CACHE_HOME=str(tmp_path)).splitlines()
-    assert len(lines) == 11
+    moved = f"import os; os.chdir({str(tmp_path)!r})\n" + work
+    loans = Path(__file__).parents[1] / "examples" / "data" / "loans.csv"
+    lines = run(moved, loans, XDG_CACHE_HOME=str(tmp_path)).splitlines()
+    assert len(lines) == 12
     assert [line for line in lines if not line.endswith(" 0.0")] == []
 
 

@@ -36,7 +36,7 @@ _HOME = {
     "mistake_bound": "rosenblatt.proofs",
     "open_examples": "rosenblatt.data",
     "plots": "rosenblatt.plots",
-    "proof_trace": "rosenblatt.learner.trace",
+    "proof_trace": "rosenblatt.learner.history",
     "rules": "rosenblatt.rules",
     "separability": "rosenblatt.proofs",
     "solve_cone": "rosenblatt.proofs",

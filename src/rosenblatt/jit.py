@@ -9,8 +9,8 @@ of numba and llvmlite. Code of another version is never loaded. A loop that is c
    :data:`SHIPPED_LEVEL`;
 3. nowhere: it is compiled, and stored in the user's cache. That is logged (WARNING), since it takes seconds.
 
-Vectors have the same number of lanes on every CPU from that level on, so that shipped code and code compiled here give
-the same bits.
+Sums run in the order they are written, or in vectors that have the same number of lanes on every CPU from that level on
+(core/simd.py), so that shipped code and code compiled here give the same bits.
 """
 
 import contextlib
@@ -36,6 +36,7 @@ try:  # internal names of numba: where a version has others, its own cache is us
     from numba.core.caching import NullCache as _NoCache
     from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
+    from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
 
     _KNOWN_NUMBA = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild"))
@@ -43,8 +44,12 @@ except ImportError:  # pragma: no cover
     _NoCache, _KNOWN_NUMBA = object, False
 
 LOG = logging.getLogger(__name__)
-# Results must not assume that values are finite, so never "nnan" or "ninf".
-FASTMATH = {"reassoc", "nsz", "contract", "arcp"}
+# Results must not assume that values are finite, so never "nnan" or "ninf". Nor may sums be reordered ("reassoc"): LLVM
+# divides such a sum among as many lanes as suit the CPU, so its bits would differ between CPUs. Sums that must be fast
+# are written with a fixed number of lanes (core/simd.py).
+FASTMATH = {"nsz", "contract", "arcp"}
+# A constant: stored code that calls `np.iinfo` would load numba's linear algebra with it, 0.1 s.
+LARGEST_INT64 = 2**63 - 1
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +74,7 @@ VECTOR_BYTES, NARROW_VECTOR_BYTES = 32, 16  # of x86-64 from v3 on; of any other
 
 @cache
 def has_level() -> bool:
-    """Return whether code for the shipped level runs on this CPU, and on the one that numba is told to compile for."""
+    """Return whether code for the shipped level runs on this CPU, and on the one that numba compiles for."""
     if not SHIPPED_LEVEL or numba.config.CPU_NAME not in (None, LEVEL_CPU_NAME):
         return False
     return not LEVEL_FEATURES or all(map(binding.get_host_cpu_features().get, LEVEL_FEATURES))
@@ -167,7 +172,8 @@ class LoopCache(_NoCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the stored code for a signature, or None."""
-        target_context.refresh()
+        # What code calls when it runs. `target_context.refresh()` would also load what compiling needs: 0.2 s.
+        rtsys.initialize(target_context)
         for folder, key in self._places(sig, target_context.codegen()):
             path = self._path(folder, key)
             try:
@@ -221,7 +227,7 @@ CODE = CodeCache("loops", "rules", "core", "proofs/loops")
 
 
 def compiled(function: F) -> F:
-    """Compile a hot loop in which sums may be reordered."""
+    """Compile a hot loop in which a product and a sum may be fused."""
     return CODE.compiled(function, fastmath=FASTMATH)
 
 
@@ -250,12 +256,9 @@ def exactly_compiled_part(function: F) -> F:
     return part
 
 
-def compiled_in_order(function: F) -> F:
-    """Compile such a part whose sums run in the order they are written; a product and a sum may be fused.
-
-    LLVM divides a sum that may be reordered among as many lanes as suit the CPU, so its bits differ between CPUs.
-    """
-    part: F = numba.njit(nogil=True, fastmath={"contract"}, _nrt=False, forceinline=True)(function)
+def inlined_part(function: F) -> F:
+    """Compile such a part that is inlined into every loop that calls it."""
+    part: F = numba.njit(nogil=True, fastmath=FASTMATH, _nrt=False, forceinline=True)(function)
     return part
 
 

@@ -3,15 +3,18 @@
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Literal, get_args
 
 import pytest
+import typer
 from tests.cli.commands import run, run_well
+from typer.core import TyperCommand
 
 from rosenblatt import rules
 from rosenblatt.cli import options
 from rosenblatt.cli.app import COMMANDS, GROUPS
 from rosenblatt.cli.commands import verify
+from rosenblatt.cli.flags import GroupedCommand
 from rosenblatt.core.hypotheses import NAMES
 from rosenblatt.learner import MULTI_CLASS
 from rosenblatt.learner.models.options import CLASSIFIERS
@@ -110,3 +113,60 @@ def test_choices_are_those_of_the_library():
     text = run_well(["fit", "--help-all"]).stdout
     flat = re.sub(r"\s+", "", text)
     assert all(name in flat for name in [*rules.BY_NAME, *CLASSIFIERS, *MULTI_CLASS, *NAMES])
+
+
+VALUES = [
+    ["x.csv"],
+    [],
+    ["x.csv", "y.csv"],
+    ["x.csv", "--count", "3"],
+    ["x.csv", "--count", "-3"],
+    ["x.csv", "--count", "1_000"],
+    ["x.csv", "--count", "3.0"],
+    ["x.csv", "--count", "9" * 30],
+    ["x.csv", "--count", "x"],
+    ["x.csv", "--rate", "0.5"],
+    ["x.csv", "--rate", "-2"],
+    ["x.csv", "--rate", "1e3"],
+    ["x.csv", "--rate", "nan"],
+    ["x.csv", "--rate", "1e999"],
+    ["x.csv", "--rate", ""],
+    ["x.csv", "--limit", "5"],
+    ["x.csv", "--limit", "-5"],
+    ["x.csv", "--kind", "a"],
+    ["x.csv", "--kind", "A"],
+    ["x.csv", "--kind", "c"],
+    ["x.csv", "--name", "a", "--name", "b"],
+    ["x.csv", "--on"],
+    ["x.csv", "--off"],
+    ["x.csv", "--loud"],
+    ["-", "--name", ""],
+]
+
+
+@pytest.mark.parametrize("arguments", VALUES, ids=" ".join)
+def test_plain_values_are_read_as_typer_reads_them(arguments, capsys):
+    """GroupedCommand takes plain values as they are, so that pydantic need not be loaded."""
+    answers = []
+    for cls in (TyperCommand, GroupedCommand):
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        calls = []
+
+        @app.command("read", cls=cls)
+        def read(
+            source: Annotated[str, typer.Argument()],
+            count: Annotated[int | None, typer.Option("--count")] = None,
+            rate: Annotated[float, typer.Option("--rate")] = 0.25,
+            limit: Annotated[float | None, typer.Option("--limit", min=0)] = None,
+            kind: Annotated[Literal["a", "b"] | None, typer.Option("--kind")] = None,
+            name: Annotated[list[str] | None, typer.Option("--name")] = None,
+            on: Annotated[bool | None, typer.Option("--on/--off")] = None,
+            loud: Annotated[bool, typer.Option("--loud")] = False,
+        ):
+            calls.append([source, count, rate, limit, kind, name, on, loud])  # noqa: B023 (called at once)
+
+        with pytest.raises(SystemExit) as exit_:
+            app(arguments, prog_name="read")
+        kinds = [[type(value) for value in call] for call in calls]
+        answers.append((exit_.value.code, repr(calls), kinds, capsys.readouterr().err))
+    assert answers[0] == answers[1]

@@ -10,9 +10,9 @@ import pytest
 import typer
 
 from rosenblatt import jit
+from rosenblatt.cli.app import announce_compiling, compile_seconds, guarded, report_compiling
 from rosenblatt.cli.errors import ExitCode, Refused, RefusedData
 from rosenblatt.cli.output import note_skipped
-from rosenblatt.cli.running import announce_compiling, compile_seconds, guarded, report_compiling
 from rosenblatt.data import BadInput
 from rosenblatt.data.errors import BadLine, BadOption, SkippedLines
 from rosenblatt.storage import BadModel

@@ -53,7 +53,20 @@ def test_every_fold_is_scaled_by_its_training_part_alone(table):
 
 
 @pytest.mark.parametrize(
-    "flags", ["", "--auto", "--holdout 0.3", "--learner kernel", "--learner logistic", "--rule arow"]
+    "flags",
+    [
+        "",
+        "--auto",
+        "--holdout 0.3",
+        "--learner kernel",
+        "--learner logistic",
+        "--rule arow",
+        "--time-order",
+        "--auto --time-order",
+        "--map quadratic",
+        "--certify 0.9",
+        "--groups x7",
+    ],
 )
 def test_random_labels_are_not_predicted_above_chance(tmp_path, monkeypatch, flags):
     monkeypatch.chdir(tmp_path)
@@ -66,6 +79,66 @@ def test_random_labels_are_not_predicted_above_chance(tmp_path, monkeypatch, fla
         estimate = fit(f"r{draw}.csv {flags}")["estimate"]
         right, rows = right + round(estimate["accuracy"] * estimate["rows"]), rows + estimate["rows"]
     assert right <= binom.ppf(0.999, rows, 0.5)
+
+
+@pytest.mark.parametrize("flags", ["", "--holdout 0.4"])
+def test_the_log_loss_of_random_labels_is_not_below_chance(tmp_path, monkeypatch, flags):
+    """A calibration on the rows that it is judged by would always be below."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(7)
+    losses = []
+    for draw in range(6):
+        write_table(
+            tmp_path / f"{draw}.csv", rng.normal(size=(100, 4)).round(3), rng.permutation([0, 1] * 50)
+        )
+        losses.append(fit(f"{draw}.csv {flags}")["estimate"]["log_loss"])
+    assert np.mean(losses) > np.log(2.0)
+
+
+def test_rows_of_a_class_that_was_not_learned_are_wrong(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2)).round(3)
+    write_table(tmp_path / "train.csv", X, (X[:, 0] > 0.0).astype(int))
+    labels = np.where(X[:, 0] > 0.0, 1, 0)
+    labels[:20] = 2
+    write_table(tmp_path / "test.csv", X, labels)
+    estimate = fit("train.csv --test test.csv")["estimate"]
+    assert estimate["rows"] == 80
+    assert estimate["accuracy"] <= 0.75
+    assert np.sum(estimate["confusion"][2]) == 20
+    assert estimate["confusion"][2][2] == 0
+
+
+def test_auto_on_very_few_rows_and_on_classes_of_one_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(3)
+    write_table(tmp_path / "three.csv", X[:3], [0, 1, 0])
+    assert "estimate" not in fit("three.csv --auto")
+    write_table(tmp_path / "rare.csv", X, [0] * 30 + [1] * 27 + [2, 3, 4])
+    report = fit("rare.csv --auto -m m")
+    assert len(report["classes"]) == 5
+    assert report["estimate"]["rows"] == 12
+    assert run_well("predict m rare.csv").stdout.count("\n") == 60
+
+
+def test_a_model_no_better_than_the_majority_class_says_so(tmp_path, monkeypatch, table):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "r.csv", rng.normal(size=(60, 3)).round(3), [0, 1, 1] * 20)
+    doubt = "the model is not shown to be better than that"
+    assert doubt in " ".join(run_well("fit r.csv").stdout.split())
+    assert doubt not in " ".join(run_well("fit t.csv").stdout.split())
+
+
+def test_copies_of_rows_are_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)).round(3), rng.integers(0, 2, 60)
+    write_table(tmp_path / "once.csv", X, y)
+    write_table(tmp_path / "twice.csv", np.concatenate([X, X]), np.concatenate([y, y]))
+    assert "copies" not in run_well("fit once.csv").stderr
+    assert "60 of 120 rows are copies of others" in run_well("fit twice.csv").stderr
 
 
 def test_identical_rows_of_a_group_stay_in_one_fold(tmp_path, monkeypatch):
@@ -127,7 +200,7 @@ def test_answers_with_a_certified_error(tmp_path, monkeypatch):
     answer = run_well("predict m.safetensors c.csv --max-error 0.05")
     labels = answer.stdout.split()
     assert 0 < labels.count("?") < 2000
-    assert "at most 5.0% of the answers are wrong" in answer.stderr
+    assert "at most 5% of the answers are wrong" in answer.stderr
     refused = run("predict m.safetensors c.csv --max-error 0.0001")
     assert refused.exit_code != 0
     assert "too few rows were held out" in refused.stderr

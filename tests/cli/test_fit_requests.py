@@ -88,7 +88,9 @@ def test_a_scaled_fit_learns_from_standardised_columns(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(lines))
     report = json.loads(run_well("fit a.csv --no-shuffle --json").stdout)  # the shuffle depends on every bit
     assert report["scaled"] is True
-    clf = Perceptron(PassiveAggressive(C=0.1), shuffle=False).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    clf = Perceptron(PassiveAggressive(C=0.1), max_iter=20, shuffle=False).fit(
+        (X - X.mean(axis=0)) / X.std(axis=0), y
+    )
     assert report["radius"] == pytest.approx(clf.radius_)
     assert report["mistakes"] == clf.mistakes_.tolist()
     assert "radius, margin and bound" in run_well("fit a.csv").stdout
@@ -157,3 +159,21 @@ def test_the_old_meaning_of_predicts_format_is_refused(tmp_path, monkeypatch):
     answer = run("predict m sample:iris --format json")
     assert answer.exit_code == 2
     assert "--output-format json" in answer.stderr
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(600, 20), (3000, 16), (6000, 10)])
+def test_few_rows_are_passed_over_more_often_however_they_are_read(tmp_path, monkeypatch, rows, passes):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(rows, 2)), rng.integers(0, 2, rows)
+    np.savetxt("a.csv", np.column_stack([X, y]), "%.6f,%.6f,%d", header="a,b,y", comments="")
+    options = "--target y --no-shuffle --no-estimate --json"
+    here, out_of_core, engine = (
+        json.loads(run_well(f"fit a.csv {options} {more}").stdout)
+        for more in ("", "--out-of-core", "--engine local")
+    )
+    assert here["passes"] == out_of_core["passes"] == engine["passes"] == passes
+    assert here["mistakes"] == out_of_core["mistakes"]
+    assert json.loads(run_well(f"fit a.csv {options} --passes 3").stdout)["passes"] == 3
+    assert json.loads(run_well(f"fit a.csv {options} --passes 3 --out-of-core").stdout)["passes"] == 3
+    assert json.loads(run_well(f"fit a.csv {options} --no-scale").stdout)["passes"] == 10

@@ -1,6 +1,7 @@
 """What a command imports before it answers: imports are most of the time of a short command."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -34,15 +35,16 @@ NEVER = {  # by no short command: their imports take from a tenth of a second to
     "highspy",
     "flint",
     "IPython",
+    "pydantic",
 }
 TABLE = "length,width,kind\n" + "".join(f"{i % 7}.5,{i % 5}.25,{'ab'[i % 2]}\n" for i in range(40))
 
 
 def imported_by(*arguments, folder):
     """Run a command in a process of its own and return the names of the modules it imported."""
-    process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    own = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}  # of these tests
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=own)
     result = json.loads(process.stderr.splitlines()[-1])
     assert result["code"] in (0, None), process.stderr
     return set(result["modules"])
@@ -75,6 +77,14 @@ def test_a_small_fit_of_categories_and_gaps_loads_no_data_frames(tmp_path):
     (tmp_path / "table.csv").write_text("size;colour;price;kind\n" + "".join(rows))
     for command in (["fit", "table.csv", "--no-estimate"], ["stream", "table.csv"]):
         assert not imported_by(*command, folder=tmp_path) & (NEVER - {"scipy.sparse"})
+
+
+def test_stored_machine_code_is_loaded_without_the_compiler(tmp_path):
+    """The first run may have to compile; the second loads code, and numba's registries are not for that."""
+    (tmp_path / "table.csv").write_text(TABLE)
+    for _ in range(2):
+        modules = imported_by("fit", "table.csv", folder=tmp_path)
+    assert not modules & {"scipy.linalg", "numba.np.arraymath", "numba.np.polynomial"}
 
 
 def test_a_fit_of_numbers_needs_no_arrow(tmp_path):

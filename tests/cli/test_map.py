@@ -11,8 +11,13 @@ from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.cli.fit import auto
-from rosenblatt.data.preprocess import PreprocessingPlan
-from rosenblatt.data.quadratic import features_before, quadratic, quadratic_names, quadratic_size
+from rosenblatt.data.preprocess import (
+    PreprocessingPlan,
+    features_before,
+    quadratic,
+    quadratic_names,
+    quadratic_size,
+)
 from rosenblatt.learner.choice import Candidate
 from rosenblatt.rules import AROW, PassiveAggressive, Pegasos
 
@@ -52,7 +57,7 @@ def test_a_mapped_fit_is_the_perceptron_on_mapped_rows(tmp_path):
     )
     run_well(["fit", str(path), "--map", "quadratic", "--no-shuffle", "--model", model])
     scaled = PreprocessingPlan(scale=True).fit(X).apply(X)
-    expected = Perceptron(PassiveAggressive(C=0.1), max_iter=10, shuffle=False).fit(quadratic(scaled), y)
+    expected = Perceptron(PassiveAggressive(C=0.1), max_iter=20, shuffle=False).fit(quadratic(scaled), y)
     lines = run_well(["predict", model, str(path), "--scores"]).stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == expected.predict(quadratic(scaled)).tolist()
     scores = [float(line.split("\t")[1]) for line in lines]

@@ -38,6 +38,20 @@ predict.label_texts = struck
 main()
 """
 
+HELD_WHILE_COMPILING = """
+import sys
+from numba.core import event
+from rosenblatt import jit
+from rosenblatt.cli import main
+class Hold(event.Listener):
+    def on_start(self, event):
+        sys.stdin.read()
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Hold())
+main()
+"""
+
 
 def start(program, *arguments, **options):
     environment = {**os.environ, "COLUMNS": "80", **options.pop("env", {})}
@@ -93,6 +107,21 @@ def test_a_pipe_gets_no_bar_and_no_colour(files):
     assert answer.stderr == ""
     assert "\x1b" not in answer.stdout
     assert all(line == line.rstrip() for line in answer.stdout.splitlines())
+
+
+@pytest.mark.parametrize("options", [[], ["--auto"]])
+def test_a_fit_says_that_it_compiles_while_it_does(files, options):
+    """The process stands still where it begins to compile, and has said so on a pipe."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(files), "ROSENBLATT_SHIPPED_CODE": "off"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    command = [sys.executable, "-c", HELD_WHILE_COMPILING, "fit", str(files / "a.csv"), *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
+    ) as process:
+        line = process.stderr.readline()
+        process.kill()
+    assert line.startswith("compiling for this CPU, once")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

@@ -138,6 +138,53 @@ def test_reading_counts_no_references():
     assert before == after
 
 
+def test_a_reader_holds_the_names_it_read_last_and_no_others():
+    reader = ExampleReader(Vocabulary())
+    names = [f"{k} of some names" for k in range(600)]
+    reader.read({"known": 1.0})
+    reader.vocabulary.grow = False  # so that no name is held by the vocabulary
+    before = [sys.getrefcount(name) for name in names]
+    for first, last in (
+        (0, 200),
+        (100, 150),
+        (0, 600),
+        (300, 310),
+    ):  # 600 need more room than there is at first
+        reader.read(dict.fromkeys(names[first:last], 1.0))
+        reader.read(dict.fromkeys(names[first:last], 1.0))
+    del reader
+    assert [sys.getrefcount(name) for name in names] == before
+
+
+def test_a_name_is_looked_up_again_where_another_object_has_its_address():
+    """The reader owns the names that it recognises by their address: a freed address may be that of another name."""
+    reader = ExampleReader(Vocabulary())
+    reader.read({f"name{k}": 1.0 for k in range(10)})
+    for turn in range(500):
+        k = turn * 7 % 10
+        reader.read({f"name{k}": 1.0})  # a new object, freed at once
+        assert row_of(reader) == ([k], [1.0])
+
+
+def test_names_that_are_integers_are_those_of_their_text():
+    rng = np.random.default_rng(0)
+    by_text, by_number = ExampleReader(Vocabulary()), ExampleReader(Vocabulary())
+    for k in range(60):
+        drawn = rng.permutation(30)[: rng.integers(1, 20)].tolist()
+        x = {each - 5: float(each) for each in drawn}
+        for reader in (by_text, by_number):
+            reader.vocabulary.grow = k % 3 > 0
+        by_text.read({str(name): value for name, value in x.items()})
+        by_number.read(x)
+        assert row_of(by_number) == row_of(by_text)
+    assert by_number.vocabulary.names == by_text.vocabulary.names
+    assert by_number._read_named({0: 1.0, 1: 2.0}, 0) == 0  # compiled code knows them now
+    for mixed in ({0: 1.0, "0": 2.0}, {True: 1.0}, {1.0: 1.0}, {2: 1.0, True: 2.0}, {0: 1.0, None: 2.0}):
+        by_number.read(mixed)
+        by_text.read({str(name): value for name, value in mixed.items()})
+        assert row_of(by_number) == row_of(by_text)
+
+
 def test_the_type_of_an_object_is_read_where_python_keeps_it():
     """An interpreter with another layout of objects would fail here, and not by reading memory at random."""
     from ctypes import c_ssize_t
@@ -147,9 +194,9 @@ def test_the_type_of_an_object_is_read_where_python_keeps_it():
 
 
 def test_a_reader_without_rows_knows_its_vocabulary():
-    index = {"a": 0}
-    reader = new_reader(index)
-    assert reader["index"].item() == id(index)
+    index, integers = {"a": 0}, {}
+    reader = new_reader(index, integers)
+    assert (reader["index"].item(), reader["integers"].item()) == (id(index), id(integers))
     assert reader_functions() is reader_functions()
 
 

@@ -41,6 +41,12 @@ NUMBERS = {
     "dollars": (['"$1,299.00"', "-$5", "$ 7"], [1299, -5, 7]),
     "euros": (["1299 €", '"5,5€"', "-7 €"], [1299, 5.5, -7]),
     "a unit": (["5 cm", "1.5cm", '"1,200 cm"'], [5, 1.5, 1200]),
+    "lakhs and crores": (['"12,34,567.5"', '"1,00,000"', '"5,000"'], [1234567.5, 100000, 5000]),
+    "per cent but for zero": (["0", "7.5%", "0.0"], [0, 0.075, 0]),
+    "a currency in some rows": (["1299", '"1,299.5"', "$7"], [1299, 1299.5, 7]),
+    "a minus sign of accountants": (["12.5-", '"1,200.00"', '"1,200.00-"'], [-12.5, 1200, -1200]),
+    "thousands and millions": (["€650K", "€1.5M", "€0"], [650000, 1500000, 0]),
+    "billions without a currency": (["1.5B", "2.25bn", "12k"], [1.5e9, 2.25e9, 12000]),
     "a minus sign of typesetters": (["\u22125%", "3%", "4%"], [-0.05, 0.03, 0.04]),
 }
 
@@ -55,7 +61,7 @@ def test_numbers_as_people_write_them(tmp_path, cells, expected):
     with pytest.raises(
         BadInput, match=r"data.csv:3:1: column 'a' is 'much', not a number written as in training"
     ):
-        read_all(table(tmp_path, a=["5%" if "%" in cells[0] else "5", "much"], b=[1, 2]), schema=schema)
+        read_all(table(tmp_path, a=["5%" if "%" in "".join(cells) else "5", "much"], b=[1, 2]), schema=schema)
 
 
 def test_numbers_that_can_be_read_two_ways_are_refused_naming_the_way_out(tmp_path):
@@ -150,6 +156,51 @@ def test_dates_with_slashes_are_read_where_a_value_shows_the_order(tmp_path, cel
     assert report(unclear, "when").kind == "category"
     contradictory = table(tmp_path, when=["1/25/2024", "25/1/2024", "1/2/2024"], b=[4, 7, 5])
     assert report(contradictory, "when").kind == "category"
+
+
+DATES = {
+    "dots and two digits of the year": ["29.2.24", "3.1.00", "1.1.70"],
+    "year first, without zeros": ["2024/2/29", "2000-1-3", "1970.1.1"],
+    "month in letters": ["29 Feb 2024", "3-Jan-00", "Thu, 01 January 1970"],
+    "month in letters first": ["Feb. 29, 2024", "January 3rd, 2000", "Jan 1 1970"],
+    "month first, two digits of the year": ["2/29/24", "1/3/00", "01/01/70"],
+    "day first, with dashes": ["29-02-2024", "3-1-2000", "01-01-1970"],
+}
+
+
+@pytest.mark.parametrize("cells", DATES.values(), ids=DATES)
+def test_dates_as_people_write_them(tmp_path, cells):
+    path = table(tmp_path, when=[f'"{cell}"' for cell in cells], b=[4, 7, 5])
+    rows = read_all(path)
+    assert rows.X[:, :2].tolist() == [[19782, 4], [10959, 1], [0, 4]]
+    assert read_all(path, schema=rows.schema.to_dict()).X.tolist() == rows.X.tolist()
+
+
+def test_codes_that_only_look_like_dates_are_none(tmp_path):
+    versions = table(tmp_path, v=["3.11.12", "3.13.10", "2.40.07"], b=[4, 7, 5])
+    assert report(versions, "v").kind == "category"
+    numbers = table(tmp_path, v=["10-40-2024", "50-12-1999", "10-12-1999"], b=[4, 7, 5])
+    assert report(numbers, "v").kind == "category"
+
+
+def test_clocks_of_twelve_hours(tmp_path):
+    path = table(tmp_path, clock=["12:30 AM", "12:30 p.m.", "11:45:00pm", "8 AM"], b=[4, 7, 5, 2])
+    assert values(path) == [0.5, 12.5, 23.75, 8]
+    moments = ["2/29/2024 1:30 PM", '"1/2/2024, 12:00:00 AM"', "2024-01-02 6:15 am"]
+    assert values(table(tmp_path, at=moments, b=[4, 7, 5]), column=2) == [13.5, 0, 6.25]
+    wrong = table(tmp_path, clock=["13:30 PM", "0:30 AM", "8:61 AM"], b=[4, 7, 5])
+    assert report(wrong, "clock").kind == "category"
+
+
+def test_dates_in_an_unknown_order_are_refused_where_they_are_asked_for(tmp_path):
+    path = table(
+        tmp_path, when=[f"{1 + k % 12}/{1 + k % 5}/2024" for k in range(N)], b=[k % 7 for k in range(N)]
+    )
+    assert "the day or the month first?" in report(path, "when").note
+    with pytest.raises(
+        BadInput, match="column 'when' holds dates that can be read with the day or the month first"
+    ):
+        read_all(path, date="when")
 
 
 def test_clocks_with_short_hours_are_read_and_what_is_no_time_of_day_is_none(tmp_path):
@@ -376,6 +427,49 @@ def test_data_frames_are_read_like_files(tmp_path, make):
     assert found.feature_names == expected.feature_names
     assert (found.X != expected.X).nnz == 0
     assert found.y.tolist() == expected.y.tolist()
+
+
+@pytest.mark.parametrize("first", [0, 400])
+def test_integer_labels_beyond_64_bits_are_told_apart(tmp_path, first):
+    """The first rows may be labelled by short numbers, so that they are scanned as numbers."""
+    long = [str(2**63 + k % 2) for k in range(N)]
+    labels = [str(k % 3) for k in range(first)] + long
+    path = tmp_path / "long.csv"
+    path.write_text("a,b,y\n" + "".join(f"{k % 7},{k % 5},{label}\n" for k, label in enumerate(labels)))
+    rows = read_all(path, classes=True)
+    assert rows.y.tolist() == labels
+    assert rows.schema.labels == "text"
+    assert read_all(path, schema=rows.schema.to_dict()).y.tolist() == labels
+    batches = list(open_examples(path, batch_rows=16, classes=True))
+    assert [label for batch in batches for label in batch.y.tolist()] == labels
+
+
+def test_a_stream_tells_integer_labels_beyond_64_bits_apart_or_refuses_them(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a,y\n" + "".join(f"{k},{2**63 + k % 2}\n" for k in range(N)))
+    assert set(read_all(path, at_once=True).y.tolist()) == {str(2**63), str(2**63 + 1)}
+    path.write_text(f"a,y\n1,0\n2,{2**63}\n")
+    with pytest.raises(
+        BadInput, match=r"long.csv:3:3: the target 'y' is '9223372036854775808', an integer of more"
+    ):
+        read_all(path, at_once=True)
+
+
+INEXACT = {
+    "a.csv": "a,y\n1,0.5\n2,9007199254740993\n",
+    "a.jsonl": '{"a": 1, "y": 0.5}\n{"a": 2, "y": 1e300}\n',
+    "a.svm": "0.5 1:1\n1e300 1:2\n",
+    "a.vw": "0.5 | a:1\n1e300 | a:2\n",
+}
+
+
+@pytest.mark.parametrize("name", INEXACT)
+def test_a_float_label_that_may_be_two_is_refused_with_its_line_where_labels_are_classes(tmp_path, name):
+    (tmp_path / name).write_text(INEXACT[name])
+    assert read_all(tmp_path / name).y.size == 2  # a target of regression
+    line = 2 + name.endswith(".csv")
+    with pytest.raises(BadInput, match=rf"{name}:{line}: the label .* is beyond 2\^53"):
+        read_all(tmp_path / name, classes=True)
 
 
 def test_several_files_without_names_then_one(tmp_path):

@@ -93,7 +93,7 @@ def test_dates_whose_order_cannot_be_mistaken(tmp_path):
     column, _ = read_column(tmp_path, [f"{1 + k % 12}/{1 + k % 11}/2024" for k in range(N)])
     assert (column.kind, column.note) == (
         "identifier",
-        "dates? write them as 2024-02-29; --category a keeps it",
+        "dates with the day or the month first? write them as 2024-02-29; --category a keeps it",
     )
 
 

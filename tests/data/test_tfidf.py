@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from rosenblatt.data.tfidf import DocumentCounts, TfidfPlan
+from rosenblatt.data.words import DocumentCounts, TfidfPlan
 
 COUNTS = arrays(np.float64, (6, 5), elements=st.sampled_from([0.0, 0.0, 1.0, 2.0, 7.0])).map(csr_array)
 

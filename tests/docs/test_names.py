@@ -33,6 +33,7 @@ def resolved(module, dotted):
 @pytest.mark.parametrize(("module", "name"), entries())
 def test_what_the_reference_names_is_there(module, name):
     assert resolved(module, name) is not None
+    assert not any(part.startswith("_") for part in f"{module}.{name}".split(".")), "a private name"
 
 
 @pytest.mark.parametrize(("home", "name"), public_names())

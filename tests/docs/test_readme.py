@@ -76,3 +76,26 @@ def test_every_claim_links_to_what_shows_it(claim, ours):
     for link in links:
         assert link.startswith(("tests/", "benchmarks/"))
         assert "def " in (ROOT / link).read_text(encoding="utf-8")
+
+
+def changes_over():
+    """Return the rows of the table of gains and losses."""
+    table = README.partition("What you would gain and lose")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def test_every_peer_has_a_row_of_gains_and_losses():
+    peers = [row[0] for row in changes_over()]
+    head = README.partition("## Beside others")[2]
+    columns = next(line for line in head.splitlines() if line.startswith("|"))
+    assert all(peer in columns for peer in peers)
+    assert len(peers) == len(columns.strip("| ").split(" | ")) - 1  # all but ours
+
+
+@pytest.mark.parametrize("row", changes_over(), ids=lambda row: row[0])
+def test_gains_and_losses_link_to_what_shows_them(row):
+    """The links themselves are followed by test_links."""
+    links = re.findall(r"\]\(([^)]+)\)", " ".join(row))
+    assert links or "the table above" in row[1]
+    assert all(link.startswith(("tests/", "docs/benchmarks.md#", "docs/lessons/")) for link in links)

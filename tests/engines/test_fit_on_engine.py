@@ -116,10 +116,10 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, shards, mixing):
 
     whole = fit()
     with pytest.raises(KeyboardInterrupt):
-        fit(checkpoint=kept, tell=interrupt)
+        fit(checkpoint=kept, on_epoch=interrupt)
     assert kept.exists()
     seen = []
-    resumed = fit(checkpoint=kept, tell=lambda epoch: seen.append(epoch.number))
+    resumed = fit(checkpoint=kept, on_epoch=lambda epoch: seen.append(epoch.number))
     assert seen == [3, 4]
     same_learner(resumed.learner_, whole.learner_)
     assert np.array_equal(resumed.mixing_.mistakes, whole.mixing_.mistakes)
@@ -135,7 +135,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_local(Perceptron(), X, y, shards=3, checkpoint=kept, tell=interrupt)
+        fit_local(Perceptron(), X, y, shards=3, checkpoint=kept, on_epoch=interrupt)
     with pytest.raises(BadModel, match=r"another run: its shard_rows is \[80, 80, 80\], here \[120, 120\]"):
         fit_local(Perceptron(), X, y, shards=2, checkpoint=kept)
     with pytest.raises(BadModel, match="another run: its rule"):

@@ -250,7 +250,7 @@ def test_shards_that_vanish_are_made_again(spark, frame):
         if epoch.number == 1:
             shutil.rmtree(found[0])
 
-    here = fit_spark(Perceptron(max_iter=3), frame, features="array", tell=remove_some)
+    here = fit_spark(Perceptron(max_iter=3), frame, features="array", on_epoch=remove_some)
     assert seen[0] == 4
     same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
     assert files_of(spark) <= before
@@ -299,7 +299,7 @@ def test_an_interrupted_run_leaves_nothing_behind(spark, frame):
 
     before = files_of(spark)
     with pytest.raises(KeyboardInterrupt):
-        fit_spark(Perceptron(), frame, features="array", tell=interrupt)
+        fit_spark(Perceptron(), frame, features="array", on_epoch=interrupt)
     assert files_of(spark) <= before
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == 1
 

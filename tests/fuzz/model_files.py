@@ -522,7 +522,7 @@ def use_learner(own, rows):
     """Learn on: known classes, and one that is new."""
     from rosenblatt.engines.mixing import mixed_learners
     from rosenblatt.learner import Learner
-    from rosenblatt.learner.trace import trace_of
+    from rosenblatt.learner.history import trace_of
 
     if isinstance(own, Learner):
         with contextlib.suppress(ValueError):

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_circles
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.datasets import load_iris, load_wine, make_circles
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rosenblatt import PerceptronCV, rules
+from rosenblatt import Perceptron, PerceptronCV, rules
+from rosenblatt.kernel.perceptron_cv import RoundedScaler
 from rosenblatt.learner import selection
 from rosenblatt.learner.choice import Candidate
 
@@ -35,7 +37,7 @@ def test_the_attributes_of_a_cv_estimator():
     assert model.best_params_ == model.choice_.best.options
     assert len(model.cv_results_["params"]) == 3
     best = model.cv_results_["mean_test_score"].max()
-    assert best >= model.best_score_ >= best - model.cv_results_["std_test_score"].max()
+    assert best >= model.best_score_ >= best - model.cv_results_["standard_error"].max()
     assert sorted(model.cv_results_["rank_test_score"]) == [1, 2, 3]
     expected = clone(model.best_estimator_).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
@@ -92,6 +94,27 @@ def test_a_scorer_counts_what_it_should():
     )
     with pytest.raises(ValueError, match="nonsense"):
         PerceptronCV(FEW, scoring="nonsense").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "function"), [("accuracy", accuracy_score), ("balanced_accuracy", balanced_accuracy_score)]
+)
+def test_results_of_every_split_as_scikit_learn_has_them(scoring, function):
+    X, y = load_wine(return_X_y=True)
+    folds = list(StratifiedKFold(4).split(X, y))
+    candidates = [Candidate(rules.PassiveAggressive(C=0.1), ("averaged",)), RBF]
+    results = PerceptronCV(candidates, cv=folds, scoring=scoring).fit(X, y).cv_results_
+    splits = np.array([results[f"split{k}_test_score"] for k in range(4)])
+    by_scorer = PerceptronCV(candidates, cv=folds, scoring=make_scorer(function)).fit(X, y).cv_results_
+    for i, params in enumerate(results["params"]):
+        other = by_scorer["params"].index(params)
+        assert results["param_rule"][i] == params["rule"]
+        assert np.ma.is_masked(results["param_kernel"][i]) == ("kernel" not in params)
+        np.testing.assert_allclose(splits[:, i], [by_scorer[f"split{k}_test_score"][other] for k in range(4)])
+        np.testing.assert_allclose(results["std_test_score"][i], splits[:, i].std())
+        if "kernel" not in params:
+            model = make_pipeline(RoundedScaler(), Perceptron(rules.PassiveAggressive(C=0.1), random_state=0))
+            np.testing.assert_allclose(splits[:, i], cross_val_score(model, X, y, cv=folds, scoring=scoring))
 
 
 def test_n_jobs_limits_threads_and_changes_nothing(monkeypatch):

@@ -15,6 +15,7 @@ from rosenblatt.learner.estimate import (
     estimate,
     interval,
     log_loss,
+    percent,
     progressive_bound,
 )
 from rosenblatt.learner.examples import checked_examples
@@ -124,7 +125,7 @@ def test_no_figure_is_above_chance_on_random_labels():
 def test_the_three_kinds_of_statement_are_worded_differently():
     held_out = str(certificate(740, 4884))
     assert held_out.startswith(
-        "at most 16.0% wrong on new rows like these, with 95% confidence (Clopper–Pearson"
+        "at most 16.1% wrong on new rows like these, with 95% confidence (Clopper–Pearson"
     )
     progressive = str(progressive_bound(740, 4884))
     assert "on average" in progressive
@@ -134,6 +135,31 @@ def test_the_three_kinds_of_statement_are_worded_differently():
     assert "5 folds" in cross_validated
     assert "at most" not in cross_validated
     assert "no better than that is shown" in cross_validated  # four rows show nothing
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2])
+@pytest.mark.parametrize("rounding", ["nearest", "up", "down"])
+def test_all_and_none_are_printed_only_where_they_are_exact(digits, rounding):
+    everything, nothing = f"{100:.{digits}f}%", f"{0:.{digits}f}%"
+    for rows in (3, 100, 9999, 10**6, 10**9):
+        assert percent(1.0, digits, rounding=rounding) == everything
+        assert percent(0.0, digits, rounding=rounding) == nothing
+        for wrong in {1, 2, rows // 2, rows - 1}:
+            for short in (False, True):
+                words = percent(wrong / rows, digits, rounding=rounding, short=short)
+                assert words not in (everything, nothing), (wrong, rows)
+                number = float(words.lstrip("<>morelsthan ").rstrip("%")) / 100.0
+                assert abs(number - wrong / rows) <= 10.0 ** -(digits + 2) * 1.0001
+                if rounding != "nearest":
+                    assert (number - wrong / rows) * (1 if rounding == "up" else -1) > -1e-12
+
+
+def test_a_bound_is_never_printed_below_what_was_shown():
+    for wrong, rows in ((740, 4884), (0, 59), (3, 100), (0, 10**6), (99, 100)):
+        bound = certificate(wrong, rows)
+        printed = float(str(bound).removeprefix("at most ").split("%")[0]) / 100.0
+        assert bound.error <= printed <= bound.error + 0.0010001
+    assert "99.9% confidence" in str(certificate(3, 10_000, 0.999))
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, float("nan")])

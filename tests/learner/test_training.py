@@ -14,8 +14,7 @@ from rosenblatt.data import Batch, open_examples
 from rosenblatt.learner import Learner, training
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.kernel import KernelLearner
-from rosenblatt.streams.evaluate import evaluate_stream
-from rosenblatt.streams.train import train_on_stream
+from rosenblatt.streams.train import evaluate_stream, train_on_stream
 
 PROMISING = [rules.Rosenblatt, rules.Margin, rules.PassiveAggressive, rules.PassiveAggressiveSquared]
 

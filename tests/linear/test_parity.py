@@ -315,7 +315,10 @@ def test_the_way_in_does_not_change_the_model(way, name, classes, weighted, tmp_
 
 @pytest.mark.parametrize("way", ["one by one, then the snapshots", "one by one, then the journal", "in bulk"])
 def test_the_service_learns_the_same_model_by_every_rule(way, tmp_path):
-    """Over HTTP into the journal; then every model as a restarted server has it."""
+    """Over HTTP into the journal; then every model as a restarted server has it.
+
+    There is no weighted variant: the service takes no weights (see the next test).
+    """
     cases = {
         f"{number}-{classes}": (name, examples_for(name, classes, False, is_exact(name), tmp_path))
         for number, name in enumerate(RULES)
@@ -346,4 +349,17 @@ def test_the_service_learns_the_same_model_by_every_rule(way, tmp_path):
         learner = models.model(model).learner.learner
         learner.W, learner.average_offset = learner.W[:, :5], learner.average_offset[:, :5]
         assert_same(learner, fitted(examples), is_exact(name))
+    models.close()
+
+
+def test_the_service_refuses_weights(tmp_path):
+    """Once it takes them, the test above must cover weighted examples too."""
+    line = {"vector": [1.0, 2.0], "label": 3, "weight": 2.0}
+    with served(tmp_path / "store") as running:
+        running.put("m", labels="integer")
+        assert running.post("m/feedback", **line).status_code == 422
+        bulk = running.client.post("/v1/models/m/learn", content=json.dumps(line).encode())
+        assert bulk.status_code == 422
+    models = LocalModels(tmp_path / "store", recent_bytes=1 << 18)
+    assert models.model("m").learner.rows == 0
     models.close()

@@ -36,9 +36,16 @@ def small(text, X, y, fit_intercept):
         proof = checker.load_proof(text)
     except checker.Refused:
         return "refused"
-    return (
-        "fails" if checker.check(proof, small_table(X.tolist(), y), fit_intercept=fit_intercept) else "holds"
-    )
+    try:
+        checker.check(proof, small_table(X.tolist(), y), fit_intercept=fit_intercept)
+    except checker.Refused:
+        return "fails"
+    return "holds"
+
+
+def read_by_checker(path, **how):
+    """Return the table that the small checker reads from a file."""
+    return checker.read_table(str(path), checker.Reading(**how))
 
 
 @pytest.mark.parametrize("chunk", range(4))
@@ -100,7 +107,7 @@ def test_it_runs_alone(tmp_path):
         "target 'y'; 4 rows, 2 features, labels 'no', 'yes', hyperplanes with an intercept" in verdict.stdout
     )
     assert "the binary64 nearest to its text" in verdict.stdout
-    assert "proof.json holds: Inseparable" in verdict.stdout
+    assert "\nholds: Inseparable: no hyperplane has every row strictly" in verdict.stdout
     assert run("--target", "y", "--expect", "separable").returncode == 1
     assert run("--target", "y", "--no-intercept").returncode == 1
     assert run("--constraints").returncode == 2  # the labels are no numbers
@@ -129,7 +136,7 @@ NUMBERS = (
 def test_it_reads_the_same_numbers_and_labels(name, text, tmp_path):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
-    data, table = read_all(str(path), exact=True), checker.read_table(str(path))
+    data, table = read_all(str(path), exact=True), read_by_checker(path)
     dense = data.X.toarray() if hasattr(data.X, "toarray") else data.X
     ours = np.zeros((len(table.rows), table.n_features))
     for i, row in enumerate(table.rows):
@@ -171,7 +178,7 @@ def test_what_it_cannot_read_is_refused(name, text, tmp_path):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(ValueError, match=r"\S"):
-        checker.read_table(str(path))
+        read_by_checker(path)
     proof = tmp_path / "proof.json"
     separability([[0.0], [1.0]], [0, 1]).to_json(proof)
     assert checker.main([str(proof), str(path)]) == 2
@@ -182,23 +189,26 @@ def test_a_long_word_that_is_no_number_is_refused_in_time_linear_in_it(text, tmp
     path = tmp_path / "long.svm"
     path.write_text(text.format("1" * 500_000 + "x"), encoding="utf-8")
     with pytest.raises(checker.Refused, match="number"):
-        checker.read_table(str(path))
+        read_by_checker(path)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "way_out"),
     [
-        ("lines.csv", b'note,a,y\n"two\nlines",1,0\nx,2,1\n', r"line 2: .*prove --export-matrix"),
+        ("lines.csv", b'note,a,y\n"two\nlines",1,0\nx,2,1\n', r"several lines; .*prove --export-matrix"),
+        ("names.csv", b'a,"y\n1,0\n2,1"\n1,0\n2,1\n', r"several lines; .*prove --export-matrix"),
         ("words.csv", b"a,b,y\n1,red,0\n2,blue,1\n", r"row 1: 'red' .*prove --export-matrix"),
         ("missing.csv", b"a,b,y\n1,,0\n2,3,1\n", r"row 1: '' .*prove --export-matrix"),
-        ("quoted.tsv", b'a\ty\n"1"\t0\n2\t"1\n', r"line 2: .*prove --export-matrix"),
-        ("old.csv", b"a,y\r1,0\r2,1\r", "newlines, or .*prove --export-matrix"),
-        ("semicolons.csv", b"a;y\n1;0\n2;1\n", "--delimiter, and .*prove --export-matrix"),
+        ("quoted.tsv", b'a\ty\n"1"\t0\n2\t"1\n', r"a quote.*prove --export-matrix"),
+        ("old.csv", b"a,y\r1,0\r2,1\r", "newlines; .*prove --export-matrix"),
+        ("semicolons.csv", b"a;y\n1;0\n2;1\n", "--delimiter; .*prove --export-matrix"),
         ("packed.csv.gz", gzip.compress(b"a,y\n1,0\n2,1\n", mtime=0), "compressed.*prove --export-matrix"),
         ("latin.csv", b"a,y\n1,\xe9\n2,x\n", "UTF-8.*prove --export-matrix"),
         ("mixed.csv", b"1,p\n2,q\n", "--header or --no-header"),
+        ("counted.csv", b"0,1\n0,1\n2,0\n", "--header or --no-header"),
+        ("counted_from_1.csv", b"1,2\n0,1\n2,0\n", "--header or --no-header"),
         ("twice.csv", b"a,a,y\n1,2,0\n2,3,1\n", "rename one"),
-        ("zero.svm", b"1 0:1\n-1 1:2\n", "say --zero-based, else .*prove --export-matrix"),
+        ("zero.svm", b"1 0:1\n-1 1:2\n", "--zero-based.*prove --export-matrix"),
         ("queries.svm", b"1 qid:1 1:1\n", "prove --export-matrix"),
         ("words.svm", b"spam 1:1\nham 1:2\n", "use CSV; .*prove --export-matrix"),
     ],
@@ -207,7 +217,7 @@ def test_a_refusal_of_data_names_the_way_out(name, content, way_out, tmp_path, m
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
     with pytest.raises(checker.Refused, match=f"^{name}: .*{way_out}"):
-        checker.read_table(name, **({"format": "csv", "delimiter": "\t"} if name.endswith(".tsv") else {}))
+        read_by_checker(name, **({"format": "csv", "delimiter": "\t"} if name.endswith(".tsv") else {}))
     separability([[1.0], [2.0]], [0, 1]).to_json(tmp_path / "proof.json")
     answer = run(f"verify proof.json {name} --independent")
     assert answer.exit_code == 65
@@ -277,4 +287,4 @@ def test_a_wrong_target_is_answered_with_the_columns_there_are(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b,y\n1,2,0\n2,3,1\n", encoding="utf-8")
     with pytest.raises(checker.Refused, match="no column is called '3'; there are 'a', 'b', 'y'"):
-        checker.read_table(str(path), target="3")
+        read_by_checker(path, target="3")

@@ -8,6 +8,7 @@ import pytest
 from tests.patience import SECONDS
 from tests.service.server import served
 
+from rosenblatt.service.metrics import AT_ONCE, Metrics
 from rosenblatt.service.models import Models
 from rosenblatt.streams.online import OnlineLearner
 
@@ -242,6 +243,18 @@ def test_health_and_metrics(service):
     assert 'rosenblatt_requests_total{route="feedback",status="200"} 2.0' in page
     assert 'rosenblatt_model_clock{model="mail"} 2.0' in page
     assert "rosenblatt_feedbacks_journalled_total 2.0" in page
+
+
+def test_every_request_is_counted_once_however_many_there_are():
+    metrics, n = Metrics(), 3 * AT_ONCE + 7
+    for at in range(n):
+        metrics.count(f"/v1/models/m/{('predict', 'feedback')[at % 2]}", (200, 429)[at % 4 == 3], 0.003)
+    for _ in range(2):  # looking counts nothing
+        page = metrics.page().decode()
+        assert f'rosenblatt_requests_total{{route="predict",status="200"}} {(n + 1) // 2}.0' in page
+        assert f'rosenblatt_requests_total{{route="feedback",status="429"}} {n // 4}.0' in page
+        assert f'rosenblatt_request_seconds_bucket{{le="0.005",route="feedback"}} {n // 2}.0' in page
+        assert 'rosenblatt_request_seconds_bucket{le="0.0025",route="feedback"} 0.0' in page
 
 
 def test_what_is_counted_does_not_grow_with_what_is_asked(service):

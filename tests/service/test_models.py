@@ -5,6 +5,7 @@ import random
 import pytest
 from tests.service.load import bits
 
+from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.schemas import Example, ModelSettings
 from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage
@@ -118,3 +119,21 @@ def test_predictions_carry_probabilities_that_a_restart_does_not_change(tmp_path
     assert again.replayed == 80
     assert again.model("m").learner.running_calibration.to_json() == state
     again.close()
+
+
+def test_a_learner_is_copied_while_another_thread_predicts():
+    learner = ServedLearner("averaged")
+    learner.learn_one({"a": 1.0}, "x")
+    learner.learn_one({"b": 1.0}, "y")
+
+    class Predicting(frozenset):
+        """What is left out of a copy; to look into it predicts, as another thread may at that moment."""
+
+        def __contains__(self, name):
+            learner.score({"a": 1.0})  # the first one adds an attribute
+            return super().__contains__(name)
+
+    learner._of_this_object = Predicting(learner._of_this_object)
+    assert "_lookup" not in vars(learner)
+    assert learner.frozen().fingerprint() == learner.fingerprint()
+    assert "_lookup" in vars(learner)

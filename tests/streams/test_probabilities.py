@@ -1,5 +1,6 @@
 """Probabilities that a stream keeps current: as good as they should be, stored, and read by every command."""
 
+import copy
 import math
 
 import numpy as np
@@ -54,6 +55,24 @@ def test_probabilities_are_kept_current(options, classes, tmp_path):
         np.testing.assert_allclose(by_file, by_stream, rtol=1e-9)
     else:
         np.testing.assert_allclose(by_file, by_stream, atol=0.02)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"hypothesis": "auto"}, {"multi_class": "ovr"}], ids=str)
+def test_probabilities_are_the_same_whenever_they_are_asked_for(options, classes, monkeypatch):
+    """Scores wait until they are needed; a copy takes those of its own."""
+    X, y = noisy(700, classes)
+    asked, waiting, full = (OnlineLearner(**options) for _ in range(3))
+    for x, label in zip(X, y, strict=True):
+        asked.learn_one(x, label)
+        asked.predict_proba_one(x)
+        waiting.learn_one(x, label)
+    twin = copy.copy(waiting)
+    for other in (waiting, twin):
+        assert other.running_calibration.to_json() == asked.running_calibration.to_json()
+    monkeypatch.setattr("rosenblatt.streams.online.MOST_PENDING", 7)
+    one_by_one(full, X, y)
+    assert full.running_calibration.to_json() == asked.running_calibration.to_json()
 
 
 @pytest.mark.parametrize("options", [{}, {"hypothesis": "auto"}], ids=str)

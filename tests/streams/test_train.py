@@ -20,8 +20,7 @@ from rosenblatt.data.batch import coalesce
 from rosenblatt.learner import Learner
 from rosenblatt.learner.files import load_learner
 from rosenblatt.streams import cache
-from rosenblatt.streams.evaluate import evaluate_stream
-from rosenblatt.streams.train import train_on_stream
+from rosenblatt.streams.train import evaluate_stream, train_on_stream
 
 
 @pytest.fixture(autouse=True)
@@ -239,11 +238,11 @@ def test_a_shuffle_is_seeded_and_visits_every_row(tmp_path):
 def test_an_interrupt_keeps_the_last_whole_pass(tmp_path):
     path = written(tmp_path)
 
-    def tell(progress):
+    def note(progress):
         if progress.number == 3 and progress.rows > 50:
             raise KeyboardInterrupt
 
-    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=9, tell=tell)
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=9, on_pass=note)
     two = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2)
     assert got.interrupted
     assert len(got.learner.epochs) == 2
@@ -254,7 +253,7 @@ def test_an_interrupt_keeps_the_last_whole_pass(tmp_path):
             open_examples(path),
             path,
             passes=9,
-            tell=lambda _: tell(_._replace(number=3)),
+            on_pass=lambda _: note(_._replace(number=3)),
         )
 
 
@@ -278,11 +277,11 @@ def test_memory_that_does_not_suffice_is_said(tmp_path):
 def test_an_interrupt_after_the_last_pass_loses_nothing(tmp_path, passes):
     path = written(tmp_path)
 
-    def tell(progress):
+    def note(progress):
         if progress.number == passes and progress.done:
             raise KeyboardInterrupt
 
-    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=passes, tell=tell)
+    got = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=passes, on_pass=note)
     assert got.interrupted
     assert got.learner.clock == 200 * passes
     assert len(got.learner.epochs) == passes
@@ -446,7 +445,7 @@ def die(told):
 
 source = sys.argv[1]
 options = {"batch_rows": 10}
-train_on_stream(Learner(), open_examples(source, **options), source, passes=2, keep=sys.argv[2] == "keep", tell=die)
+train_on_stream(Learner(), open_examples(source, **options), source, passes=2, keep=sys.argv[2] == "keep", on_pass=die)
 """
 
 

@@ -22,7 +22,7 @@ DEBUG = "ROSENBLATT_DEBUG"
 
 
 class ExitCode(IntEnum):
-    """What a command returns to the shell."""
+    """The exit code of a command."""
 
     YES = 0
     NO = 1

@@ -241,24 +241,8 @@ def _character(text: str | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class ModelDataFlags(_Reading):
-    """How a source is read for a model, which says what its columns are."""
-
-    target: ModelTarget = None
-    format: Format = None
-    header: Header = None
-    sep: Separator = None
-    decimal: Decimal = None
-    encoding: Encoding = None
-    comment: Comment = None
-    zero_based: ZeroBased = None
-    skip_bad: SkipBad = False
-    skip_share: SkipShare = None
-
-
-@dataclass(frozen=True)
-class ConstraintFlags(_Reading):
-    """How the rows of a cone program are read: numbers as they are written."""
+class _FileFlags(_Reading):
+    """Options for reading a file of any kind."""
 
     format: Format = None
     header: Header = None
@@ -272,19 +256,19 @@ class ConstraintFlags(_Reading):
 
 
 @dataclass(frozen=True)
-class DataFlags(_Reading):
-    """How a source is read to learn from it, and what its columns are."""
-
+class _TargetFlag(_Reading):
     target: Target = None
-    format: Format = None
-    header: Header = None
-    sep: Separator = None
-    decimal: Decimal = None
-    encoding: Encoding = None
-    comment: Comment = None
-    zero_based: ZeroBased = None
-    skip_bad: SkipBad = False
-    skip_share: SkipShare = None
+
+
+@dataclass(frozen=True)
+class _ModelTargetFlag(_Reading):
+    target: ModelTarget = None
+
+
+@dataclass(frozen=True)
+class _ColumnFlags(_Reading):
+    """Options for the kinds of the columns of a table."""
+
     drop: Drop = None
     numeric: Numeric = None
     category: Category = None
@@ -293,6 +277,30 @@ class DataFlags(_Reading):
     id: Id = None
     missing: MissingFlag = None
     words: WordsFlag = None
+
+
+# The fields of a dataclass are those of its last base first: --target leads the help.
+
+
+@dataclass(frozen=True)
+class ModelDataFlags(_FileFlags, _ModelTargetFlag):
+    """Options for reading a source for a model, whose schema says what its columns are."""
+
+
+@dataclass(frozen=True)
+class ConstraintFlags(_FileFlags):
+    """Options for reading the rows of a cone program: numbers as they are written."""
+
+
+@dataclass(frozen=True)
+class StreamDataFlags(_ColumnFlags, _FileFlags, _TargetFlag):
+    """Options for reading a stream line by line, and for the kinds of its columns."""
+
+
+@dataclass(frozen=True)
+class DataFlags(StreamDataFlags):
+    """Options for reading a source to learn from it, and for the kinds of its columns."""
+
     scale: Annotated[
         bool | None,
         flag(
@@ -302,27 +310,3 @@ class DataFlags(_Reading):
             show_default="on for tables in fit and compare, else off",
         ),
     ] = None
-
-
-@dataclass(frozen=True)
-class StreamDataFlags(_Reading):
-    """How a stream is read, line by line, and what its columns are."""
-
-    target: Target = None
-    format: Format = None
-    header: Header = None
-    sep: Separator = None
-    decimal: Decimal = None
-    encoding: Encoding = None
-    comment: Comment = None
-    zero_based: ZeroBased = None
-    skip_bad: SkipBad = False
-    skip_share: SkipShare = None
-    drop: Drop = None
-    numeric: Numeric = None
-    category: Category = None
-    text: Text = None
-    date: Date = None
-    id: Id = None
-    missing: MissingFlag = None
-    words: WordsFlag = None

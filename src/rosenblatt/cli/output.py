@@ -1,4 +1,4 @@
-"""What a command prints: tables and numbers for people, JSON for programs, notes on standard error."""
+"""Output of commands: tables and numbers for people, JSON for programs, notes on standard error."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def printable(text: str) -> str:
 
 
 def note(message: str) -> None:
-    """Say something beside the result, on standard error."""
+    """Print a note on standard error."""
     print(printable(message), file=sys.stderr)
 
 
@@ -157,12 +157,14 @@ def number(value: float | None) -> str:
 def share(value: float | None, roughly: bool = False) -> str:
     """Write an accuracy.
 
-    >>> share(0.91234), share(0.91234, roughly=True), share(None)
-    ('0.9123', '~0.91', '')
+    >>> share(0.91234), share(0.91234, roughly=True), share(None), share(0.99996)
+    ('0.9123', '~0.91', '', '>0.9999')
     """
     if value is None:
         return ""
-    return f"~{value:.2f}" if roughly else f"{value:.4f}"
+    from rosenblatt.learner.estimate import fraction
+
+    return f"~{value:.2f}" if roughly else fraction(value, 4)
 
 
 def seconds(value: float) -> str:

@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def shown(self) -> bool:
-        """Whether it is drawn."""
+        """Whether the bar is drawn."""
         return self._bar is not None
 
     def update(self, description: str, done: int | None = None, total: int | None = None) -> None:
@@ -57,6 +57,8 @@ class Meter:
     def __init__(self, source: str) -> None:
         self.bytes_of = _size_of(source)
         self._bytes_read = _bytes_taken if source == STANDARD_INPUT else _bytes_read
+        if source.startswith("sample:"):
+            self._bytes_read = _not_counted
         self._before = self._bytes_read()
         self._started = self._last = time.perf_counter()
         self._rows = 0
@@ -118,6 +120,10 @@ def describe(status: dict[str, Any]) -> str:
     if status["seconds_left"] is not None:
         parts.append(f"{status['seconds_left']:.0f} s left")
     return "  ".join(parts)
+
+
+def _not_counted() -> None:
+    """Return None: samples are part of the package, and the files of others would be counted."""
 
 
 def _bytes_read() -> int | None:

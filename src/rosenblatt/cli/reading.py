@@ -92,18 +92,9 @@ class Rows(NamedTuple):
 
 def read(source: str, options: "ReadOptions", schema: "Schema | None" = None) -> Rows:
     """Read a whole source, and say on standard error what was skipped or is new to the schema."""
-    from rosenblatt.data import BadInput, open_examples
+    from rosenblatt.data import open_examples
 
-    rows = _all_of(open_examples(source, options, schema=schema, batch_rows=None))
-    if options.exact and rows.y is not None and rows.y.dtype.kind == "f":
-        (far,) = (abs(rows.y) >= 2.0**53).nonzero()
-        if far.size:
-            raise BadInput(
-                source,
-                int(rows.lines[far[0]]),
-                f"the label {rows.y[far[0]]:g} is beyond 2^53, where float64 merges neighbours: write labels as text",
-            )
-    return rows
+    return _all_of(open_examples(source, options, schema=schema, batch_rows=None))
 
 
 def read_to_train(source: str, options: "ReadOptions") -> Rows:
@@ -200,7 +191,7 @@ def open_for(model: "Model", source: str, options: "ReadOptions", labels: bool =
 
 
 def note_unseen_labels(source: str, labels: dict[str, int], classes: Any) -> None:
-    """Say which labels of a source training never saw, and where they differ only in what surrounds them."""
+    """Print a note on labels that are not in the training data, and on similar ones that are."""
     if not labels:
         return
     rows = counted(sum(labels.values()), "row")
@@ -231,7 +222,7 @@ def output_file(out: str | None, output: str | None, example: str) -> str:
 
 
 def refuse_overwriting(path: str, *sources: str | None) -> None:
-    """Refuse to write where a source lies, or into a folder that is not there, before any work is done."""
+    """Refuse to overwrite a source, or to write into a missing folder, before any work is done."""
     if not Path(path).parent.is_dir():
         refuse(f"{path}: there is no folder {Path(path).parent} to write into")
     if Path(path).is_dir():
@@ -272,7 +263,7 @@ def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None, prepare
 
 
 def note_oddities(examples: "Examples") -> None:
-    """Say which lines were skipped, and how many values training never saw."""
+    """Print notes on skipped lines, decisions of the reader, and values that are not in the training data."""
     note_skipped(examples.skipped)
     for text in examples.notes:
         note(text)

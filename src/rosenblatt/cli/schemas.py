@@ -1,4 +1,4 @@
-"""How the columns of a new file are matched to the features of a model."""
+"""Match the columns of a new file with the features of a model."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

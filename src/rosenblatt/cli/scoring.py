@@ -1,4 +1,4 @@
-"""How well a model does on rows whose labels are known."""
+"""Score a model on labelled rows."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

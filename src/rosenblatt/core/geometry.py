@@ -47,7 +47,7 @@ from rosenblatt.core.rows import (
     weight_index,
 )
 from rosenblatt.core.simd import fused_multiply_add, weighted_squares
-from rosenblatt.jit import compiled_in_order, compiled_part, exactly_compiled_part
+from rosenblatt.jit import compiled_part, exactly_compiled_part, inlined_part
 from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
 
@@ -307,7 +307,7 @@ def _variance_along(example: Any, c: Any, variances: Any) -> Callable[..., Any]:
     return dense if is_dense(example.types[0]) else sparse
 
 
-@compiled_in_order
+@inlined_part
 def _sparse_variance_along(example: Any, c: Any, variances: Any) -> float:
     rows, i, layout = example
     start, stop = extent(rows, i, layout)
@@ -405,6 +405,12 @@ def _fold(example: Any, weights: Any, c: Any, scale: Any, scale_sum: Any, visite
 def fold_range(weights: Any, start: Any, stop: Any, stride: Any, scale: float, scale_sum: float) -> None:
     """Fold the scale into the weights from ``start`` to ``stop``."""
     W, average_offset = weights.W, weights.average_offset
+    if stride == ONE:  # no branch: LLVM makes vectors of it
+        for own in range(start, stop):
+            weight = W[own]
+            average_offset[own] -= scale_sum * weight
+            W[own] = weight * scale
+        return
     at = start
     while at < stop:
         if W[at] != 0.0:  # with wide sparse data most weights are zero, and reading is cheaper than writing
@@ -573,7 +579,7 @@ def add_through_link(p: float, example: Any, weights: Any, c: Any, step: float, 
     return grown
 
 
-@exactly_compiled_part  # else the order of the sums would depend on how many weights there is room for
+@exactly_compiled_part  # else the order of the sums would depend on how many weights are reserved
 def normalise(p: float, example: Any, weights: Any, c: int, scale_sum: float) -> tuple[float, float]:
     """Divide the vector of class ``c`` (all, when negative) by its norm; return that norm, and the new ``Σ|Vᵢ|^p``."""
     V, average_offset, powers = weights

@@ -73,9 +73,13 @@ def drawn(run: Run) -> NDArray[Any]:
     return rebuilt(run, drawn_numbers(run)[None])[0]
 
 
-def record_setters(run: Run) -> list[NDArray[Any]]:
-    """Return the candidates for the pocket: the hypotheses that survived longer than any before, and the last."""
-    return [*rebuilt(run, record_numbers(run)), last(run)]
+def records_and_drawn(run: Run) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    """Return the hypotheses that survived longer than any before, and the one that is drawn, in one replay.
+
+    The last of the former is the survivor; with the final weights they are the candidates for the pocket.
+    """
+    *records, random = rebuilt(run, np.concatenate([record_numbers(run), drawn_numbers(run)[None]]))
+    return records, random
 
 
 # A hypothesis of the ledger is identified by its number of updates. Under ovr every class has its own numbers.

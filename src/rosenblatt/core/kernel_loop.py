@@ -338,7 +338,7 @@ def visit_block_on_budget(
     )
     moves, rivals, cost, counts = budget.moves, budget.rivals, budget.cost[0], budget.counts
     value_scale, slack = kernel_scale
-    classes, hypotheses, room = scores.shape[0], running.shape[0], budget.examples.shape[0]
+    classes, hypotheses, capacity = scores.shape[0], running.shape[0], budget.examples.shape[0]
     joint = classes > hypotheses
     weight = 1.0
     for t in range(visits.shape[0]):
@@ -375,7 +375,7 @@ def visit_block_on_budget(
             counts[CORRECTIONS] += 1
             cost.mistakes += moved
             if slot < 0:
-                full = counts[USED] == room
+                full = counts[USED] == capacity
                 slot = counts[USED]
                 if budget.strategy == PROJECT:
                     sqdistance = _sqdistance_to_span(budget, x_sqnorm)
@@ -387,7 +387,7 @@ def visit_block_on_budget(
                     if budget.strategy == OLDEST:
                         slot = _oldest_slot(budget.last_correction)
                     else:
-                        slot = drawn_slot(budget.seed, counts[REMOVED], room)
+                        slot = drawn_slot(budget.seed, counts[REMOVED], capacity)
                     target = labels[p] if joint else -1
                     size = 2.0 * totals.max_sqnorm if joint else totals.max_sqnorm
                     _remove_row(slot, target, size, moved, state, budget, budget.strategy == OLDEST)

@@ -61,7 +61,7 @@ class Ledger:
     def __len__(self) -> int:
         return self._used
 
-    def room(self, lines: int) -> NDArray[Any]:
+    def reserve(self, lines: int) -> NDArray[Any]:
         """Return blank lines to write into, at least ``lines``."""
         if self._lines.size - self._used < lines:
             grown = np.empty(max(2 * self._lines.size, self._used + lines, FEWEST_LINES), ENTRY)

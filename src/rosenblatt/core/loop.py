@@ -35,7 +35,7 @@ from rosenblatt.core.rows import (
     prefetch_distance,
 )
 from rosenblatt.core.state import State, Visits
-from rosenblatt.jit import compiled_for_rules, compiled_part, exactly_compiled_part
+from rosenblatt.jit import LARGEST_INT64, compiled_for_rules, compiled_part, exactly_compiled_part
 from rosenblatt.rules import Seen, step, step_of
 
 
@@ -193,8 +193,8 @@ def learn(
     layout = Layout(np.uint64(classes), np.uint64(state.W.shape[0] // classes - 1), bias_input)
     joint, binary, real = classes > hypotheses, classes == 1, real_targets(labels)
     keep, weighted = ledger.shape[0] > 0, visit_weights.shape[0] > 0
-    # From this line on the ledger has no room for all lines of a visit.
-    last_line = ledger.shape[0] - hypotheses if keep else np.iinfo(np.int64).max
+    # From this line on the lines of a visit may not fit into the ledger.
+    last_line = ledger.shape[0] - hypotheses if keep else LARGEST_INT64
     clock, mistakes, updates, written = total.clock, total.mistakes, total.updates, total.written
     from_zero = state.marks.shape[0] > 0 and all_zero(total, running)
     distance = prefetch_distance(rows, labels.shape[0])

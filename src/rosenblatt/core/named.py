@@ -14,12 +14,12 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rosenblatt.jit import compiled, compiled_with_gil
+from rosenblatt.jit import LARGEST_INT64, compiled, compiled_with_gil
 
 RADIX_FROM = 48  # so many keys are sorted faster by bytes
 LARGEST = float(np.finfo(np.float64).max)
 NOT_NUMBERS = -1  # returned where a name is not text, or a value not a finite int or float
-NO_ROOM = -2  # returned where the arrays are too small
+TOO_LONG = -2  # returned where the arrays are too small
 MORE_FEATURES = 1  # returned where a name has a feature without weights
 NOTHING_READ = -1  # as the number of names that codes and numbers are of
 
@@ -34,11 +34,13 @@ READER = np.dtype(
             "codes",  # features of the last example in its own order, negative for an unknown one
             "numbers",  # its values
             "keys",  # scratch for sorting, then the positions of unknown codes
-            "room",  # of values and indices
-            "most_names",  # room of codes, numbers and keys
+            "capacity",  # of values and indices
+            "most_names",  # capacity of codes, numbers, keys and held names
             "index",  # the dict from name to feature
+            "integers",  # the dict from an integer name to its feature, of those that were read before
             "features",  # how many features have weights
             "unknown",  # addresses of the names without a feature
+            "held",  # addresses of the names that codes are of, in the first row; the reader owns references to them
             "names",  # how many names the first row was arranged from, where codes and numbers are still of it
             "rows_read",
             "position",  # in the dict that is read
@@ -68,6 +70,7 @@ _int_from_index = types.ExternalFunction("PyLong_FromSsize_t", _i(_i))
 _dict_set = types.ExternalFunction("PyDict_SetItem", types.int32(_i, _i, _i))
 _text_size = types.ExternalFunction("PyUnicode_GetLength", _i(_i))
 _text_character = types.ExternalFunction("PyUnicode_ReadChar", types.uint32(_i, _i))
+_hold = types.ExternalFunction("Py_IncRef", types.void(_i))
 _release = types.ExternalFunction("Py_DecRef", types.void(_i))
 _error_occurred = types.ExternalFunction("PyErr_Occurred", _i())
 _clear_error = types.ExternalFunction("PyErr_Clear", types.void())
@@ -88,7 +91,7 @@ def all_finite(values: Any) -> bool:
     """Return whether every number is finite."""
     wrong = 0
     for k in range(values.shape[0]):
-        wrong += not abs(values[k]) <= LARGEST  # `isfinite` subtracts, which may be reordered away
+        wrong += not abs(values[k]) <= LARGEST
     return wrong == 0
 
 
@@ -216,27 +219,34 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
     """Read the dict at an address into a row; return 0, or what keeps the row from being used.
 
     Unknown names are left out, or get features above all others if ``grow`` is not 0. :data:`NOT_NUMBERS` and
-    :data:`NO_ROOM` leave the row as it was; after :data:`MORE_FEATURES` it lacks nothing but weights. The first row is
-    not arranged again where the example has the features and numbers of the one before: one that is learned from has
-    just been predicted.
+    :data:`TOO_LONG` leave the row as it was; after :data:`MORE_FEATURES` it lacks nothing but weights. Names are all
+    text, or all integers that were read before.
+
+    An example that is learned from has mostly just been predicted. So the first row keeps the names that it was read
+    from: where a name is the same object, it is not looked up again, and where all features and numbers are the same,
+    the row is not arranged again.
     """
     reader = numba.carray(pointer_to(address), 1, READER)
     int_type, float_type, text_type = reader[0].int, reader[0].float, reader[0].str
     count = _dict_size(example)
     start = np.int64(numba.carray(pointer_to(reader[0].starts), row + 1, np.uint64)[row])
-    if count > reader[0].most_names or start + count > reader[0].room:
-        return NO_ROOM
+    if count > reader[0].most_names or start + count > reader[0].capacity:
+        return TOO_LONG
     codes = numba.carray(pointer_to(reader[0].codes), count, np.int64)
     numbers = numba.carray(pointer_to(reader[0].numbers), count, np.float64)
     unknown_names = numba.carray(pointer_to(reader[0].unknown), count, np.int64)
-    same = row == 0 and reader[0].names == count
+    held = numba.carray(pointer_to(reader[0].held), count, np.int64)
+    n_held = reader[0].names if row == 0 else 0
+    same = n_held == count and row == 0
     reader[0].names, reader[0].position = NOTHING_READ, 0
-    unknown = 0
+    unknown, name_type, index = 0, text_type, reader[0].index
     for k in range(count):
         _dict_next(example, address + POSITION_AT, address + NAME_AT, address + VALUE_AT)
         name, value = reader[0].name, reader[0].value
         kind = _type_of(value)
-        if _type_of(name) != text_type or kind not in (int_type, float_type):
+        if k == 0 and _type_of(name) == int_type:
+            name_type, index = int_type, reader[0].integers
+        if _type_of(name) != name_type or kind not in (int_type, float_type):
             return NOT_NUMBERS
         if kind == float_type:
             number = _float_as_float(value)
@@ -245,15 +255,23 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
             if number == -1.0 and _error_occurred() != 0:  # an int beyond a float
                 _clear_error()
                 return NOT_NUMBERS
-        feature = _dict_get(reader[0].index, name)
         code = np.int64(-1)
-        if feature != 0:
-            code = _int_as_index(feature)
-        elif _valid_name(name):
-            unknown_names[unknown] = name
-            unknown += 1
+        if k < n_held and held[k] == name and codes[k] >= 0:
+            code = codes[k]
         else:
-            return NOT_NUMBERS
+            feature = _dict_get(index, name)
+            if feature != 0:
+                code = _int_as_index(feature)
+            elif name_type == text_type and _valid_name(name):
+                unknown_names[unknown] = name
+                unknown += 1
+            else:
+                return NOT_NUMBERS
+            if row == 0 and held[k] != name:
+                _hold(name)
+                if held[k] != 0:
+                    _release(held[k])
+                held[k] = name
         same = same and codes[k] == code and numbers[k] == number
         codes[k], numbers[k] = code, number
     if not same and arrange_row(address, row, count) < 0:
@@ -263,6 +281,21 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
     if unknown and grow and not _add_unknown(address, row, unknown):
         return NOT_NUMBERS
     return MORE_FEATURES if grow and _dict_size(reader[0].index) > reader[0].features else 0
+
+
+@compiled_with_gil
+def release_names(address: int) -> int:
+    """Give up the references to names that the reader owns; return how many there were."""
+    reader = numba.carray(pointer_to(address), 1, READER)
+    held = numba.carray(pointer_to(reader[0].held), reader[0].most_names, np.int64)
+    count = 0
+    for k in range(held.shape[0]):
+        if held[k] != 0:
+            _release(held[k])
+            held[k] = 0
+            count += 1
+    reader[0].names = NOTHING_READ
+    return count
 
 
 @compiled_with_gil
@@ -284,22 +317,25 @@ class ReaderFunctions(NamedTuple):
     read: Callable[[int, int, int, int], int]
     read_many: Callable[[int, int, int, int], int]
     arrange: Callable[[int, int, int], int]
+    release: Callable[[int], int]
 
 
 @cache
 def reader_functions() -> ReaderFunctions:
-    """Return :func:`read_example`, :func:`read_examples` and :func:`arrange_row`, compiled."""
-    functions: Any = ((read_example, 4), (read_examples, 4), (arrange_row, 3))
+    """Return :func:`read_example`, :func:`read_examples`, :func:`arrange_row` and :func:`release_names`, compiled."""
+    functions: Any = ((read_example, 4), (read_examples, 4), (arrange_row, 3), (release_names, 1))
     return ReaderFunctions(*(function.compile((types.int64,) * n) for function, n in functions))
 
 
-def new_reader(index: dict[str, int]) -> NDArray[Any]:
-    """Return a record (:data:`READER`) for examples over a dict from name to feature, without arrays yet.
+def new_reader(index: dict[str, int], integers: dict[int, int]) -> NDArray[Any]:
+    """Return a record (:data:`READER`) for examples over dicts from names to features, without arrays yet.
 
-    The caller keeps the dict alive.
+    ``integers`` holds the features of names that are integers, as far as they are known; their text is in ``index``.
+    The caller keeps the dicts alive, and calls ``release`` before the record or its array of held names is dropped.
     """
     reader = np.zeros(1, READER)
-    reader["index"], reader["names"], reader["features"] = id(index), NOTHING_READ, np.iinfo(np.int64).max
+    reader["index"], reader["integers"], reader["names"] = id(index), id(integers), NOTHING_READ
+    reader["features"] = LARGEST_INT64
     for kind in (int, float, str, dict):
         reader[kind.__name__] = id(kind)
     return reader

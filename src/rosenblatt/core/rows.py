@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from rosenblatt.core.simd import add_scaled, lanes_in, products, sparse_products
-from rosenblatt.jit import FASTMATH, compiled, compiled_in_order, compiled_part
+from rosenblatt.jit import FASTMATH, compiled, compiled_part, inlined_part
 
 PART: dict[str, Any] = {
     "jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}
@@ -146,12 +146,11 @@ def _score_sparse(rows: Any, i: Any, layout: Any, W: Any, scores: Any) -> Any:
     return x_sqnorm + bias_input * bias_input
 
 
-@compiled_in_order
+@inlined_part
 def sparse_product(values: Any, indices: Any, start: Any, end: Any, W: Any) -> Any:
     """Return the product of a sparse row with the weights of one class, the bias first.
 
-    Four sums hide the latency of a multiply-add. LLVM would choose another number of them for every CPU, and with it
-    other bits.
+    Four sums hide the latency of a multiply-add.
     """
     zero = W.dtype.type(0)
     s0, s1, s2, s3, k = zero, zero, zero, zero, start

@@ -44,7 +44,7 @@ def new_statistics(n_features: int = 0) -> NDArray[Any]:
 
 
 def widened_statistics(statistics: NDArray[Any], n_features: int) -> NDArray[Any]:
-    """Return statistics with room for this many features; new ones have not been seen."""
+    """Return statistics of this many features; new ones have not been seen."""
     if statistics.size > n_features:
         return statistics
     return np.concatenate([statistics, np.zeros(1 + n_features - statistics.size, STATISTICS)])

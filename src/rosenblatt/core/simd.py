@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rosenblatt.jit import FASTMATH, vector_bytes
+from rosenblatt.jit import vector_bytes
 
 INT64, INT32 = ir.IntType(64), ir.IntType(32)
 UNROLL = 4  # independent sums that hide the latency of a multiply-add
@@ -220,11 +220,19 @@ class Lanes:
         return self._call(f"fmuladd.{self._name}", self.type, a, b, c)
 
     def total(self, vectors: Sequence[Any]) -> Any:
-        """Return the sum of all lanes of all vectors, in any order."""
-        start, vector = ir.Constant(self.number, 0.0), self.added(vectors)
-        return self._call(
-            f"vector.reduce.fadd.{self._name}", self.number, start, vector, fastmath=tuple(sorted(FASTMATH))
-        )
+        """Return the sum of all lanes of all vectors: lane by lane, then one half of the lanes to the other."""
+        vector, lanes = self.added(vectors), self.lanes
+        while lanes > 1:
+            lanes //= 2
+            low, high = (
+                self._shuffled(vector, [start + lane for lane in range(lanes)]) for start in (0, lanes)
+            )
+            vector = self.builder.fadd(low, high)
+        return self.builder.extract_element(vector, INT32(0))
+
+    def _shuffled(self, vector: Any, lanes: Sequence[int]) -> Any:
+        indices = ir.Constant(ir.VectorType(INT32, len(lanes)), [INT32(lane) for lane in lanes])
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), indices)
 
     def added(self, vectors: Sequence[Any]) -> Any:
         """Return the sum of vectors, lane by lane."""
@@ -241,10 +249,10 @@ class Lanes:
     def _at(self, start: Any, index: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(start, [index]), self.type.as_pointer())
 
-    def _call(self, name: str, result: Any, *arguments: Any, fastmath: tuple[str, ...] = ()) -> Any:
+    def _call(self, name: str, result: Any, *arguments: Any) -> Any:
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}")
-        return self.builder.call(function, arguments, fastmath=fastmath)
+        return self.builder.call(function, arguments)
 
 
 def _for_each_vector(

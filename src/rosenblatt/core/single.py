@@ -25,8 +25,8 @@ from rosenblatt.rules import PNorm
 
 # The address table: addresses of arrays, then sizes and flags.
 VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, AUXILIARY = range(12)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_WEIGHED, N_AUXILIARY = range(
-    12, 21
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_VISIT_WEIGHTS, N_AUXILIARY = (
+    range(12, 21)
 )
 ENTRIES = 21
 NOT_FINITE = -(1 << 62)  # returned where a value of the row is not finite
@@ -93,7 +93,7 @@ def _fill_addresses(
         starts.ctypes.data,
     )
     table[LABELS], table[ORDER], table[WEIGHT] = labels.ctypes.data, order.ctypes.data, weight.ctypes.data
-    table[N_ROWS], table[N_VISITS], table[N_WEIGHED] = labels.size, order.size, weight.size
+    table[N_ROWS], table[N_VISITS], table[N_VISIT_WEIGHTS] = labels.size, order.size, weight.size
 
 
 @compiled
@@ -282,7 +282,7 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
     )
     visits = Visits(
         numba.carray(pointer_to(table[ORDER]), table[N_VISITS], np.uintp),
-        numba.carray(pointer_to(table[WEIGHT]), table[N_WEIGHED], np.float64),
+        numba.carray(pointer_to(table[WEIGHT]), table[N_VISIT_WEIGHTS], np.float64),
     )
     ledger = numba.carray(pointer_to(table[TOTAL]), 0, ENTRY)
     bias_input = float(table[HAS_BIAS])

@@ -154,11 +154,10 @@ def fill_merged(
         k, stop = starts[i], starts[i + ONE]
         if k == stop:
             continue
-        at, column, total = np.uint64(new_starts[i]), indices[k], values[k]
-        new_indices[at], new_values[at] = column, total
+        at = np.uint64(new_starts[i])
+        new_values[at : np.uint64(new_starts[i + ONE])] = 0
+        new_indices[at], new_values[at] = indices[k], values[k]
         for later in range(k + ONE, stop):
-            same = indices[later] == column
-            at += np.uint64(not same)
-            column = indices[later]
-            total = values[later] + (total if same else values.dtype.type(0))
-            new_indices[at], new_values[at] = column, total
+            at += np.uint64(indices[later] != indices[later - ONE])
+            new_indices[at] = indices[later]
+            new_values[at] += values[later]

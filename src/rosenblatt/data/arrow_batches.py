@@ -194,7 +194,8 @@ class BatchFile(Examples):
             self.tagged = "tag" in self._reader.schema.names  # rows have identifiers
             n = self._reader.num_record_batches
             metadata = self._reader.get_batch_with_custom_metadata(n - 1).custom_metadata
-            self.metadata = _checked_metadata(json.loads(metadata[KEY]), self._reader.count_rows())
+            rows = sum(self._reader.get_batch(k).num_rows for k in range(n))  # reads their headers only
+            self.metadata = _checked_metadata(json.loads(metadata[KEY]), rows)
             self._stored_schema = schema_from_dict(self.metadata["schema"])
             self.classes = exact_labels(self.metadata["classes"], "the file")
             self.rows = int(self.metadata["rows"])

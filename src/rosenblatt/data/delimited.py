@@ -19,8 +19,7 @@ from rosenblatt.data.errors import BadInput
 from rosenblatt.data.header import UTF8, Header, read_header
 from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.columns import BlockStatistics, block_statistics
-from rosenblatt.data.scanners.numbers import SKIPPED, scan_numbers
+from rosenblatt.data.scanners.numbers import SKIPPED, BlockStatistics, block_statistics, scan_numbers
 from rosenblatt.data.source import UTF8_MARK
 from rosenblatt.data.textblocks import Block, Scanner, count, scanned
 from rosenblatt.data.values import arrow_strings

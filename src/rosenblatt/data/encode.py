@@ -1,4 +1,4 @@
-"""Columns to vectors by a schema: numbers, truth values and dates as numbers, categories one-hot, text as words.
+"""Encode columns as vectors by a schema: numbers, booleans and dates as numbers, categories one-hot, text as words.
 
 ``Outlook`` with the categories Rainy and Sunny becomes the features ``Outlook=Rainy`` and ``Outlook=Sunny``, one of
 them 1. Encoding learns nothing: the raw matrix has NaN where a number is missing, and the schema's preprocessing,
@@ -16,7 +16,7 @@ from rosenblatt.data.batch import as_written, sparse_rows
 from rosenblatt.data.errors import shown
 from rosenblatt.data.options import Missing
 from rosenblatt.data.preprocess import Preprocessing
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.data.values import (
     absent,
@@ -36,7 +36,7 @@ from rosenblatt.data.words import Words, count_words
 
 Columns = Mapping[str, Any]  # name -> pyarrow array of strings or of numbers, or an array of float64
 NO_LABEL = ("", "?")  # of a target that is text
-Bad = dict[int, tuple[str, str]]  # row -> what is wrong with it, in which column
+Bad = dict[int, tuple[str, str]]  # row -> reason, and name of the column
 
 
 class Encoded(NamedTuple):
@@ -46,8 +46,8 @@ class Encoded(NamedTuple):
     y: NDArray[Any] | None
     rows: NDArray[np.int64]  # which rows of the table these are
     bad: Bad  # the malformed ones
-    dropped: int  # rows left out because a value is missing
-    unseen: Counter[str]  # values that training never saw, by column
+    dropped: int  # rows dropped because a value is missing
+    unseen: Counter[str]  # values that are not in the schema, by column
 
 
 def encode(
@@ -60,14 +60,14 @@ def encode(
     missing: Missing | None = None,
     word_counts: Mapping[str, Any] | None = None,
 ) -> Encoded:
-    """Encode a table as the schema says; a category that training never saw is all zeros.
+    """Encode a table by a schema; a category that is not in it becomes zeros.
 
     Parameters
     ----------
     prepared : apply the preprocessing of the schema; else return raw rows, with NaN for missing numbers
-    exact : an integer that float64 would round makes its row bad
-    missing : what a missing number means; as the schema says where it is None
-    word_counts : of text columns whose words were counted when the schema was learned from all these rows
+    exact : report an integer that float64 would round as an error of its row
+    missing : policy for missing numbers; None: that of the schema
+    word_counts : word counts of text columns, if they were counted while the schema was learned from these rows
 
     Examples
     --------
@@ -114,7 +114,7 @@ def encode(
 def numeric_columns(
     columns: Columns, schema: TableSchema, policy: Missing
 ) -> tuple[NDArray[np.float64], Bad, NDArray[np.bool_]]:
-    """Return the raw numeric features side by side, the malformed rows, and which rows have a gap."""
+    """Return the raw numeric features as a matrix, the bad rows, and the mask of rows with a missing value."""
     rows = len(next(iter(columns.values())))
     width = sum(column.width for column in schema.columns if column.categories is None)
     values = np.empty((rows, width), order="F")
@@ -141,7 +141,7 @@ def numeric_columns(
 
 
 def numbers_of(cells: Any, column: Column) -> NDArray[np.float64]:
-    """Return the features of a column of numbers, truth values or dates: (rows, width)."""
+    """Return the features of a column of numbers, booleans or dates: (rows, width)."""
     if column.parts:
         return dates(cells, column.parts, column.date_order)
     if column.boolean:
@@ -155,7 +155,7 @@ def cell_of(cells: Any, row: int) -> Any:
 
 
 def not_a_value(value: Any, column: Column | None = None) -> str:
-    """Say what is wrong with a value that should be a finite number, a truth value or a date."""
+    """Return the error for a value that is not a finite number, a boolean or a date, as its column requires."""
     text = "" if value is None or value != value else str(value)  # noqa: PLR0124 (NaN)
     if text in MISSING:
         as_written = f" ({shown(text)})" if text else ""
@@ -165,7 +165,7 @@ def not_a_value(value: Any, column: Column | None = None) -> str:
         )
     kind = "a number" if number(text) is None else "a finite number"
     if column is not None and column.kind != "numeric":
-        kind = "a truth value" if column.boolean else "a date in ISO 8601, as in 2024-02-29"
+        kind = "a boolean" if column.boolean else "a date in ISO 8601, as in 2024-02-29"
     elif column is not None and column.format is not None:
         kind = "a number written as in training"
     return f"is {shown(text)}, not {kind}: correct it, or skip such lines with skip_bad (--skip-bad)"
@@ -174,9 +174,9 @@ def not_a_value(value: Any, column: Column | None = None) -> str:
 def encode_labels(
     column: Any, schema: TableSchema, bad: Bad, incomplete: NDArray[np.bool_], policy: Missing
 ) -> NDArray[Any]:
-    """Return the labels, noting the rows that have none or one of another kind.
+    """Return the labels; add rows without a label, or with one of another kind, to ``bad``.
 
-    A row without a label is bad, but where rows with a gap are dropped.
+    With the policy ``"drop"`` a row without a label is incomplete, not bad.
     """
     import pyarrow as pa
 
@@ -215,7 +215,7 @@ def encode_labels(
 
 
 def _note_rounded(cells: Any, what: str, name: str, way_out: str, bad: Bad) -> None:
-    """Note the rows whose integers, stored as such and not as text, are not the float64 that they are read as."""
+    """Add rows to ``bad`` whose integer (of a typed column, not text) is rounded by float64."""
     import pyarrow as pa
 
     if isinstance(cells, np.ndarray) or not pa.types.is_integer(cells.type):
@@ -236,7 +236,7 @@ def _sparse(
     fitted: Preprocessing | None,
     word_counts: Mapping[str, Any],
 ) -> Any:
-    """Return the CSR rows to keep: at most one entry for every column that is not text, words, then indicators."""
+    """Return the CSR rows to keep: the entry of each column that is not text, words, then indicators."""
     n_rows = numeric.shape[0]
     gaps = np.zeros((n_rows, 0), bool)
     width = schema.raw_features
@@ -280,7 +280,7 @@ def _sparse(
 
 
 def _codes(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> NDArray[np.int64]:
-    """Return the category of every row to keep, -1 where training never saw it; every missing value is one."""
+    """Return the index of the category of each kept row, -1 if unknown; all spellings of a missing value are one."""
     import pyarrow as pa
 
     texts, which = distinct(column if is_text(column) else column.cast(pa.string()))
@@ -293,7 +293,7 @@ def _codes(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[
 
 
 def _words(column: Any, known: Column, keep: NDArray[np.bool_], unseen: Counter[str]) -> Any:
-    """Return the words of every row to keep; a text of which no word is known counts as unseen."""
+    """Return the word counts of each kept row; a text without a known word counts as unseen."""
     texts = texts_of(column if keep.all() else take(column, np.flatnonzero(keep)))
     counted = count_words(texts, known.words or Words(), known.index)
     if counted.unknown:
@@ -309,7 +309,7 @@ def texts_of(column: Any) -> list[str]:
 
 
 def _with_words(X: Any, blocks: list[tuple[int, Any]]) -> Any:
-    """Put blocks of words beside the other features, each from its offset on, the columns of every row sorted."""
+    """Merge blocks of words, each at its column offset, with the other features; sort the columns of each row."""
     if X.nnz == 0 and len(blocks) == 1:
         ((offset, words),) = blocks
         return sparse_rows(words.data, words.indices + offset, words.indptr, X.shape[1])

@@ -4,9 +4,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+import numpy as np
+
 from rosenblatt.data.batch import Batch, concatenate, rebatch
 from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
 from rosenblatt.data.infer import ColumnReport, TargetKind
+from rosenblatt.data.labels import EXACT
 from rosenblatt.data.schema import Schema
 
 FEW_BAD = 5  # fewer bad lines never exceed the allowed share
@@ -38,6 +41,7 @@ class Examples(ABC):
         self.unlabelled = 0
         self.notes: list[str] = []
         self.skip_share = 1.0  # largest share of bad lines that may be skipped
+        self.labels_are_classes = False  # a float label that may stand for several is an error
         self.revised = False  # the latest first_reading() stopped early: a later part contradicts the head
 
     @property
@@ -71,7 +75,7 @@ class Examples(ABC):
 
     @property
     def unseen(self) -> int:
-        """How many values of the latest reading were ignored because they were not in the training data."""
+        """Number of values of the latest reading that were ignored because they were not in the training data."""
         return self.unseen_in.total()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -93,7 +97,7 @@ class Examples(ABC):
         rows = 0
         for batch in self._batches(blocks()):
             rows += batch.lines.size
-            yield self._finish(batch)
+            yield self._with_checked_classes(self._finish(batch))
         if self.revised:
             return
         self._check_share(rows)
@@ -117,6 +121,19 @@ class Examples(ABC):
                 f"{bad.total:,} of {rows + bad.total:,} lines are bad, more than skip_share={self.skip_share:g} "
                 f"allows; the first: {bad[0]}: correct them, or allow more (--skip-share)",
             )
+
+    def _with_checked_classes(self, batch: Batch) -> Batch:
+        """Return the batch; raise BadInput for a label that float64 merges, unless the target is measured."""
+        y = batch.y
+        if not self.labels_are_classes or y is None or y.dtype.kind != "f":
+            return batch
+        far = np.flatnonzero(np.abs(y) >= EXACT)
+        if far.size and self.target_kind == "classes":
+            row = int(far[0])
+            path = next(path for first, path in reversed(batch.files) if first <= row)
+            reason = f"the label {float(y[row])!r} is beyond 2^53, where float64 merges neighbours"
+            raise BadInput(path, int(batch.lines[row]), f"{reason}: write all labels as integers, or as text")
+        return batch
 
     def _batches(self, blocks: Iterator[Batch]) -> Iterator[Batch]:
         named = (b if b.files else b._replace(files=((0, self.path),)) for b in blocks)

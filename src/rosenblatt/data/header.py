@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rosenblatt.data.errors import BadInput, shown
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
 from rosenblatt.data.textblocks import blocks_of_lines

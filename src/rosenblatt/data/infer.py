@@ -1,4 +1,4 @@
-"""What the columns of a table are: statistics of their values, block by block, and the kind that follows from them.
+"""Infer the kinds of the columns of a table from statistics of their values, updated block by block.
 
 A column is numeric when every value it has is a number in one notation, a date when every value is one in ISO 8601,
 text when its values read like prose, an identifier when they are nearly all different single tokens, and discrete
@@ -12,11 +12,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.columns import BlockStatistics
-from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStatistics
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
+    MAGNITUDE,
+    MARKED,
     PAIRS,
     SLASHED,
     DatePart,
@@ -28,6 +29,7 @@ from rosenblatt.data.values import (
     date_numbers,
     date_orders,
     date_parts_of,
+    is_long_integer,
     number,
     number_formats,
     numbers,
@@ -42,14 +44,13 @@ MANY_LABELS = 2048  # different numbers of a target: more make no difference, no
 FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
-SLASHED_DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}( .*)?")  # day or month first: nobody can tell
 ID_NAME = re.compile(r"(?i:(^|[_\s.-])(id|uuid|guid)$)|[a-z]I[dD]$")
 TargetKind = Literal["classes", "numeric"]
 Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "target"]
 
 
 class ColumnReport(NamedTuple):
-    """How a column was read.
+    """The kind that was inferred for a column, and a summary of its values.
 
     >>> print(ColumnReport("Wind", "numeric", 2, "0 to 17.5", 2, "missing values: mean and an indicator"))
     Wind: numeric, 2 missing, 0 to 17.5, 2 features (missing values: mean and an indicator)
@@ -57,10 +58,10 @@ class ColumnReport(NamedTuple):
 
     name: str
     kind: Role
-    missing: int  # rows without a value
+    missing: int  # rows with a missing value
     summary: str  # the range of numbers and dates, the levels of categories
     features: int  # columns of X that it became; 0 where it is left out
-    note: str = ""  # what else there is to say: how numbers are written, why it is left out, a warning
+    note: str = ""  # number format, reason for leaving it out, or a warning
 
     def __str__(self) -> str:
         parts = [self.kind, f"{self.missing:,} missing" if self.missing else "", self.summary]
@@ -74,11 +75,11 @@ class ColumnReport(NamedTuple):
 
 
 class ColumnStatistics:
-    """What is known of the values of a column so far.
+    """Statistics of the values of a column, updated block by block.
 
     Parameters
     ----------
-    count_numbers : whether different numbers are counted too, as for a target
+    count_numbers : count distinct numbers too, as for a target
 
     Examples
     --------
@@ -86,13 +87,14 @@ class ColumnStatistics:
     >>> statistics = ColumnStatistics()
     >>> statistics.update(pa.array(["12%", "", "7.5%"]))
     >>> statistics.rows, statistics.missing, statistics.formats
-    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='')])
+    (3, 1, [NumberFormat(decimal='.', percent=True, currency='', unit='', magnitude=False)])
     """
 
     def __init__(self, count_numbers: bool = False) -> None:
         self.rows = self.missing = 0
         self.all_numbers = True
-        self.all_integers = True
+        self.all_integers = True  # that int64 holds
+        self.any_long_integer = False  # of a target: one is written as an integer that int64 does not hold
         self.all_finite = True  # no number is infinite
         self.low, self.high = np.inf, -np.inf
         self.total = 0.0
@@ -111,7 +113,7 @@ class ColumnStatistics:
 
     @property
     def missing_words(self) -> frozenset[str]:
-        """How a missing value is written: of a target ``-`` is a label, as in + and -."""
+        """Spellings of a missing value; in a target, ``-`` is a label, as in + and -."""
         return MISSING if self.numbers is None else SCANNED_MISSING
 
     @property
@@ -145,10 +147,15 @@ class ColumnStatistics:
 
     @property
     def labels(self) -> LabelKind:
-        """What labels in this column are."""
-        if not self.numeric:
+        """The kind of the labels in this column; integers beyond 64 bits are text, so that float64 merges none."""
+        if not self.numeric or self.long_labels:
             return "text"
         return "integer" if self.all_integers else "number"
+
+    @property
+    def long_labels(self) -> bool:
+        """Whether the column names classes by integers that int64 does not hold."""
+        return self.any_long_integer and self.target_kind == "classes"
 
     @property
     def different(self) -> float:
@@ -159,10 +166,10 @@ class ColumnStatistics:
 
     @property
     def target_kind(self) -> TargetKind:
-        """Whether a target with these values names classes or measures something."""
+        """Whether a target with these values is a class or a measurement."""
         if self.numbers is None or not (self.numeric or self.formats):
             return "classes"
-        whole, count = self.all_integers, len(self.numbers)
+        whole, count = not self._fractions, len(self.numbers)
         if not self.numeric:
             form = (self.formats or [NumberFormat()])[0]
             values = [form.number(text) for text in self.values or self.sample]
@@ -244,13 +251,15 @@ class ColumnStatistics:
             self.formats = _common_formats(self, later, bool(had_numbers or has_numbers), plain)
             self.parts = _common_parts(self, later) if not (had_numbers or has_numbers) else set()
             if later.date_orders is not None:
-                self.date_orders = later.date_orders & (self.date_orders or later.date_orders)
+                orders = later.date_orders if self.date_orders is None else self.date_orders
+                self.date_orders = orders & later.date_orders
         known = self.values is not None and later.values is not None
         self.values = {**(self.values or {}), **(later.values or {})} if known else None
         self.different_rows += later.different_rows
         self.rows, self.missing = self.rows + later.rows, self.missing + later.missing
         self.all_numbers &= later.all_numbers
         self.all_integers &= later.all_integers
+        self.any_long_integer |= later.any_long_integer
         self.all_finite &= later.all_finite
         self.low, self.high = min(self.low, later.low), max(self.high, later.high)
         self.total += later.total
@@ -270,8 +279,10 @@ class ColumnStatistics:
             return False
         self.all_finite &= all(text in absent_words for text in texts)
         self._add_numbers(values)
-        if self.all_integers and self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
-            self.all_integers = are_int64(column)
+        if self.low <= self.high and max(-self.low, self.high) >= 2.0**53:
+            self.all_integers = self.all_integers and are_int64(column)
+            if self.numbers is not None and not self.all_integers:
+                self.any_long_integer |= any(map(is_long_integer, column.unique().to_pylist()))
         return True
 
     def _add_numbers(self, values: Any) -> None:
@@ -322,8 +333,7 @@ class ColumnStatistics:
             marks = (".",) if self._fractions else (".", ",")
             self.formats = [NumberFormat(mark) for mark in marks]
         if self.formats is None:
-            decorated = next((text for text in texts if number(text) is None), texts[0])
-            self.formats = number_formats(decorated)
+            self.formats = number_formats(_most_marked(texts))
         return [form for form in self.formats if all(form.number(text) is not None for text in texts)]
 
     def _parts_of_all(self, texts: list[str]) -> set[DatePart]:
@@ -332,7 +342,7 @@ class ColumnStatistics:
         parts = self.parts
         for text in texts:
             ours = set(date_parts_of(text, "dmy"))
-            if "/" in text and SLASHED.match(text):
+            if SLASHED.match(text):
                 known = date_orders(text)
                 self.date_orders = known if self.date_orders is None else self.date_orders & known
                 ours = ours if self.date_orders else set()
@@ -341,6 +351,14 @@ class ColumnStatistics:
                 return set()
             parts = ours if parts is None else parts | ours
         return parts or set()
+
+
+def _most_marked(texts: list[str]) -> str:
+    """Return the text that shows the most of how numbers are written: a K or M after it, a sign, separators."""
+    for marked in (MAGNITUDE.search, MARKED.search):
+        if text := next(filter(marked, texts), None):
+            return text
+    return next((text for text in texts if number(text) is None), texts[0])
 
 
 def _common_formats(
@@ -364,21 +382,21 @@ def _common_parts(one: ColumnStatistics, other: ColumnStatistics) -> set[DatePar
 
 
 class Decision(NamedTuple):
-    """What a column is taken for."""
+    """The inferred role of a column."""
 
     role: Role
     column: Column | None  # with nothing learned yet; None where it is left out
     note: str = ""
 
 
-class AmbiguousNumbers(ValueError):
-    """Numbers that can be read with a decimal point and with a decimal comma."""
+class AmbiguousValues(ValueError):
+    """Numbers with a decimal point or comma, or dates with the day or the month first: both are possible."""
 
 
 def decide(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None = None
 ) -> Decision:
-    """Return what a column is, by its statistics and what the options say of it.
+    """Return the role of a column by its statistics and the options.
 
     ``decimal`` is the mark that other columns of the table use, for numbers that could be read two ways; None where
     nothing tells.
@@ -411,7 +429,7 @@ def decide(
 
 
 def _dates(name: str, statistics: ColumnStatistics) -> Decision:
-    """Return a column of dates; of those with slashes the values show which of day and month comes first."""
+    """Return the role of dates; of those with slashes, the values show whether day or month comes first."""
     parts = tuple(part for part in DATE_PARTS if part in (statistics.parts or {"days", "weekday"}))
     order = "".join(statistics.date_orders or ())
     note = {"dmy": "day first", "mdy": "month first"}.get(order, "")
@@ -419,10 +437,10 @@ def _dates(name: str, statistics: ColumnStatistics) -> Decision:
 
 
 def column_of_value(name: str, text: str, options: ReadOptions = ReadOptions()) -> Column:  # noqa: B008 (frozen)
-    """Return what a column holds by one value of it: numbers in a format, dates, else categories.
+    """Return a column whose kind is inferred from one value: numbers in a format, dates, else categories.
 
-    >>> column_of_value("price", "$1,299.00").format, column_of_value("day", "2024-02-29").parts
-    (NumberFormat(decimal='.', percent=False, currency='$', unit=''), ('days', 'weekday'))
+    >>> column_of_value("price", "$1,299.00").format.currency, column_of_value("day", "2024-02-29").parts
+    ('$', ('days', 'weekday'))
     """
     statistics = ColumnStatistics()
     statistics.update(arrow_strings([text]))
@@ -452,6 +470,12 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
     if role == "category":
         return Decision("category", Column(name, ()))
     if role == "date":
+        if len(statistics.date_orders or ()) > 1:
+            example = next(filter(SLASHED.match, statistics.sample))
+            raise AmbiguousValues(
+                f"column {name!r} holds dates that can be read with the day or the month first, as in {example!r}: "
+                "write them as 2024-02-29, or name the column in --category"
+            )
         return _dates(name, statistics)
     grouped = _grouped_by_points(name, statistics, options.decimal or ".")
     if grouped is not None:
@@ -463,7 +487,7 @@ def _as_asked(name: str, role: str, statistics: ColumnStatistics, options: ReadO
 
 
 def _as_written(name: str, statistics: ColumnStatistics, options: ReadOptions) -> Decision:
-    """Return a kind without converting anything, but for a decimal mark that is asked for."""
+    """Return the role of a column whose values are not converted, except for the decimal mark of the options."""
     if statistics.numeric:
         grouped = _grouped_by_points(name, statistics, options.decimal or ".")
         return grouped or Decision("numeric", Column(name))
@@ -482,7 +506,7 @@ def _grouped_by_points(name: str, statistics: ColumnStatistics, decimal: str | N
         return None
     if decimal is None:
         example = next(text for text in statistics.sample if "." in text)
-        raise AmbiguousNumbers(_ambiguous(name, example, [NumberFormat(","), NumberFormat()]))
+        raise AmbiguousValues(_ambiguous(name, example, [NumberFormat(","), NumberFormat()]))
     return Decision("numeric", Column(name, format=NumberFormat(",")), "thousands separated by points")
 
 
@@ -493,12 +517,12 @@ def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
     if many and statistics.steps_of_one:
         return Decision("identifier", None, f"counts the rows; --numeric {name} keeps it")
     if many and ID_NAME.search(name) and statistics.spread_integers:
-        return Decision("identifier", None, f"called so; --numeric {name} keeps it")
+        return Decision("identifier", None, f"named like an identifier; --numeric {name} keeps it")
     return Decision("numeric", Column(name))
 
 
 def _codes(name: str, statistics: ColumnStatistics) -> Decision:
-    """Return what codes of digits are: categories, or identifiers where nearly all are different."""
+    """Return the role of codes of digits: categories, or identifiers if nearly all are distinct."""
     sample = statistics.sample
     if len(sample) >= MANY_ROWS and len(set(sample)) >= NEARLY_ALL * len(sample):
         return Decision("identifier", None, f"codes with leading zeros; --numeric {name} keeps it")
@@ -514,7 +538,7 @@ def _is_constant(statistics: ColumnStatistics) -> bool:
 
 
 def _is_boolean(statistics: ColumnStatistics) -> str:
-    """Return how truth values are written, or nothing where these are none."""
+    """Return how the booleans of a column are written; an empty text if it is not boolean."""
     if statistics.values is None:
         return ""
     lower = {text.lower() for text in statistics.values if text not in MISSING}
@@ -525,7 +549,7 @@ def _is_boolean(statistics: ColumnStatistics) -> str:
 def _format_of(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
 ) -> NumberFormat:
-    """Return the format of numbers; where two are possible and nothing decides, that is an error."""
+    """Return the format of numbers; raise AmbiguousValues if two are possible and nothing decides."""
     formats = statistics.formats or []
     mark = options.decimal or decimal
     chosen = [form for form in formats if form.decimal == mark] if mark else formats
@@ -536,7 +560,7 @@ def _format_of(
     if len(formats) == 1:
         return formats[0]
     example = next(text for text in (statistics.values or statistics.sample) if "," in text or "." in text)
-    raise AmbiguousNumbers(_ambiguous(name, example, formats))
+    raise AmbiguousValues(_ambiguous(name, example, formats))
 
 
 def _ambiguous(name: str, example: str, formats: Sequence[NumberFormat]) -> str:
@@ -557,8 +581,9 @@ def _describe(form: NumberFormat, statistics: ColumnStatistics) -> str:
     parts += ["per cent"] if form.percent else []
     parts += [f"in {form.currency or form.unit}"] if form.currency or form.unit else []
     texts = [text.replace("\u2212", "-") for text in statistics.values or statistics.sample]
+    parts += ["K, M and B multiply"] if form.magnitude else []
     matches = (form.pattern.fullmatch(text.strip("()")) for text in texts)
-    grouped = any(match is not None and match["group"] for match in matches)
+    grouped = any(match and not match["digits"].replace(form.decimal, "").isdigit() for match in matches)
     parts += ["(1) is -1"] if any(text[:1] == "(" for text in texts) else []
     return ", ".join(parts) or ("thousands separated" if grouped else "")
 
@@ -568,15 +593,15 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
     many = statistics.present >= MANY_ROWS
     strange = [text for text in sample if number(text) is None]
     mostly_numbers = many and len(strange) <= 0.1 * len(sample)
+    unclear_dates = ""
+    if statistics.parts and len(statistics.date_orders or ()) > 1:
+        unclear_dates = "dates with the day or the month first? write them as 2024-02-29; "
     if mostly_numbers and statistics.different > 0.5:  # a value that is no number is then a bad line
         return Decision(
             "numeric", Column(name), f"not all are numbers; --category {name} takes them as they are"
         )
     if many and statistics.different >= NEARLY_ALL and not any(map(str.isalpha, "".join(sample))):
-        hint = ""
-        if any(map(SLASHED_DATE.fullmatch, sample)):
-            hint = "dates? write them as 2024-02-29; "
-        return Decision("identifier", None, f"{hint}--category {name} keeps it")
+        return Decision("identifier", None, f"{unclear_dates}--category {name} keeps it")
     if looks_like_text(sample):
         return Decision("text", Column(name, (), options.words))
     if many and statistics.different >= NEARLY_ALL:
@@ -584,8 +609,10 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
         if words >= 1.5:
             return Decision("text", Column(name, (), options.words), "nearly all different, of several words")
         return Decision("identifier", None, f"--category {name} keeps it")
-    note = ""
-    if many and statistics.different > 0.5:
+    note = f"warning: {unclear_dates}--drop {name} leaves it out" if unclear_dates else ""
+    if many and len(strange) <= 0.5 * len(sample) and statistics.different > 0.5:
+        note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+    elif many and statistics.different > 0.5 and not note:
         note = (
             f"warning: mostly different values; leave it out with --drop {name}, or read it as --text {name}"
         )
@@ -597,7 +624,7 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
 def target_format(
     name: str, statistics: ColumnStatistics, options: ReadOptions, decimal: str | None
 ) -> NumberFormat | None:
-    """Return how the numbers of a target are written that measures something; None: plainly, or they are classes."""
+    """Return the number format of a measured target; None if its numbers are plain, or classes."""
     grouped = _grouped_by_points(name, statistics, options.decimal or ("." if options.exact else decimal))
     if grouped is not None and grouped.column is not None:
         return grouped.column.format

@@ -1,4 +1,4 @@
-"""The schema of a table from its rows: kinds first, then categories, words and preprocessing."""
+"""Learn the schema of a table from its rows: kinds first, then categories, words and preprocessing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +22,10 @@ from rosenblatt.data.infer import (
 )
 from rosenblatt.data.options import Missing, ReadOptions
 from rosenblatt.data.preprocess import MOST_SAMPLED, Moments, Preprocessing, column_medians
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.tfidf import DocumentCounts
 from rosenblatt.data.values import absent, take
-from rosenblatt.data.words import count_words
+from rosenblatt.data.words import DocumentCounts, count_words
 
 Read = Callable[[], Iterable[Rows]]
 
@@ -59,11 +58,11 @@ class TableStatistics:
 
     @property
     def all_numbers(self) -> bool:
-        """Whether every value so far is a plain number, or missing."""
-        return all(column.all_numbers for column in self.columns.values())
+        """Whether every value so far is a plain number that float64 may hold, or missing."""
+        return all(column.all_numbers and not column.long_labels for column in self.columns.values())
 
     def decide(self, options: ReadOptions, index: str | None = None) -> dict[str, Decision]:
-        """Return what every column but the target is; ``index`` counts rows, and is left out."""
+        """Return the role of every column but the target; the column ``index`` counts rows, and is left out."""
         decisions = {}
         for name in self.names:
             if name == index and name not in (*options.numeric, *options.category, *options.text):
@@ -81,7 +80,7 @@ class TableStatistics:
         return decisions
 
     def decimal_mark(self, name: str, index: str | None = None) -> str | None:
-        """Return how the numbers of a column that can be read two ways are read; None where nothing tells."""
+        """Return the decimal mark of numbers that can be read two ways; None if nothing decides."""
         own = self.columns[name]
         if not own.two_ways:
             return None
@@ -122,7 +121,7 @@ class TableStatistics:
 
 
 class Learned(NamedTuple):
-    """What was learned from a table."""
+    """The schema of a table, with the decisions and statistics it follows from."""
 
     schema: TableSchema
     decisions: dict[str, Decision]
@@ -130,12 +129,12 @@ class Learned(NamedTuple):
 
     @property
     def target_kind(self) -> TargetKind:
-        """Whether the target names classes or measures something."""
+        """Whether the target is a class or a measurement."""
         target = self.schema.target
         return "classes" if target is None else self.statistics.columns[target].target_kind
 
     def reports(self) -> list[ColumnReport]:
-        """Return how every column was read, the target last."""
+        """Return the report of every column, the target last."""
         schema, fitted = self.schema, self.schema.preprocessing
         indicators = () if fitted is None else fitted.indicators
         counts = feature_counts(schema.columns, indicators)
@@ -149,7 +148,7 @@ class Learned(NamedTuple):
             )
         if schema.target is not None:
             own = self.statistics.columns[schema.target]
-            summary = summary_of(Decision("target", None), own, None)
+            summary = summary_of(Decision("category" if own.long_labels else "target", None), own, None)
             if schema.target_format is not None:
                 column = Column(schema.target, format=schema.target_format)
                 summary = summary_of(Decision("numeric", column), own, column)
@@ -159,7 +158,7 @@ class Learned(NamedTuple):
 
 
 def missing_policy(options: ReadOptions) -> Missing:
-    """Return what a missing number means: with ``exact`` it is an error, unless something else is asked for."""
+    """Return the policy for missing numbers: with ``exact`` they are errors unless another policy is chosen."""
     return "refuse" if options.exact and options.missing == "indicator" else options.missing
 
 
@@ -220,7 +219,7 @@ def _blank_schema(
 def _known_already(
     schema: TableSchema, statistics: TableStatistics, options: ReadOptions, policy: Missing
 ) -> TableSchema | None:
-    """Return the schema where the statistics say all of it, and no row is malformed; else None."""
+    """Return the schema if the statistics determine all of it, and no row is bad; else None."""
     own = statistics.columns
     if any(not own[column.name].all_finite for column in schema.columns if column.plain):
         return None
@@ -280,7 +279,7 @@ def _sorted(values: Iterable[str], options: ReadOptions) -> tuple[str, ...]:
 
 
 class ValueLearner:
-    """What the well-formed rows of a table teach once its kinds are known: categories, words, moments."""
+    """Learns categories, words and moments from the valid rows of a table whose kinds are known."""
 
     def __init__(self, schema: TableSchema, options: ReadOptions) -> None:
         self._schema, self._options, self._policy = schema, options, missing_policy(options)
@@ -330,7 +329,7 @@ class ValueLearner:
         }
 
     def merge(self, later: Mapping[str, Any]) -> None:
-        """Add what later rows taught elsewhere, as ``to_dict`` tells it."""
+        """Add the ``to_dict()`` of a learner of later rows."""
         for name, values in later["seen"].items():
             own = self._seen[name]
             places = [own.setdefault(value, len(own)) for value in values]

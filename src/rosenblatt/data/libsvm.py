@@ -12,7 +12,7 @@ from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import BufferPool
-from rosenblatt.data.scanners import libsvm_loop as codes
+from rosenblatt.data.scanners import libsvm as codes
 from rosenblatt.data.scanners.libsvm import Scan, has_index_zero, scan
 from rosenblatt.data.schema import LibsvmSchema
 from rosenblatt.data.source import STANDARD_INPUT, opened

@@ -29,7 +29,7 @@ from rosenblatt.data.source import (
     without_suffix,
 )
 from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
-from rosenblatt.data.tfidf import TfidfPlan
+from rosenblatt.data.words import TfidfPlan
 
 BY_SUFFIX = {
     ".svm": "libsvm",
@@ -140,6 +140,7 @@ def open_examples(
     form = options.format or form
     examples = OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
     examples.skip_share = options.skip_share
+    examples.labels_are_classes = options.classes or options.exact
     return examples
 
 
@@ -217,6 +218,8 @@ def _by_content(path: str) -> str:
     for line in _first_lines(path):
         if line.startswith(b"{"):
             return "jsonl"
+        if line.startswith((b"[{", b"[[")) or line == b"[":
+            raise BadInput(path, None, "a JSON array: write one object a line (`jq -c '.[]'` does)")
         if line.startswith(b"From "):
             return "mbox"
         if LIBSVM_LINE.fullmatch(line):

@@ -36,6 +36,7 @@ class ReadOptions:
     zero_based : whether LIBSVM indices begin at 0
     hash_bits : hash named features into ``2**hash_bits``; 0: no hashing
     labels : whether to read labels; without them, lines need none
+    classes : labels name classes: a float of 2⁵³ or more, where float64 merges neighbours, is an error
     grow : with a schema, add new features
     at_once : read a table in one pass, as a stream
     tight : save memory at the cost of time
@@ -68,6 +69,7 @@ class ReadOptions:
     zero_based: bool | None = None
     hash_bits: int = 0
     labels: bool = True
+    classes: bool = False
     grow: bool = False
     at_once: bool = False
     tight: bool = False

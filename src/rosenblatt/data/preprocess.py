@@ -2,13 +2,13 @@
 
 Encoding a table gives a *raw* matrix: NaN where a number is missing, nothing scaled. What is learned from the values
 of some rows (means, medians, deviations, which columns have gaps) is a :class:`Preprocessing`, fitted on any subset of
-the raw rows, so that an estimate on other rows is honest.
+the raw rows, so that an estimate on other rows is honest. :func:`quadratic` maps rows that are prepared.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
+from math import isfinite, isqrt
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.options import MISSING_POLICIES, Missing
-from rosenblatt.data.tfidf import DocumentCounts, Tfidf
+from rosenblatt.data.words import DocumentCounts, Tfidf
 
 BLOCK_ROWS = 8192  # rows whose statistics are computed while they are in the cache
 MOST_SAMPLED = 1 << 17  # values of a column that a median is computed from while rows arrive
@@ -84,7 +84,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class PreprocessingPlan:
-    """What is to be learned from raw rows: a preprocessing that has not been fitted.
+    """A preprocessing that has not been fitted: its options.
 
     Attributes
     ----------
@@ -171,12 +171,12 @@ class Preprocessing:
     ----------
     raw_features : columns of the raw matrix
     numeric : raw columns that hold numbers; None for all
-    missing : what a missing number means; with ``"refuse"`` and ``"drop"`` it is an error here
+    missing : policy for missing numbers; with ``"refuse"`` and ``"drop"`` they are errors here
     fill, centre, spread : one value for every numeric column; None where nothing is scaled
     indicators : raw columns that have an indicator, ascending
     documents : how many rows the weights of words come from
     texts : of every text, its first raw column, and in how many documents each of its words occurs; its counts become
-        rows of tf-idf with unit length (:class:`rosenblatt.data.tfidf.Tfidf`)
+        rows of tf-idf with unit length (:class:`rosenblatt.data.words.Tfidf`)
 
     Examples
     --------
@@ -214,12 +214,12 @@ class Preprocessing:
 
     @property
     def n_features(self) -> int:
-        """How many columns :meth:`apply` returns."""
+        """Number of columns that :meth:`apply` returns."""
         return self.raw_features + len(self.indicators)
 
     @property
     def plan(self) -> PreprocessingPlan:
-        """What was fitted."""
+        """The options that this was fitted with."""
         centred = self.centre is None or any(self.centre)
         texts = tuple((first, first + len(frequency)) for first, frequency in self.texts)
         return PreprocessingPlan(self.numeric, self.missing, self.spread is not None, centred, texts)
@@ -345,7 +345,7 @@ class Preprocessing:
 
     @classmethod
     def from_dict(cls, stored: Any) -> "Preprocessing":
-        """Read back what ``to_dict`` wrote; anything else is a ValueError, whoever wrote it."""
+        """Return the preprocessing that ``to_dict`` wrote; raise ValueError for anything else."""
         if not isinstance(stored, Mapping) or set(stored) != set(FIELDS):
             raise ValueError(f"not a preprocessing: expected the fields {', '.join(FIELDS)}")
         features, policy = stored["raw_features"], stored["missing"]
@@ -465,3 +465,47 @@ def _numbers(name: str, value: Any, width: int) -> tuple[float, ...]:
     if not plain or len(value) != width or not all(isfinite(number) for number in value):
         raise ValueError(f"not a preprocessing: {name} must be {width} finite numbers")
     return tuple(float(number) for number in value)
+
+
+def quadratic(X: Any) -> NDArray[Any]:
+    """Return every feature, every square and every product of two features.
+
+    >>> quadratic(np.array([[2.0, 3.0]]))
+    array([[2., 3., 4., 6., 9.]])
+    """
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    i, j = np.triu_indices(X.shape[1])
+    return np.hstack([X, X[:, i] * X[:, j]])
+
+
+def quadratic_size(features: int) -> int:
+    """Return the number of mapped features of ``d`` features: ``d + d(d + 1)/2``.
+
+    >>> quadratic_size(2)
+    5
+    """
+    return features + features * (features + 1) // 2
+
+
+def features_before(mapped: int) -> int:
+    """Return the number of features before the map, its inverse size; raise ValueError if there is none.
+
+    >>> features_before(5)
+    2
+    """
+    features = (isqrt(9 + 8 * mapped) - 3) // 2
+    if mapped < 0 or quadratic_size(features) != mapped:
+        raise ValueError(f"no quadratic map has {mapped} features")
+    return features
+
+
+def quadratic_names(names: Sequence[str]) -> list[str]:
+    """Return the names of the mapped features.
+
+    >>> quadratic_names(["a", "b"])
+    ['a', 'b', 'a^2', 'a b', 'b^2']
+    """
+    i, j = np.triu_indices(len(names))
+    pairs = zip(i.tolist(), j.tolist(), strict=True)
+    products = [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in pairs]
+    return [*names, *products]

@@ -331,11 +331,16 @@ def _column(entry: Any) -> Column:
 
 
 def _number_format(value: Any) -> NumberFormat:
-    if not isinstance(value, Mapping) or set(value) - {"unit"} != {"decimal", "percent", "currency"}:
+    if not isinstance(value, Mapping) or set(value) - {"unit", "magnitude"} != {
+        "decimal",
+        "percent",
+        "currency",
+    }:
         raise TypeError(f"{value!r} is not a number format")
     try:
-        unit = _text(value.get("unit", ""))
-        return NumberFormat(_text(value["decimal"]), _flag(value["percent"]), _text(value["currency"]), unit)
+        unit, magnitude = _text(value.get("unit", "")), _flag(value.get("magnitude", False))
+        mark, percent, currency = _text(value["decimal"]), _flag(value["percent"]), _text(value["currency"])
+        return NumberFormat(mark, percent, currency, unit, magnitude)
     except ValueError as error:
         raise TypeError(str(error)) from error
 

@@ -46,6 +46,7 @@ class Signature(NamedTuple):
     title: str = ""  # of a format, in messages
 
 
+SPREADSHEETS = (".xlsx", ".xlsm", ".ods")  # zip archives too
 SIGNATURES = (
     Signature(b"\x1f\x8b", "compression", "gzip"),
     Signature(b"BZh", "compression", "bzip2"),
@@ -469,6 +470,8 @@ def _fill(fill: Any, buffer: memoryview, compression: str | None) -> int:
 def _check_plain(path: str, magic: bytes) -> None:
     signature = signature_of(magic)
     if signature is not None and signature.kind == "unreadable":
+        if path.lower().endswith(SPREADSHEETS):
+            raise BadInput(path, None, "is a spreadsheet: save its table as CSV")
         raise BadInput(path, None, f"is {signature.name}: convert it to plain UTF-8 text or gzip")
     for suffix, compression in COMPRESSION_SUFFIXES.items():
         if path.lower().endswith(suffix):

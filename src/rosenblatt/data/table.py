@@ -20,14 +20,14 @@ from rosenblatt.data.encode import Encoded, cell_of, encode, not_a_value, number
 from rosenblatt.data.errors import BadInput, BadLine, BadOption
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.header import Header
-from rosenblatt.data.infer import FEW_ROWS, AmbiguousNumbers, ColumnReport, TargetKind, column_of_value
+from rosenblatt.data.infer import FEW_ROWS, AmbiguousValues, ColumnReport, TargetKind, column_of_value
 from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.scanners.missing import MISSING, SCANNED_MISSING
+from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
-from rosenblatt.data.values import absent, distinct, is_text, number
+from rosenblatt.data.values import absent, distinct, is_long_integer, is_text, number
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -127,7 +127,10 @@ class TableExamples(Examples):
             _check_has(source, [*every, *options.id])
             _check_has(source, first.names, BadInput)
         if len(first.names) < 2:
-            reason = f"only one column, {first.names[0]!r}: features and a target are needed"
+            reason = (
+                f"only one column, {first.names[0]!r}: features and a target are needed; if another character than "
+                "comma, tab, semicolon or bar separates the cells, name it with separator (--sep)"
+            )
             raise BadInput(first.path, _line(first), reason)
         return options.target or first.usual_target, None
 
@@ -536,10 +539,15 @@ class ArrivingTable(Examples):
             first = next(
                 (text for text in (texts[code] for code in codes) if text not in SCANNED_MISSING), None
             )
-            self._labels = first and ("integer" if _number(first) is not None else "text")
+            plain = first is not None and _number(first) is not None and not is_long_integer(first)
+            self._labels = first and ("integer" if plain else "text")
         for at, label in enumerate(texts):
+            reason = ""
             if label in SCANNED_MISSING or (self._labels != "text" and _number(label) is None):
                 reason = f"the target {self._target!r} is {label!r}: expected a label like those before"
+            elif self._labels != "text" and is_long_integer(label):
+                reason = f"the target {self._target!r} is {label!r}, an integer of more than 64 bits: write it as text"
+            if reason:
                 bad.update(dict.fromkeys(np.flatnonzero(codes == at).tolist(), (reason, self._target)))
         kind = self._labels or "text"
         values = [label if kind == "text" else _whole_or_number(label) for label in texts]
@@ -559,7 +567,7 @@ class ArrivingTable(Examples):
                 row = int(present[0])
                 try:
                     self._columns[name] = column_of_value(name, cells[row].as_py(), self._options)
-                except AmbiguousNumbers as error:
+                except AmbiguousValues as error:
                     (where,) = rows.bad_rows([(row, str(error), name)])
                     raise BadInput(source.path, where.line, where.reason, where.column) from error
         return self._columns.get(name)

@@ -14,15 +14,35 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
 
 DatePart = Literal["days", "weekday", "hour"]
 DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[T ]|$)")  # like 29.02.2024
-SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?=[T ]|$)")  # like 2/29/2024, month or day first
-DATE_ORDERS = ("dmy", "mdy")  # of a date with slashes
-YEAR_FIRST = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?=[T ]|$)")
+DATE_ENDS = r"(?=,? |T|$)"
+DAY_FIRST = re.compile(  # like 29.02.2024
+    rf"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.(\d{{4}}|\d\d){DATE_ENDS}"
+)
+SLASHED = re.compile(  # like 2/29/2024, 2/29/24 and 29-02-2024: month or day first
+    rf"(\d{{1,2}})(?:/(\d{{1,2}})/(\d{{4}}|\d\d)|-(\d{{1,2}})-(\d{{4}})){DATE_ENDS}"
+)
+DATE_ORDERS = ("dmy", "mdy")  # of a date with slashes, or with dashes and the year last
+YEAR_FIRST = re.compile(rf"(\d{{4}})([/.-])(\d{{1,2}})\2(\d{{1,2}}){DATE_ENDS}")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH = (
+    r"(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+WEEKDAY = r"(?:(?:Mon|Tue|Tues|Wed|Wednes|Thu|Thur|Thurs|Fri|Sat|Satur|Sun)(?:day)?\.?,? )?"
+DAY_MONTH_YEAR = re.compile(  # like 29 Feb 2024 and 29-Feb-24
+    rf"{WEEKDAY}(\d{{1,2}})(?:st|nd|rd|th)?[ -]{MONTH}[ -](\d{{4}}|\d\d){DATE_ENDS}", re.IGNORECASE
+)
+MONTH_DAY_YEAR = re.compile(  # like February 29, 2024
+    rf"{WEEKDAY}{MONTH} (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}}){DATE_ENDS}", re.IGNORECASE
+)
+TWELVE_HOURS = re.compile(  # like 8:15 PM, at the end
+    r"(?:^|(?<=[T ]))(0?[1-9]|1[0-2])(:[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?)?\s?([AaPp])\.?[Mm]\.?$"
+)
 CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?")
 SHORT_HOUR = re.compile(r"(?:^|(?<=[T ]))(?=\d:)")  # like 8:15
 TIMESTAMP = re.compile(rf"({DATE.pattern})[T ]({CLOCK.pattern}) ?(Z|UTC|[+-]\d{{2}}:?(\d{{2}})?)?")
@@ -48,61 +68,87 @@ PAIRS = (
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
-UNIT = re.compile(r"(?<=[\d.,])\s?(?P<unit>[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$")  # after a number, like 5 cm
+UNIT = re.compile(
+    r"(?<=[\d.,])\s?(?P<unit>(?![AaPp][Mm]$)[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$"
+)  # after a number, like 5 cm
+LONG_INTEGER = re.compile(r"[+-]?\d{19,400}")  # perhaps too long for int64
+MAGNITUDES = {"K": 1e3, "k": 1e3, "M": 1e6, "B": 1e9, "bn": 1e9}
+# A number with a fraction or a currency sign before K, M or B; without either it may be a code, like seat 12K.
+MAGNITUDE = re.compile(r"(?:\d[.,]|[$€£¥₹]\s?\d[\d.,]*?)\d*\s?(?:[KkMB]|bn)(?=\)?$)")
+MARKED = re.compile(r"[^\d\s.,'’()+\-\u2212eEdD]")  # a currency, a unit or a per cent sign
 POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 GROUPS = " \u00a0\u2009\u202f'’"  # thousands separators with any decimal mark
 
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """The notation of the numbers of a column: decimal mark, currency, per cent sign.
+    """The notation of the numbers of a column: decimal mark, currency, per cent sign, unit, K for thousands.
 
-    Thousands may be separated by the other mark, a space or an apostrophe. ``12 %`` is 0.12, ``(12)`` is -12.
+    Thousands may be separated by the other mark, a space or an apostrophe. ``12 %`` is 0.12, ``(12)`` and ``12-`` are
+    -12. With ``magnitude`` a number may end in K, M or B, which multiply it by a thousand, a million or a billion.
 
     >>> NumberFormat(",").number("1.234,5"), NumberFormat(currency="$").number("-$1,234"), NumberFormat().number("1,2")
     (1234.5, -1234.0, None)
-    >>> NumberFormat(percent=True).number("12.5%")
-    0.125
+    >>> NumberFormat(percent=True).number("12.5%"), NumberFormat(currency="€", magnitude=True).number("€1.5M")
+    (0.125, 1500000.0)
     """
 
     decimal: str = "."
     percent: bool = False
     currency: str = ""
     unit: str = ""
+    magnitude: bool = False
 
     def __post_init__(self) -> None:
-        if self.decimal not in (".", ",") or type(self.percent) is not bool:
+        if self.decimal not in (".", ",") or (type(self.percent), type(self.magnitude)) != (bool, bool):
             raise ValueError(f"not a number format: {self!r}")
         if self.currency not in ("", *CURRENCIES):
             raise ValueError(f"not a number format: the currency {self.currency!r} is not known")
+        if self.magnitude and (self.percent or self.unit):
+            raise ValueError("not a number format: K, M and B follow neither a unit nor a per cent sign")
         if self.unit and (UNIT.fullmatch(f"0{self.unit}", 1) is None or self.percent or self.currency):
             raise ValueError(f"not a number format: the unit {self.unit!r} is no word after a number")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The pattern of a number: sign, currency, digits, fraction, exponent, currency or per cent."""
+        """The pattern of a number: sign, currency, digits, fraction, exponent, magnitude, currency or per cent."""
         group = r"\." if self.decimal == "," else ","
         mark = re.escape(self.decimal)
         grouped = rf"[1-9]\d{{0,2}}(?P<group>[{group}{GROUPS}])\d{{3}}(?:(?P=group)\d{{3}})*"
+        if self.decimal == ".":
+            grouped += r"|[1-9]\d?(?:,\d\d)+,\d{3}"  # lakhs and crores
         digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
+        factor = r"(?:\s?(?P<factor>[KkMB]|bn))?" if self.magnitude else ""
         money = rf"(?:{re.escape(self.currency)}\s?)?" if self.currency else ""
         after = r"\s?%" if self.percent else rf"(?:\s?{re.escape(self.currency or self.unit)})?"
         return re.compile(
-            rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{after}"
+            rf"(?P<sign>[+-]?)\s?{money}(?P<inner>[+-]?)(?P<digits>{digits})(?P<power>[eEdD][+-]?\d+)?{factor}{after}"
         )
+
+    @cached_property
+    def _to_python(self) -> dict[int, str | None]:
+        """Removes thousands separators, and makes the decimal mark a point."""
+        other = "." if self.decimal == "," else ","
+        return {**dict.fromkeys(map(ord, other + GROUPS)), ord(self.decimal): "."}
 
     def number(self, text: str) -> float | None:
         """Parse a number; return None if it is not in this format."""
         if text.startswith("(") and text.endswith(")"):  # accounting notation of a negative number
             value = self.number(text[1:-1]) if text[1:2].isdigit() or text[1:2] in self.currency else None
             return None if value is None else -value
-        match = self.pattern.fullmatch(text.replace("\u2212", "-"))
-        if match is None or (match["sign"] and match["inner"]):
+        if text.endswith("-") and text[:1].isdigit():  # as accounting software writes it
+            text = f"-{text[:-1]}"
+        if self.percent and text.strip("0.,") == "" and "0" in text:
+            return 0.0  # zero needs no per cent sign
+        match = self.pattern.fullmatch(text if text.isascii() else text.replace("\u2212", "-"))
+        if match is None:
             return None
-        digits = match["digits"].replace("." if self.decimal == "," else ",", "")
-        for character in GROUPS:
-            digits = digits.replace(character, "")
-        value = float(f"{match['sign']}{match['inner']}{digits.replace(',', '.')}{_exponent(match['power'])}")
+        sign, inner, digits, power = match.group("sign", "inner", "digits", "power")
+        if sign and inner:
+            return None
+        value = float(sign + inner + digits.translate(self._to_python) + (_exponent(power) if power else ""))
+        if self.magnitude and match["factor"]:
+            value *= MAGNITUDES[match["factor"]]
         if not isfinite(value):
             return None
         return value / 100.0 if self.percent else value
@@ -118,12 +164,13 @@ class NumberFormat:
     def to_dict(self) -> dict[str, Any]:
         """Return the format as a dict for JSON."""
         stored = {"decimal": self.decimal, "percent": self.percent, "currency": self.currency}
-        return {**stored, "unit": self.unit} if self.unit else stored
+        stored |= {"unit": self.unit} if self.unit else {}
+        return {**stored, "magnitude": True} if self.magnitude else stored
 
 
-def _exponent(power: str | None) -> str:
+def _exponent(power: str) -> str:
     """Return an exponent in Python's notation; Fortran writes D."""
-    return (power or "").replace("D", "e").replace("d", "e")
+    return power.replace("D", "e").replace("d", "e")
 
 
 def number_formats(text: str) -> list[NumberFormat]:
@@ -137,11 +184,12 @@ def number_formats(text: str) -> list[NumberFormat]:
     if not any(character.isdigit() for character in text):
         return []
     percent = text.endswith("%")
+    magnitude = MAGNITUDE.search(text) is not None
     bare = text.lstrip("(+-\u2212 ").rstrip(")")
     money = [sign for sign in CURRENCIES if bare.startswith(sign) or bare.endswith(sign)]
-    unit = None if money or percent or text.startswith("(") else UNIT.search(bare)
+    unit = None if money or percent or magnitude or text.startswith("(") else UNIT.search(bare)
     forms = (
-        NumberFormat(mark, percent, max(money, key=len, default=""), unit["unit"] if unit else "")
+        NumberFormat(mark, percent, max(money, key=len, default=""), unit["unit"] if unit else "", magnitude)
         for mark in (".", ",")
     )
     return [form for form in forms if form.number(text) is not None]
@@ -285,9 +333,9 @@ def truths(column: Any) -> NDArray[np.float64]:
 
 
 def date_parts_of(text: str, order: str = "") -> tuple[DatePart, ...]:
-    """Return the parts of a date or time in ISO 8601 or like 29.02.2024 and 2024/02/29; () if it is not one.
+    """Return the parts of a date or time (see :func:`_as_iso`); () if it is not one.
 
-    >>> date_parts_of("2024-02-29"), date_parts_of("2024-02-29T12:30Z"), date_parts_of("08:15"), date_parts_of("x")
+    >>> date_parts_of("2024-02-29"), date_parts_of("2024-02-29T12:30Z"), date_parts_of("8:15 AM"), date_parts_of("x")
     (('days', 'weekday'), ('days', 'weekday', 'hour'), ('hour',), ())
     """
     text = _as_iso(text, order)
@@ -331,22 +379,52 @@ def date_orders(text: str) -> set[str]:
     match = SLASHED.match(text)
     if match is None:
         return set(DATE_ORDERS)
-    first, second = int(match[1]), int(match[2])
-    return {order for order, month in (("dmy", second), ("mdy", first)) if 1 <= month <= 12}
+    first, second = int(match[1]), int(match[2] or match[4])
+    orders = (("dmy", first, second), ("mdy", second, first))
+    return {order for order, day, month in orders if 1 <= month <= 12 and 1 <= day <= 31}
 
 
 def _as_iso(text: str, order: str = "") -> str:
-    """Convert a date with an unambiguous order, or a short hour, to ISO 8601; return anything else unchanged.
+    """Convert a date with an unambiguous order of its parts, or a time of day, to ISO 8601; return others unchanged.
 
-    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/02/29"), _as_iso("1/2/2024"), _as_iso("1/2/2024", "mdy")
-    ('2024-02-01 08:15', '2024-02-29', '1/2/2024', '2024-01-02')
+    >>> _as_iso("1.2.2024 8:15"), _as_iso("2024/2/29"), _as_iso("29-Feb-24"), _as_iso("Feb. 29, 2024, 8 pm")
+    ('2024-02-01 08:15', '2024-02-29', '2024-02-29', '2024-02-29 20:00')
+    >>> _as_iso("1/2/2024"), _as_iso("1/2/2024", "mdy")
+    ('1/2/2024', '2024-01-02')
     """
-    if order:
-        day, month = (1, 2) if order == "dmy" else (2, 1)
-        text = SLASHED.sub(lambda match: f"{match[3]}-{match[month]:0>2}-{match[day]:0>2}", text, count=1)
-    text = DAY_FIRST.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
-    text = YEAR_FIRST.sub(r"\1-\2-\3", text, count=1)
+    if not DATE.match(text):
+        date = _date_at_start(text, order)
+        text = text if date is None else date[0] + text[date[1] :].replace(", ", " ", 1)
+    if text[-1:] in "mM.":
+        text = TWELVE_HOURS.sub(_clock_of_twelve, text)
     return SHORT_HOUR.sub("0", text, count=1) if ":" in text else text
+
+
+def _date_at_start(text: str, order: str) -> tuple[str, int] | None:
+    """Return the ISO form of a date that a text begins with, and where it ends; None without one."""
+    if match := YEAR_FIRST.match(text):
+        year, month, day = match[1], match[3], match[4]
+    elif match := DAY_FIRST.match(text):
+        day, month, year = match[1], match[2], match[3]
+    elif match := SLASHED.match(text):
+        if not order:
+            return None
+        year, parts = match[3] or match[5], (match[1], match[2] or match[4])
+        day, month = parts if order == "dmy" else parts[::-1]
+    elif match := DAY_MONTH_YEAR.match(text):
+        day, month, year = match[1], str(MONTHS.index(match[2][:3].lower()) + 1), match[3]
+    elif match := MONTH_DAY_YEAR.match(text):
+        month, day, year = str(MONTHS.index(match[1][:3].lower()) + 1), match[2], match[3]
+    else:
+        return None
+    if len(year) == 2:  # as POSIX reads them: 69 to 99 are of the last century
+        year = f"{'19' if int(year) >= 69 else '20'}{year}"
+    return f"{year}-{month:0>2}-{day:0>2}", match.end()
+
+
+def _clock_of_twelve(match: re.Match[str]) -> str:
+    hour = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
+    return f"{hour:02}{match[2] or ':00'}"
 
 
 def _hours(clock: time) -> float:
@@ -393,3 +471,12 @@ def are_int64(column: Any) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def is_long_integer(text: str) -> bool:
+    """Whether a text is an integer that int64 does not hold.
+
+    >>> is_long_integer(str(2**63)), is_long_integer(str(-(2**63))), is_long_integer("1e19")
+    (True, False, False)
+    """
+    return LONG_INTEGER.fullmatch(text) is not None and not -(2**63) <= int(text) < 2**63

@@ -12,7 +12,7 @@ from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.named.vocabulary import NamedSchema
-from rosenblatt.data.scanners import vw_loop as codes
+from rosenblatt.data.scanners import vw as codes
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
 from rosenblatt.data.scanners.vw import VwScan, scan_vw
 from rosenblatt.data.source import STANDARD_INPUT

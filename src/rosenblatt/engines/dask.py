@@ -289,7 +289,7 @@ def fit_dask(
     shards: int | None = None,
     mixing: str = "uniform",
     checkpoint: str | os.PathLike[str] | None = None,
-    tell: OnEpoch | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Any:
     """Fit an estimator on a Dask cluster, and return it: an ordinary fitted estimator.
 
@@ -303,7 +303,7 @@ def fit_dask(
     shards : number of shards; one for each block by default, which moves no data. Fewer join neighbouring blocks
     mixing : ``"uniform"``, or ``"mistakes"``: shards with more corrections count more
     checkpoint : a file that holds the state after every epoch; where it exists, training continues from it
-    tell : called after every epoch with a :class:`~rosenblatt.engines.history.MixedEpoch`
+    on_epoch : called after every epoch with a :class:`~rosenblatt.engines.history.MixedEpoch`
 
     Notes
     -----
@@ -313,7 +313,7 @@ def fit_dask(
     """
     client = client or _current()
     if is_pipeline(estimator):
-        return _fit_pipeline(estimator, X, y, client, shards, mixing, checkpoint, tell)
+        return _fit_pipeline(estimator, X, y, client, shards, mixing, checkpoint, on_epoch)
     if is_encoder(estimator):
         parts = collections.dataframe_partitions(X)
         return fit_encoder(estimator, lambda function: DaskEngine(client).map(function, parts))
@@ -323,7 +323,7 @@ def fit_dask(
     try:
         engine.load(collections.shard_loaders(blocks, shards))
         return fit_estimator(
-            engine, estimator, mixing=mixing, checkpoint=checkpoint, on_epoch=tell, names=blocks.names
+            engine, estimator, mixing=mixing, checkpoint=checkpoint, on_epoch=on_epoch, names=blocks.names
         )
     finally:
         engine.release()
@@ -356,7 +356,14 @@ def evaluate_dask(model: Any, X: Any, y: Any = None, *, client: Any = None) -> C
 
 
 def _fit_pipeline(
-    pipeline: Any, X: Any, y: Any, client: Any, shards: int | None, mixing: str, checkpoint: Any, tell: Any
+    pipeline: Any,
+    X: Any,
+    y: Any,
+    client: Any,
+    shards: int | None,
+    mixing: str,
+    checkpoint: Any,
+    on_epoch: Any,
 ) -> Any:
     """Fit the encoder on the cluster, encode there, and fit the last step on the encoded blocks."""
     encoder, last = pipeline_steps(pipeline)
@@ -366,7 +373,14 @@ def _fit_pipeline(
     blocks = transform_dask(encoder, frame)
     labels = collections.label_blocks(y, len(blocks))
     fit_dask(
-        last, blocks, labels, client=client, shards=shards, mixing=mixing, checkpoint=checkpoint, tell=tell
+        last,
+        blocks,
+        labels,
+        client=client,
+        shards=shards,
+        mixing=mixing,
+        checkpoint=checkpoint,
+        on_epoch=on_epoch,
     )
     return pipeline
 

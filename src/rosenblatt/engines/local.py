@@ -69,7 +69,7 @@ def fit_local(
     sample_weight: Any = None,
     mixing: str = "uniform",
     checkpoint: str | os.PathLike[str] | None = None,
-    tell: OnEpoch | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Any:
     """Fit an estimator by threads over shards of the rows, and return it.
 
@@ -82,7 +82,7 @@ def fit_local(
     sample_weight : weight of each row; 1 by default
     mixing : ``"uniform"``, or ``"mistakes"``: shards with more corrections count more
     checkpoint : a file that holds the state after every epoch; where it exists, training continues from it
-    tell : called after every epoch with a :class:`~rosenblatt.engines.history.MixedEpoch`
+    on_epoch : called after every epoch with a :class:`~rosenblatt.engines.history.MixedEpoch`
 
     Notes
     -----
@@ -108,7 +108,7 @@ def fit_local(
     try:
         engine.load([_loader(X, y, weight, np.asarray(rows, dtype=np.int64)) for rows in parts])
         return fit_estimator(
-            engine, estimator, mixing=mixing, checkpoint=checkpoint, on_epoch=tell, names=names
+            engine, estimator, mixing=mixing, checkpoint=checkpoint, on_epoch=on_epoch, names=names
         )
     finally:
         engine.release()

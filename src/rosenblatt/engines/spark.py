@@ -292,7 +292,7 @@ def fit_spark(
     shards: int | None = None,
     mixing: str = "uniform",
     checkpoint: str | os.PathLike[str] | None = None,
-    tell: OnEpoch | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Any:
     """Fit an estimator on a Spark DataFrame, and return it: an ordinary fitted estimator.
 
@@ -305,7 +305,7 @@ def fit_spark(
         numbers; every column but the label by default
     label, weight : the columns of labels and, where there is one, of weights
     shards : number of shards; one for each partition by default. Fewer join partitions without a shuffle
-    mixing, checkpoint, tell : as in :func:`~rosenblatt.engines.fit_dask`
+    mixing, checkpoint, on_epoch : as in :func:`~rosenblatt.engines.fit_dask`
 
     Notes
     -----
@@ -325,7 +325,7 @@ def fit_spark(
             check_names(frame, [*columns, label, weight])
             _fit_encoder(encoder, frame, columns)
         names = _load_frame(engine, frame, features, label, weight, shards, encoder)
-        fit_estimator(engine, last, mixing=mixing, checkpoint=checkpoint, on_epoch=tell, names=names)
+        fit_estimator(engine, last, mixing=mixing, checkpoint=checkpoint, on_epoch=on_epoch, names=names)
     finally:
         engine.release()
     return estimator

@@ -240,7 +240,7 @@ class TallyRequest(NamedTuple):
         if not shard.y.size:
             return None
         labels = np.searchsorted(self.classes, shard.y)
-        return evaluator_on(self.weights, shard.X, labels, None, self.joint, room=0.0).tallies
+        return evaluator_on(self.weights, shard.X, labels, None, self.joint, margin_bytes=0.0).tallies
 
 
 class ConfusionRequest(NamedTuple):

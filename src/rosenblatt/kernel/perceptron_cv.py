@@ -75,8 +75,11 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     best_score_ : float
         The mean out-of-fold score of the choice. It is the best of many, and so too high: estimate on other rows.
     cv_results_ : dict of ndarrays
-        What was tried: ``params``, ``mean_test_score``, ``std_test_score`` (the standard error), ``rank_test_score``,
-        ``rows``.
+        What was tried, as ``GridSearchCV`` has it: ``params``, a masked array ``param_<name>`` of every parameter,
+        ``split<k>_test_score`` of every fold, ``mean_test_score`` (of accuracy and balanced accuracy over all rows),
+        ``std_test_score`` (of the folds) and ``rank_test_score``; also ``standard_error`` of the mean, and ``rows``,
+        the number that was scored, which differs between the rounds of successive halving. Candidates are trained side
+        by side, so that there are no times of each.
     choice_ : Choice
         The table of what was tried, and the out-of-fold scores of the choice.
     classes_, n_features_in_, feature_names_in_ :
@@ -152,7 +155,9 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n, d = examples.X.shape
         candidates = self.candidates
         if candidates is None:
-            candidates = default_candidates(n, d, not isinstance(examples.X, np.ndarray))
+            candidates = default_candidates(
+                n, d, not isinstance(examples.X, np.ndarray), examples.classes.size
+            )
         with at_most(None if self.n_jobs is None else effective_n_jobs(self.n_jobs)):
             self.choice_ = choose(
                 examples,
@@ -327,10 +332,24 @@ def _results(choice: Choice) -> dict[str, Any]:
     order = np.lexsort((-scores, -rows))  # later rounds, with more rows, rank first
     rank = np.empty(len(tried), np.int32)
     rank[order] = np.arange(1, len(tried) + 1)
+    params = [each.options for each in tried]
+    splits = np.array([each.of_folds for each in tried])
     return {
-        "params": [each.options for each in tried],
+        "params": params,
+        **{
+            f"param_{name}": _masked(params, name)
+            for name in dict.fromkeys(key for each in params for key in each)
+        },
+        **{f"split{k}_test_score": splits[:, k] for k in range(splits.shape[1])},
         "mean_test_score": scores,
-        "std_test_score": np.array([each.standard_error for each in tried]),
+        "std_test_score": np.nanstd(splits, axis=1),
         "rank_test_score": rank,
+        "standard_error": np.array([each.standard_error for each in tried]),
         "rows": rows,
     }
+
+
+def _masked(params: list[dict[str, Any]], name: str) -> Any:
+    """Return a parameter of everything that was tried, masked where there is no such parameter."""
+    values = np.array([each.get(name) for each in params], object)
+    return np.ma.array(values, mask=[name not in each for each in params])

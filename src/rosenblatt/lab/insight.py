@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.lab.computing import PROOFS, Share
 from rosenblatt.lab.learners import Fitted, Space, Training
-from rosenblatt.learner.trace import trace_of
+from rosenblatt.learner.history import trace_of
 from rosenblatt.proofs import Inseparable, Separable, hard_margin, separability
 
 MOST_DRAWN = 400  # of the points of a curve

@@ -11,7 +11,7 @@ from rosenblatt.data import BadInput, ReadOptions
 from rosenblatt.data.delimited import DelimitedSource, Rows
 from rosenblatt.data.encode import texts_of
 from rosenblatt.data.learn import TableStatistics
-from rosenblatt.data.scanners.missing import MISSING
+from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.source import signature_of
 from rosenblatt.data.values import numbers
 from rosenblatt.lab.computing import computed

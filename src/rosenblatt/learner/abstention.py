@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.estimate import Bound, certificate, clopper_pearson, percent
+from rosenblatt.learner.estimate import Bound, certificate, clopper_pearson, given_percent, percent
 from rosenblatt.learner.scoring import decided
 
 LEVELS = 50  # thresholds: they answer 1/50, 2/50, … of the rows they were fixed on
@@ -82,9 +82,9 @@ class HeldOut(NamedTuple):
         fewest = fewest_rows(max_error, confidence)
         if self.rows < fewest:
             raise ValueError(
-                f"too few rows were held out: to show that at most {percent(max_error)} of the answers are wrong, with "
-                f"{percent(confidence, 0)} confidence, needs {fewest:,} answers without an error, and {self.rows:,} "
-                "rows were held out: hold out more rows, or accept a larger error"
+                f"too few rows were held out: to show that at most {given_percent(max_error)} of the answers are "
+                f"wrong, with {given_percent(confidence)} confidence, needs {fewest:,} answers without an error, "
+                f"and {self.rows:,} rows were held out: hold out more rows, or accept a larger error"
             )
         certified = -1
         for level in range(self._first_level(fewest), self.thresholds.size):
@@ -96,8 +96,8 @@ class HeldOut(NamedTuple):
             level = self._first_level(fewest)
             raise ValueError(
                 f"no threshold can be certified: of the {self.answered[level]:,} most confident answers on rows held "
-                f"out, {self.errors[level]:,} were wrong, too many to show that at most {percent(max_error)} are, with "
-                f"{percent(confidence, 0)} confidence: accept a larger error, or improve the model"
+                f"out, {self.errors[level]:,} were wrong, too many to show that at most {given_percent(max_error)} "
+                f"are, with {given_percent(confidence)} confidence: accept a larger error, or improve the model"
             )
         answered, errors = int(self.answered[certified]), int(self.errors[certified])
         return Abstention(
@@ -151,8 +151,8 @@ class Abstention(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"at most {percent(self.max_error)} of the answers are wrong on new rows like these, with "
-            f"{percent(self.confidence, 0)} confidence; it answers {percent(self.answered / self.rows)} of the "
+            f"at most {given_percent(self.max_error)} of the answers are wrong on new rows like these, with "
+            f"{given_percent(self.confidence)} confidence; it answers {percent(self.answered / self.rows)} of the "
             f"{self.rows:,} rows held out, {self.errors:,} of them wrong (fixed-sequence Clopper–Pearson)"
         )
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.data.quadratic import quadratic, quadratic_size
+from rosenblatt.data.preprocess import quadratic, quadratic_size
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.learner import Learner
+from rosenblatt.learner.models.options import passes_for
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.selection import (
     Fitted,
@@ -30,6 +31,7 @@ from rosenblatt.learner.selection import (
 
 FIRST_ROUND_ROWS, MORE_ROWS, LAST_CANDIDATES = 1000, 4, 3  # of successive halving
 MAX_KERNEL_ROWS = 6000  # in a round: a Gram matrix has this many columns
+MAX_KERNEL_WORK = 10 * MAX_KERNEL_ROWS**2  # rows² × classes: every visit scores a row by all classes
 MAX_MAPPED_FEATURES, MAX_MAPPED_NUMBERS = 1000, 1 << 25
 SCORINGS = ("accuracy", "balanced_accuracy")
 # A score of some rows, the higher the better, given their scores, class indices and weights.
@@ -100,11 +102,20 @@ class Candidate(NamedTuple):
         return ", ".join(parts)
 
 
-def default_candidates(rows: int, features: int, sparse: bool = False) -> list[Candidate]:
+def kernels_fit(rows: int, classes: int) -> bool:
+    """Return whether kernels are tried: at most 6,000 rows, fewer with more than ten classes.
+
+    >>> kernels_fit(6000, 10), kernels_fit(3000, 1000), kernels_fit(600, 1000)
+    (True, False, True)
+    """
+    return rows <= MAX_KERNEL_ROWS and rows**2 * classes <= MAX_KERNEL_WORK
+
+
+def default_candidates(rows: int, features: int, sparse: bool = False, classes: int = 2) -> list[Candidate]:
     """Return the candidates for examples of this size, the simplest first.
 
-    A quadratic map is tried where it has at most 1,000 features, kernels where at most 6,000 rows are few enough for
-    their Gram matrix.
+    A quadratic map is tried where it has at most 1,000 features, kernels where rows are few enough for their Gram
+    matrix (:func:`kernels_fit`).
 
     >>> [candidate.kernel for candidate in default_candidates(100_000, 2000)].count("rbf")
     0
@@ -112,11 +123,11 @@ def default_candidates(rows: int, features: int, sparse: bool = False) -> list[C
     linear: list[Any] = [rules.PassiveAggressive(C=C) for C in (0.1, 0.01, 1.0)]
     linear += [rules.Rosenblatt(), *(rules.Pegasos(lam=lam) for lam in (0.01, 0.0001))]
     linear += [rules.AROW(r=r) for r in (1.0, 10.0)]
-    candidates = [Candidate(rule) for rule in linear]
+    candidates = [Candidate(rule, max_iter=passes_for(rows)) for rule in linear]
     mapped = quadratic_size(features)
     if not sparse and mapped <= MAX_MAPPED_FEATURES and mapped * rows <= MAX_MAPPED_NUMBERS:
         candidates += [Candidate(rule, map="quadratic") for rule in _for_richer_features()]
-    if rows <= MAX_KERNEL_ROWS:
+    if kernels_fit(rows, classes):
         in_kernel = [rules.PassiveAggressive(C=1.0), rules.Pegasos(lam=0.001)]
         candidates += [Candidate(rule, ("averaged",), kernel="poly", degree=3) for rule in in_kernel[:1]]
         candidates += [
@@ -139,7 +150,8 @@ class Tried(NamedTuple):
     score: float  # mean of the out-of-fold scores
     standard_error: float
     rows: int  # that were scored
-    behind: float = 0.0  # how far it is behind the best of its round, in standard errors of the difference
+    behind: float  # how far it is behind the best of its round, in standard errors of the difference
+    of_folds: tuple[float, ...]  # the score of every fold; nan of a fold that was not scored
 
     @property
     def options(self) -> dict[str, Any]:
@@ -237,7 +249,7 @@ def choose(
     n, features = examples.labels.size, int(examples.X.shape[1])
     folds = stratified_folds(examples.labels, 5, seed) if folds is None else folds
     if candidates is None:
-        candidates = default_candidates(n, features, hasattr(examples.X, "tocsr"))
+        candidates = default_candidates(n, features, hasattr(examples.X, "tocsr"), examples.classes.size)
     remaining, table = list(candidates), list[Tried]()
     if not remaining:
         raise ValueError("there are no candidates to choose from")
@@ -250,7 +262,7 @@ def choose(
         if callable(scoring):
             ranked = _ranked_by_folds(remaining, results, part, own_folds, scoring)
         else:
-            ranked = _ranked(remaining, results, part, scoring)
+            ranked = _ranked(remaining, results, part, own_folds, scoring)
         table += [tried for tried, _ in ranked]
         if size == n:
             break
@@ -372,14 +384,14 @@ def _ranked(
     candidates: list[Candidate],
     results: list[dict[str, OutOfFold] | None],
     examples: CheckedExamples,
+    folds: Folds,
     scoring: str,
 ) -> list[tuple[Tried, OutOfFold]]:
     """Return what was tried in a round and its scores, the best first."""
     labels, weight = examples.labels, examples.weight
-    value_of_row = np.ones(labels.size) if weight is None else weight.copy()
+    value_of_row = np.ones(labels.size) if weight is None else weight
     if scoring == "balanced_accuracy":
-        totals = np.bincount(labels, value_of_row, examples.classes.size)
-        value_of_row /= totals[labels]
+        value_of_row = _balanced(value_of_row, labels)
     rows = []
     for candidate, result in zip(candidates, results, strict=True):
         for name, scores in (result or {}).items():
@@ -394,8 +406,31 @@ def _ranked(
     for (candidate, name, scores, right, value), mean in zip(rows, means, strict=True):
         behind = _in_standard_errors(leader.astype(float) - right, value)
         error = _standard_error(right.astype(float), value)
-        ranked.append((Tried(candidate, name, mean, error, right.size, behind), scores))
+        of_folds = tuple(
+            _mean_of_fold(right, value, labels[scores.scored], own, scoring)
+            for own in (folds.fold[scores.scored] == k for k in range(folds.number))
+        )
+        ranked.append((Tried(candidate, name, mean, error, right.size, behind, of_folds), scores))
     return sorted(ranked, key=lambda row: -row[0].score)
+
+
+def _mean_of_fold(
+    right: NDArray[np.bool_],
+    value: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    own: NDArray[np.bool_],
+    scoring: str,
+) -> float:
+    """Return the score of the rows of a fold; nan where it has none."""
+    if not own.any():
+        return math.nan
+    values = _balanced(value[own], labels[own]) if scoring == "balanced_accuracy" else value[own]
+    return float(np.average(right[own], weights=values))
+
+
+def _balanced(value: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return values of rows that sum to one in every class."""
+    return value / np.bincount(labels, value)[labels]
 
 
 def _ranked_by_folds(
@@ -414,18 +449,23 @@ def _ranked_by_folds(
                 test = folds.test(k)
                 test = test[scores.scored[test]]
                 weight = None if examples.weight is None else examples.weight[test]
+                score = math.nan
                 if test.size:
-                    of_folds.append(float(scoring(scores.scores[test], examples.labels[test], weight)))
+                    score = float(scoring(scores.scores[test], examples.labels[test], weight))
+                of_folds.append(score)
             rows.append((candidate, name, scores, np.array(of_folds)))
     if not rows:
         return []
-    leader = max(rows, key=lambda row: float(row[3].mean()))[3]
+    known = np.isfinite(rows[0][3])
+    leader = max(rows, key=lambda row: float(row[3][known].mean()))[3][known]
     ranked = []
-    for candidate, name, scores, values in rows:
+    for candidate, name, scores, each in rows:
+        values = each[known]
         differences, alike = leader - values, np.ones(values.size)
         behind = _in_standard_errors(differences, alike) if differences.any() else 0.0
         mean, error = float(values.mean()), _standard_error(values, alike)
-        ranked.append((Tried(candidate, name, mean, error, int(scores.scored.sum()), behind), scores))
+        scored = int(scores.scored.sum())
+        ranked.append((Tried(candidate, name, mean, error, scored, behind, tuple(each.tolist())), scores))
     return sorted(ranked, key=lambda row: -row[0].score)
 
 

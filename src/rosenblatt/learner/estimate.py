@@ -8,6 +8,7 @@ Three kinds of statement are worded differently, because they claim different th
 """
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ class Bound(NamedTuple):
     kind: str  # "held-out" or "progressive"
 
     def __str__(self) -> str:
-        share, trust = percent(self.error), percent(self.confidence, 0)
+        share, trust = percent(self.error, rounding="up"), given_percent(self.confidence)
         if self.kind == "progressive":
             return (
                 f"the hypotheses of this pass are wrong on at most {share} of new rows like these on average, with "
@@ -104,7 +105,7 @@ def certificate(wrong: int, rows: int, confidence: float = 0.95) -> Bound:
     Examples
     --------
     >>> print(certificate(740, 4884))
-    at most 16.0% wrong on new rows like these, with 95% confidence (Clopper–Pearson, 4,884 rows held out)
+    at most 16.1% wrong on new rows like these, with 95% confidence (Clopper–Pearson, 4,884 rows held out)
     """
     if rows < 1:
         raise ValueError("a certificate needs rows that were held out, and there are none")
@@ -183,8 +184,8 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{percent(self.accuracy)} right on rows not learned from ({self.how}; {percent(self.confidence, 0)} "
-            f"interval {percent(self.low)} to {percent(self.high)}); always answering {self.majority} is right on "
+            f"{percent(self.accuracy)} right on rows not learned from ({self.how}; {given_percent(self.confidence)} "
+            f"interval {percent_span(self.low, self.high)}); always answering {self.majority} is right on "
             f"{percent(self.majority_accuracy)}"
             + ("" if self.better_than_majority else ": no better than that is shown")
         )
@@ -306,10 +307,77 @@ def brier_score(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -
     return float((errors**2).sum(axis=1).mean())
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent.
+# Wording
 
-    >>> percent(0.1584), percent(0.95, 0)
-    ('15.8%', '95%')
+
+def percent(share: float, digits: int = 1, *, rounding: str = "nearest", short: bool = False) -> str:
+    """Return a share in percent; all and none are written only where they are exact.
+
+    Parameters
+    ----------
+    share : float
+        From zero to one.
+    digits : int, default=1
+        After the point.
+    rounding : {"nearest", "up", "down"}
+        An upper bound is rounded up and a lower bound down, so that what is printed is no more than what was shown;
+        it has as many digits as it needs to differ from all and none.
+    short : bool, default=False
+        Write ``>99.9%`` for ``more than 99.9%``, in tables.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> percent(0.1584), percent(1.0), percent(0.99996), percent(0.0001, short=True)
+    ('15.8%', '100.0%', 'more than 99.9%', '<0.1%')
+    >>> percent(0.1581, rounding="up"), percent(0.1589, rounding="down"), percent(0.99996, rounding="up")
+    ('15.9%', '15.8%', '99.996%')
     """
-    return f"{100.0 * share:.{digits}f}%"
+    step = Decimal(1).scaleb(-digits)
+    exact = 100 * Decimal(repr(float(share)))
+    rounded = exact.quantize(step, ROUNDINGS[rounding])
+    while rounding != "nearest" and rounded in (0, 100) and rounded != exact:
+        step = step.scaleb(-1)
+        rounded = exact.quantize(step, ROUNDINGS[rounding])
+    if rounded == 100 != exact:
+        return (">" if short else "more than ") + f"{100 - step}%"
+    if not rounded and exact:
+        return ("<" if short else "less than ") + f"{step}%"
+    return f"{rounded}%"
+
+
+ROUNDINGS = {"nearest": ROUND_HALF_EVEN, "up": ROUND_CEILING, "down": ROUND_FLOOR}
+
+
+def percent_span(low: float, high: float) -> str:
+    """Return an interval of shares in percent, rounded outwards.
+
+    >>> percent_span(0.7529, 0.9061), percent_span(0.9994, 0.9999975)
+    ('75.2% to 90.7%', '99.9% to 99.9998%')
+    """
+    return f"{percent(low, rounding='down')} to {percent(high, rounding='up')}"
+
+
+def given_percent(share: float) -> str:
+    """Return a share that somebody stated, as a confidence, with all its digits.
+
+    >>> given_percent(0.95), given_percent(0.999), given_percent(0.0005)
+    ('95%', '99.9%', '0.05%')
+    """
+    return f"{100.0 * share:.10g}%"
+
+
+def fraction(value: float, digits: int = 3) -> str:
+    """Return a figure such as an AUC or a log loss; one and zero are written only where they are exact.
+
+    >>> fraction(0.91234), fraction(1.0), fraction(0.99996), fraction(0.00001), fraction(0.91234, 4)
+    ('0.912', '1.000', '>0.999', '<0.001', '0.9123')
+    """
+    rounded = f"{value:.{digits}f}"
+    unit = 10.0**-digits
+    if float(rounded) == 1.0 and value < 1.0:
+        return f">{1.0 - unit:.{digits}f}"
+    return f"<{unit:.{digits}f}" if float(rounded) == 0.0 < value else rounded

@@ -299,7 +299,7 @@ class Learner(LearnerState):
             rest = Visits(visits.order[visited:], visits.weight[visited:])
             lines = NO_LEDGER
             if self.ledger is not None:
-                lines = self.ledger.room(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
+                lines = self.ledger.reserve(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
             updates, parts = self.updates, 1
             if self._few_updates and not isinstance(self.geometry, PER_COORDINATE):  # a visit may move them
                 numbers = rows.values.size // labels.size * rest.order.size

@@ -161,7 +161,7 @@ class LearnerState:
     def add_features(self, n_features: int) -> None:
         """Add features until there are this many: their weights have been zero so far."""
         if n_features > self.n_features:
-            _check_room(self.W.shape[0], n_features, self.numbers_per_weight)
+            _check_memory(self.W.shape[0], n_features, self.numbers_per_weight)
             self.W, self.average_offset = (
                 widened(self.W, n_features + 1),
                 widened(self.average_offset, n_features + 1),
@@ -174,7 +174,7 @@ class LearnerState:
 
     def insert_first_feature(self) -> None:
         """Add a feature before all others, whose weight has been zero so far."""
-        _check_room(self.W.shape[0], self.n_features + 1, self.numbers_per_weight)
+        _check_memory(self.W.shape[0], self.n_features + 1, self.numbers_per_weight)
         self.W, self.average_offset = with_first_column(self.W, 1), with_first_column(self.average_offset, 1)
         if self.S is not None:
             first = self._initial_S()[:, 1:2]
@@ -281,7 +281,7 @@ class LearnerState:
         if isinstance(self.geometry, rules.PNorm):
             self.S = powers_of(self.W, self.geometry.p)
             powers = self.W * self.S
-            # Correctly rounded sums: the same however many features there is room for.
+            # Correctly rounded sums: the same however many features are reserved.
             self.running["sqnorm"] = [math.fsum(each.flat) for each in ([powers] if self.joint else powers)]
 
 
@@ -305,7 +305,7 @@ def _by_feature(weights: NDArray[Any]) -> bool:
     return bool(weights.shape[0] > 1 and weights.swapaxes(0, 1).flags.c_contiguous)
 
 
-def _check_room(rows: int, n_features: int, numbers: int) -> None:
+def _check_memory(rows: int, n_features: int, numbers: int) -> None:
     """Raise MemoryError where weights, their average, their ``numbers`` and a copy of one would not fit into memory.
 
     The operating system would allocate the memory and kill the process when it is used.

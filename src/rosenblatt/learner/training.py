@@ -135,7 +135,7 @@ class NoImprovement:
 
     @property
     def reached(self) -> bool:
-        """Whether training was told to stop."""
+        """Whether training should stop."""
         return self._epochs_without >= self._patience
 
     def __call__(self, epoch: Epoch) -> bool | None:
@@ -196,17 +196,17 @@ class Evaluator:
         The hypotheses, in the order of their columns of scores.
     joint : bool
         Whether the true class is compared with its best rival, in one column of margins.
-    room : float
-        The number of bytes of margins to hold. The bound of a hypothesis that misclassifies a row needs the margins of
-        all rows, and is infinite where they need more room.
+    margin_bytes : float
+        How many bytes of margins may be held. The bound of a hypothesis that misclassifies a row needs the margins of
+        all rows, and is infinite where they take more.
     """
 
-    def __init__(self, names: list[str], joint: bool, room: float = math.inf) -> None:
-        self.names, self._joint, self._room = names, joint, room
+    def __init__(self, names: list[str], joint: bool, margin_bytes: float = math.inf) -> None:
+        self.names, self._joint, self._bytes_left = names, joint, margin_bytes
         self.tallies: dict[str, Tally] = {}
         self._margins: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
         self._copies: list[NDArray[np.int64]] = []
-        self._full = room <= 0.0  # margins are no longer held
+        self._full = margin_bytes <= 0.0  # margins are no longer held
 
     def add(
         self, scores: NDArray[Any], labels: NDArray[np.int64], copies: NDArray[np.int64] | None = None
@@ -227,11 +227,11 @@ class Evaluator:
             self.tallies[name] = tally if earlier is None else earlier.merged(tally)
             if not self._full:
                 self._margins[name].append(margins)
-                self._room -= margins.nbytes
+                self._bytes_left -= margins.nbytes
         if not self._full:
             self._copies.append(np.ones(labels.size, np.int64) if copies is None else copies)
-            self._room -= self._copies[-1].nbytes
-        if self._room < 0.0:
+            self._bytes_left -= self._copies[-1].nbytes
+        if self._bytes_left < 0.0:
             self._full, self._copies, self._margins = True, [], {name: [] for name in self.names}
 
     def evaluation(self, name: str, sqnorm: NDArray[np.float64], terms: BoundTerms) -> Evaluation:
@@ -256,48 +256,65 @@ def evaluate_linear(
     learner: Any, X: Any, labels: NDArray[np.int64], visits: Visits, only_these: bool
 ) -> None:
     """Evaluate every hypothesis that has weights on the training examples in memory; choose the pocket."""
-    run = learner.run()
     copies = None
     if visits.weight.size:
         copies = np.bincount(visits.order.astype(np.int64), minlength=labels.size)
     all_weigh_one = bool((visits.weight == 1.0).all())
-    if run.ledger is not None:
-        candidates = {f"{CANDIDATE}{k}": each for k, each in enumerate(hypotheses.record_setters(run))}
-        chosen = evaluator_on(candidates, X, labels, copies, learner.joint, room=0.0).best([*candidates])
-        learner.pocket = candidates[chosen]
-    weights = weights_of_hypotheses(learner)
-    holds = all_weigh_one and only_these
-    terms = BoundTerms(learner.rule, learner.radius, len(learner.epochs), learner.start_norm, holds)
-    for names in _groups([*weights], learner.running.size * labels.size):
-        group = {name: weights[name] for name in names}
-        evaluator = evaluator_on(group, X, labels, copies, learner.joint)
-        for name in names:
-            sqnorm = column_sqnorms(weights[name], learner.joint)
-            learner.evaluations[name] = evaluator.evaluation(name, sqnorm, terms)
+    terms = BoundTerms(
+        learner.rule, learner.radius, len(learner.epochs), learner.start_norm, all_weigh_one and only_these
+    )
+    weights = scored_weights(learner)
+    each = learner.running.size * labels.size  # margins of one hypothesis
+    margin_bytes = math.inf if len(weights) * each <= SCORES_AT_ONCE else 0.0
+    evaluator = evaluator_on(weights, X, labels, copies, learner.joint, margin_bytes)
+    names = chosen_names(evaluator)
+    if "pocket" in names:
+        learner.pocket = weights[names["pocket"]]
+    for group in [[*names]] if margin_bytes else _groups([*names], each):
+        with_margins = evaluator
+        if (
+            not margin_bytes
+        ):  # margins of all hypotheses would take too much memory at once: a group at a time
+            own = {names[name]: weights[names[name]] for name in group}
+            with_margins = evaluator_on(own, X, labels, copies, learner.joint)
+        for name in group:
+            sqnorm = column_sqnorms(weights[names[name]], learner.joint)
+            evaluation = with_margins.evaluation(names[name], sqnorm, terms)
+            margin = evaluator.tallies[names[name]].margin(sqnorm)
+            learner.evaluations[name] = evaluation._replace(margin=margin)
 
 
 def margin_on(learner: Any, hypothesis: str, X: Any, labels: NDArray[np.int64]) -> float:
     """Return the margin of a hypothesis on rows: exactly the number that training reports for the same rows.
 
-    Hypotheses are scored in the same groups as in training, because products of other matrices round differently.
+    The same weights are scored together as in training, because products of other matrices round differently.
     """
-    weights = weights_of_hypotheses(learner)
-    for names in _groups([*weights], learner.running.size * labels.size):
-        if hypothesis in names:
-            group = {name: weights[name] for name in names}
-            evaluator = evaluator_on(group, X, labels, None, learner.joint, room=0.0)
-            return evaluator.tallies[hypothesis].margin(column_sqnorms(weights[hypothesis], learner.joint))
-    raise ValueError(f"{hypothesis!r} has no weights, and so no margin")
+    weights = scored_weights(learner)
+    name, own = hypothesis, learner.weights(hypothesis)
+    if hypothesis not in weights:
+        same = [other for other in weights if np.array_equal(weights[other], own)]
+        name = same[0] if same else hypothesis
+        weights.setdefault(name, own)
+    evaluator = evaluator_on(weights, X, labels, None, learner.joint, margin_bytes=0.0)
+    return evaluator.tallies[name].margin(column_sqnorms(own, learner.joint))
 
 
-def weights_of_hypotheses(learner: Any) -> dict[str, NDArray[Any]]:
-    """Return the weights of every hypothesis that has weights, in the order of ``hypotheses.NAMES``."""
-    available = {"last", "averaged"}
+def scored_weights(learner: Any) -> dict[str, NDArray[Any]]:
+    """Return the weights to evaluate, each once: ``last``, ``averaged``, ``random`` and candidates for the pocket."""
+    weights: dict[str, NDArray[Any]] = {}
     if learner.ledger is not None:
-        available |= {"survivor", "random"}
-    if learner.pocket is not None:
-        available.add("pocket")
-    return {name: learner.weights(name) for name in hypotheses.NAMES if name in available}
+        records, weights["random"] = hypotheses.records_and_drawn(learner.run())
+        weights |= {f"{CANDIDATE}{k}": record for k, record in enumerate(records)}
+    return weights | {"last": learner.weights("last"), "averaged": learner.weights("averaged")}
+
+
+def chosen_names(evaluator: Evaluator) -> dict[str, str]:
+    """Return, for every hypothesis in the order of ``hypotheses.NAMES``, its name among those that were scored."""
+    names = {name: name for name in evaluator.names if not name.startswith(CANDIDATE)}
+    candidates = [name for name in evaluator.names if name.startswith(CANDIDATE)]
+    if candidates:
+        names |= {"survivor": candidates[-1], "pocket": evaluator.best([*candidates, "last"])}
+    return {name: names[name] for name in hypotheses.NAMES if name in names}
 
 
 def evaluator_on(
@@ -306,10 +323,10 @@ def evaluator_on(
     labels: NDArray[np.int64],
     copies: NDArray[np.int64] | None,
     joint: bool,
-    room: float = math.inf,
+    margin_bytes: float = math.inf,
 ) -> Evaluator:
     """Score rows in memory by the weights of several hypotheses, block by block."""
-    evaluator = Evaluator([*weights], joint, room)
+    evaluator = Evaluator([*weights], joint, margin_bytes)
     for block, scores in _scored_blocks(np.concatenate([*weights.values()]), X, labels.size):
         evaluator.add(scores, labels[block], None if copies is None else copies[block])
     return evaluator

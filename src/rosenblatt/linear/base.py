@@ -258,7 +258,7 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
         """Return the margin on checked rows, given the class index of each."""
         weights = self._hyperplanes()
         joint = weights.shape[0] > 1
-        evaluator = evaluator_on({"": weights}, self._as_learned(X), labels, None, joint, room=0.0)
+        evaluator = evaluator_on({"": weights}, self._as_learned(X), labels, None, joint, margin_bytes=0.0)
         return evaluator.tallies[""].margin(self._margin_sqnorm(weights))
 
     def _margin_sqnorm(self, weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -18,8 +18,7 @@ from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import CheckedExamples, max_row_sqnorm
 from rosenblatt.learner.files import load_learner, save_learner
-from rosenblatt.learner.history import history_frame
-from rosenblatt.learner.trace import Trace, trace_of
+from rosenblatt.learner.history import Trace, history_frame, trace_of
 from rosenblatt.learner.training import NoImprovement, error_rate, margin_on, perceptron_loss
 from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
 from rosenblatt.linear.epoch_trained import EpochTrained

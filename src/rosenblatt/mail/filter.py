@@ -13,7 +13,7 @@ from rosenblatt import rules
 from rosenblatt.data.errors import BadLine, SkippedLines
 from rosenblatt.mail.features import WordReason
 from rosenblatt.mail.folders import failure_reason
-from rosenblatt.mail.mailbox import Answer, Mailbox, StoredMessage, Waiting
+from rosenblatt.mail.mailbox import NO_MODEL, Answer, Mailbox, StoredMessage, Waiting
 from rosenblatt.mail.marks import MODEL, SETTINGS, UNDECIDED, Mark, Marks, speaks_of_mail
 from rosenblatt.mail.message import Mail
 from rosenblatt.service.learner import ServedLearner
@@ -31,7 +31,6 @@ CHARACTERS_AT_ONCE = 4 << 20  # of text that are held before it is written
 LEARNED_AT_ONCE = 50  # in a running server, so that other requests come between
 MOST_MESSAGES = 50_000  # of one upload
 MOST_LISTED = 2000  # messages of a listing, the newest
-NO_MODEL = 0  # number under which answers wait for a model to be chosen
 FEW_TO_CHOOSE = 200  # messages
 CANDIDATES = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0))
 
@@ -132,7 +131,9 @@ def import_sorted(
     intake = Intake(box, NO_MODEL)
     intake.take(items)
     models.create(MODEL, choose_settings(_dated_answers(box)))
-    box.assign_answers(NO_MODEL, models.model(MODEL).number)
+    number = models.model(MODEL).number
+    box.set_model(number)
+    box.assign_answers(number)
     return _imported(intake, learn_waiting(models, box))
 
 
@@ -283,6 +284,8 @@ class MailFilter:
         """Finish what a stopped process had begun."""
         if self.model is None:
             return
+        await asyncio.to_thread(self.box.set_model, self.number)
+        await asyncio.to_thread(self.box.assign_answers, self.number)
         await self._out_of_journal(await asyncio.to_thread(self.box.half_taken_back, self.number))
         await self.learn_waiting()
 
@@ -345,6 +348,7 @@ class MailFilter:
         """Create the model unless there is one that knows mail, by whatever rule."""
         if self.model is None:
             await self.service.create(MODEL, SETTINGS)
+            await asyncio.to_thread(self.box.set_model, self.number)
 
     async def undo(self) -> list[Answer]:
         """Take the newest answers of the page back: the model becomes what it would be had they never been given."""

@@ -37,6 +37,7 @@ CREATE INDEX IF NOT EXISTS answers_by_message ON answers (message);
 CREATE INDEX IF NOT EXISTS answers_of_pages ON answers (model, undone, number) WHERE way = 'page';
 CREATE INDEX IF NOT EXISTS answers_waiting ON answers (model) WHERE seq IS NULL;
 CREATE TABLE IF NOT EXISTS sources (name TEXT PRIMARY KEY, position TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS filters (model INTEGER PRIMARY KEY);
 """
 MIGRATION = """
 ALTER TABLE messages ADD COLUMN dated INTEGER NOT NULL DEFAULT 1;
@@ -48,6 +49,7 @@ ANSWER = (
 )
 PAGE, FILED = "page", "filed"  # ways in which an answer came
 AT_ONCE = 500  # numbers in one statement
+NO_MODEL = 0  # number under which answers wait for a model to be chosen
 REQUESTED, DONE = 1, 2  # how far an answer has been taken back
 
 _encode = msgspec.json.Encoder().encode
@@ -114,33 +116,47 @@ class Mailbox:
 
     # Models that were deleted
 
+    def set_model(self, model: int) -> None:
+        """Note that the messages belong to a model, and are to be deleted with it."""
+        with self._lock, self._db:
+            self._db.execute("INSERT OR IGNORE INTO filters VALUES (?)", (model,))
+
     def orphans(self, live: set[int], has_model: bool) -> list[tuple[str, int]]:
-        """Count answers for models that do not exist, and all messages where the filter's model does not."""
-        answers = sum(number not in live for (number,) in self._read("SELECT model FROM answers", ()))
+        """Count answers for models that were deleted, and all messages where the filter's model was.
+
+        Messages and answers that wait for a first model are not left over from any.
+        """
+        models = [number for (number,) in self._read("SELECT model FROM answers", ())]
+        answers = sum(number not in live and number != NO_MODEL for number in models)
+        owners = {number for (number,) in self._read("SELECT model FROM filters", ())}
+        deleted = not has_model and (answers > 0 or not owners <= live)
         counts = [
             ("mail answers for models that were deleted", answers),
-            ("mail messages without a model", 0 if has_model else self.count()),
+            ("mail messages of a model that was deleted", self.count() if deleted else 0),
         ]
         return [(what, count) for what, count in counts if count]
 
     def sweep(self, live: set[int], has_model: bool) -> None:
         """Delete what :meth:`orphans` counts; afterwards its bytes are in neither the database nor its log."""
         with self._lock:
+            orphans = self.orphans(live, has_model)
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
-                if not has_model:
-                    self._db.execute("DELETE FROM messages")
-                    self._db.execute("DELETE FROM sources")
-                    self._db.execute("DELETE FROM answers")
-                for (number,) in self._db.execute("SELECT DISTINCT model FROM answers").fetchall():
-                    if number not in live:
-                        self._db.execute("DELETE FROM answers WHERE model = ?", (number,))
+                if orphans and not has_model:
+                    for table in ("messages", "sources", "answers"):
+                        self._db.execute(f"DELETE FROM {table}")
+                for table in ("answers", "filters"):
+                    for (number,) in self._db.execute(f"SELECT DISTINCT model FROM {table}").fetchall():
+                        if number not in live and number != NO_MODEL:
+                            self._db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # Messages
 
-    def add(self, mails: Sequence[Mail], model: int = 0, labels: Sequence[str | None] | None = None) -> int:
+    def add(
+        self, mails: Sequence[Mail], model: int = NO_MODEL, labels: Sequence[str | None] | None = None
+    ) -> int:
         """Keep messages, with the labels they came with, in one transaction; return how many are new.
 
         A label that a message has already been given is not given again.
@@ -306,10 +322,10 @@ class Mailbox:
         by_number = {row[0]: (Answer(*row[:5]), _decode(row[5])) for row in rows}
         return [by_number[number] for number in numbers]
 
-    def assign_answers(self, old: int, new: int) -> None:
-        """Give the answers for one model to another."""
+    def assign_answers(self, model: int) -> None:
+        """Give the answers that wait for a first model to it."""
         with self._lock, self._db:
-            self._db.execute("UPDATE answers SET model = ? WHERE model = ?", (new, old))
+            self._db.execute("UPDATE answers SET model = ? WHERE model = ?", (model, NO_MODEL))
 
     def learned_without_date(self, model: int) -> int:
         """Return how many messages without a date were learned from: their order says nothing."""

@@ -29,7 +29,7 @@ from rosenblatt.data.named.mail import (
 )
 from rosenblatt.mail.filter import Intake
 from rosenblatt.mail.folders import read_letter
-from rosenblatt.mail.mailbox import Mailbox
+from rosenblatt.mail.mailbox import NO_MODEL, Mailbox
 
 MOST_AT_ONCE = 200  # messages of one poll; the next follows at once
 MOST_BYTES = 64 << 20  # of the messages of one poll
@@ -78,7 +78,7 @@ def take(source: Source, box: Mailbox) -> Arrivals:
     """Put what has come into the mailbox; a message that cannot be read is listed, and the others are kept."""
     letters = source.poll()
     mails = (read_letter(letter, number) for number, letter in enumerate(letters, 1))
-    intake = Intake(box, 0)
+    intake = Intake(box, NO_MODEL)
     intake.take(mail if isinstance(mail, BadLine) else (mail, None) for mail in mails)
     if letters:
         box.set_position(source.name, source.position())  # after its messages: none is passed over

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.plots.canvas import in_words, keyed, new_axes, titled
 from rosenblatt.plots.geometry import Box, alike, border_in_box, box_around, line_in_box
 from rosenblatt.plots.style import (
@@ -56,7 +57,7 @@ def boundary(
     if alike(box.spans):
         ax.set_aspect("equal", adjustable="box")
     names = getattr(clf, "feature_names_in_", ["$x_1$", "$x_2$"])
-    right = f"{(~wrong).mean():.1%} right"
+    right = f"{percent((~wrong).mean())} right"
     titled(ax, look, title or f"{type(clf).__name__}: {right}", str(names[0]), str(names[1]))
     keyed(ax, look)
     return ax

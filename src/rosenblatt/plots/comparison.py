@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.plots.canvas import new_axes, titled
 from rosenblatt.plots.style import BLUE, TEXT, Theme
 
@@ -139,8 +140,8 @@ def _cells(row: Row) -> list[str]:
     numbers = (row.perceptron_loss, row.hinge_loss, row.logistic_loss, row.margin)
     return [
         row.learner,
-        f"{row.accuracy:.2%}",
-        f"{row.spread:.2%}",
+        percent(row.accuracy, 2, short=True),
+        percent(row.spread, 2, short=True),
         f"{row.mistakes:,}",
         *("" if isnan(number) else f"{number:.4g}" for number in numbers),
         f"{row.seconds:.3f}" if row.seconds >= 0.001 else f"{row.seconds:.1e}",
@@ -163,7 +164,7 @@ def comparison(table: Comparison, *, ax: Any = None, theme: "str | Theme" = "lig
     ax.set_xlim(low, float(highest.max()) + 0.14 * (1.02 - low))
     for place, row in enumerate(rows):
         ax.annotate(
-            f"{row.accuracy:.1%}",
+            percent(row.accuracy, short=True),
             (float(highest[place]), place),
             xytext=(9, 0),
             textcoords="offset points",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.plots.style import BLUE, DARK, LIGHT, MISTAKE, ORANGE, Theme, for_text
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -31,13 +32,11 @@ h1{{font-size:28px;line-height:1.2;margin:0;overflow-wrap:anywhere}}
 h2{{font-size:20px;margin:0 0 10px}}
 .summary{{font-size:17px;margin:18px 0 8px}} .summary p{{max-width:80ch}}
 .cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:14px;margin:18px 0 26px}}
-.card{{border:1px solid var(--grid);border-radius:10px;padding:12px 16px}}
+.card{{max-width:360px;border:1px solid var(--grid);border-radius:10px;padding:12px 16px}}
 .card b{{display:block;font-size:28px;line-height:1.25;font-weight:600}}
 .card small{{display:block;color:var(--faint);font-size:14px}}
 .sections{{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:36px 44px;align-items:start}}
 section{{border-top:1px solid var(--grid);padding-top:16px;min-width:0}} section.wide{{grid-column:1/-1}}
-.pair{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:28px;align-items:start}}
-.pair>*{{min-width:0}}
 p{{max-width:72ch;margin:6px 0 12px}} .faint{{color:var(--faint)}}
 .scroll{{overflow-x:auto}}
 table{{border-collapse:collapse;font-size:15px}}
@@ -64,12 +63,23 @@ table.weights{{width:100%}} .weights td{{padding:4px 8px}}
 .axis{{position:relative;height:14px;background:linear-gradient(var(--faint),var(--faint)) center/1px 100% no-repeat}}
 .axis span{{position:absolute;top:1px;height:12px;border-radius:2px}}
 .axis .plus{{left:50%;background:var(--blue)}} .axis .minus{{right:50%;background:var(--orange)}}
-.columns td{{white-space:normal;text-align:left}} .columns th{{text-align:left}} .columns td.number{{text-align:right}}
+.columns td{{white-space:normal;text-align:left;overflow-wrap:anywhere}}
+.columns td:nth-child(2){{overflow-wrap:normal}} .columns th{{text-align:left}} .columns td.number{{text-align:right}}
 pre{{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid var(--blue);padding:4px 16px;margin:8px 0;
 font:15px/1.55 ui-monospace,"DejaVu Sans Mono",monospace}}
 button{{font:inherit;font-size:20px;line-height:1;color:var(--ink);background:none;border:1px solid var(--faint);
 border-radius:8px;padding:8px 12px;cursor:pointer}}
 @media (max-width:900px){{.sections{{grid-template-columns:minmax(0,1fr)}}}}
+@media (max-width:560px){{.cards{{grid-template-columns:repeat(2,minmax(0,1fr))}} .card{{padding:10px 12px}}
+th,td{{padding:6px;white-space:normal}} td.cell{{min-width:40px}} td:first-child{{overflow-wrap:anywhere}}
+.weights td:first-child{{min-width:84px;max-width:116px;overflow-wrap:anywhere}} .weights td.signed{{min-width:30px}}
+.weights th.signed{{overflow-wrap:anywhere;padding:6px 2px}}
+.columns,.columns tbody{{display:block}} .columns thead{{display:none}}
+.columns tr{{display:block;padding:8px 0;border-bottom:1px solid var(--grid);overflow-wrap:anywhere}}
+.columns td{{display:inline;padding:0;border:0}} .columns td:first-child{{display:block;font-weight:500}}
+.columns td:not(:empty)::after{{content:attr(data-unit)}}
+.columns td:nth-child(n+3):not(:empty)::before{{content:" · "}}
+figure.table{{overflow-x:auto}} figure.table img{{max-width:none;width:620px}}}}
 @media print{{button{{display:none}} section,figure,.card{{break-inside:avoid}} main{{padding:0;max-width:none}}
 body{{font-size:12px}} .scroll{{overflow:visible}}}}
 """
@@ -129,11 +139,13 @@ def summary(sentences: Sequence[str], cards: Sequence[Card]) -> str:
 
 
 def columns_table(columns: Sequence[Any]) -> str:
-    """Return how each column of a table was read."""
+    """Return how each column of a table was read; on a phone, every column is a line with its units."""
     lines = "".join(
         f"<tr><td>{escape(str(each.name))}</td><td>{escape(str(each.kind))}</td>"
-        f'<td class="number">{each.missing or ""}</td><td>{escape(str(each.summary))}</td>'
-        f'<td class="number">{each.features}</td><td class="note">{escape(str(each.note or ""))}</td></tr>'
+        f'<td class="number" data-unit=" missing">{each.missing or ""}</td><td>{escape(str(each.summary))}</td>'
+        f'<td class="number" data-unit="{" feature" if each.features == 1 else " features"}">'
+        f"{'' if each.kind == 'target' else each.features}</td>"
+        f'<td class="note">{escape(str(each.note or ""))}</td></tr>'
         for each in columns
     )
     heads = "".join(f"<th>{head}</th>" for head in ("column", "read as", "missing", "values", "features", ""))
@@ -166,7 +178,7 @@ def confusion_table(classes: Sequence[Any], counts: Any) -> str:
             kind = "right" if i == j else "wrong" if counts[i, j] else ""
             cells.append(f'<td class="cell {kind}">{int(counts[i, j]):,}</td>')
         lines.append(f"<tr><td>{escape(str(label))}</td>{''.join(cells)}</tr>")
-    head = f"<thead><tr><th>true ↓ &nbsp; given →</th>{top}</tr></thead>"
+    head = f"<thead><tr><th>true ↓ given →</th>{top}</tr></thead>"
     return f'<div class="scroll"><table>{head}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
@@ -212,7 +224,8 @@ def weight_chart(
 def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]], called: str) -> str:
     """Return the wrong rows that the model was surest of: (row or line, true, predicted, probability)."""
     lines = "".join(
-        f"<tr><td>{escape(row)}</td><td>{escape(true)}</td><td>{escape(predicted)}</td><td>{sure:.1%}</td></tr>"
+        f"<tr><td>{escape(row)}</td><td>{escape(true)}</td><td>{escape(predicted)}</td>"
+        f"<td>{percent(sure, short=True)}</td></tr>"
         for row, true, predicted, sure in rows
     )
     heads = "".join(f"<th>{head}</th>" for head in (called, "true", "predicted", "with probability"))
@@ -220,10 +233,13 @@ def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]], called: str) -
     return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table>{table}</table></div>'
 
 
-def figure(pictures: dict[str, str], words: str) -> str:
-    """Return a picture in both themes (theme -> data address), of which one shows."""
+def figure(pictures: dict[str, str], words: str, table: bool = False) -> str:
+    """Return a picture in both themes (theme -> data address), of which one shows.
+
+    A picture of a table is not made smaller than can be read.
+    """
     images = "".join(
         f'<img class="in-{theme}" src="{address}" alt="{escape(words)}">'
         for theme, address in pictures.items()
     )
-    return f"<figure>{images}</figure>"
+    return f"<figure{' class=table' if table else ''}>{images}</figure>"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learner.estimate import Bound, Estimate
+from rosenblatt.learner.estimate import Bound, Estimate, fraction, given_percent, percent, percent_span
 from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.learner.scoring import decided
 from rosenblatt.plots import page
@@ -142,19 +142,29 @@ class Report:
             sentences.append(f"Learned from {_counted(n, 'row')} with {_counted(p, 'feature')}{telling}.")
             cards.append(page.Card(f"{n:,}", "rows learned from"))
         figures = self.estimate
+        best = None if self.comparison is None else self.comparison.rows[0]
+        if best is not None and not best.note and figures is None:
+            sentences.append(
+                f"{escape(best.learner)} is right on <strong>{percent(best.accuracy)}</strong> of held-out rows "
+                f"({self.comparison.folds} folds), the most of {_counted(len(self.comparison.models), 'learner')}: as "
+                "the best of several figures it is somewhat too high."
+            )
+            cards.insert(
+                0, page.Card(percent(best.accuracy, short=True), "right on held-out rows", best.learner)
+            )
         if figures is not None:
-            span = f"{figures.low:.1%} to {figures.high:.1%}"
+            span = percent_span(figures.low, figures.high)
             doubt = "" if figures.better_than_majority else " It is not shown to be better than that."
             sentences.append(
-                f"It is right on <strong>{figures.accuracy:.1%}</strong> of rows that were not learned from "
-                f"({escape(figures.how)}; {figures.confidence:.0%} interval {span}). Always answering "
-                f"“{escape(str(figures.majority))}” would be right on {figures.majority_accuracy:.1%}.{doubt}"
+                f"It is right on <strong>{percent(figures.accuracy)}</strong> of rows that were not learned from "
+                f"({escape(figures.how)}; {given_percent(figures.confidence)} interval {span}). Always answering "
+                f"“{escape(str(figures.majority))}” would be right on {percent(figures.majority_accuracy)}.{doubt}"
             )
-            cards.insert(0, page.Card(f"{figures.accuracy:.1%}", "right on new rows", span))
+            cards.insert(0, page.Card(percent(figures.accuracy, short=True), "right on new rows", span))
             cards.insert(
                 1,
                 page.Card(
-                    f"{figures.majority_accuracy:.1%}",
+                    percent(figures.majority_accuracy, short=True),
                     "right by the majority class",
                     f"always “{figures.majority}”",
                 ),
@@ -162,7 +172,7 @@ class Report:
         elif self.model is not None and self.X is not None and self.y is not None:
             right = float(np.mean(self.model.predict(self.X) == self.y))
             sentences.append(
-                f"It is right on {right:.1%} of the {_counted(self.y.size, 'row')} shown here, which it may have "
+                f"It is right on {percent(right)} of the {_counted(self.y.size, 'row')} shown here, which it may have "
                 "learned from: this is no estimate for new rows."
             )
         if self.certificate is not None:
@@ -170,7 +180,11 @@ class Report:
             sentences.append(f"{escape(str(bound)[:1].upper() + str(bound)[1:])}.")
             cards.insert(
                 1,
-                page.Card(f"≤ {bound.error:.1%}", "wrong on new rows", f"{bound.confidence:.0%} confidence"),
+                page.Card(
+                    f"≤ {percent(bound.error, rounding='up', short=True)}",
+                    "wrong on new rows",
+                    f"{given_percent(bound.confidence)} confidence",
+                ),
             )
         if self.proof is not None:
             verdict = type(self.proof).__name__
@@ -197,7 +211,7 @@ class Report:
             return words + table
         picture_of = "held-out accuracy of every learner"
         drawn = self._figure(lambda theme: draw_comparison(self.comparison, theme=theme), picture_of)
-        return f'<div class="pair"><div>{words}{table}</div>{drawn}</div>'
+        return f"{words}{table}{drawn}"
 
     def _features(self) -> str:
         if self.model is None or not hasattr(self.model, "coef_"):
@@ -226,10 +240,13 @@ class Report:
         held = self.held_out
         if held is not None:
             labels, predicted = held.labels, held.predicted
-            words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows not learned from are right."
+            words = f"{percent((predicted == labels).mean(), 2)} of {labels.size:,} rows not learned from are right."
         elif self.model is not None and self.X is not None and self.y is not None:
             labels, predicted = self.y, self.model.predict(self.X)
-            words = f"{(predicted == labels).mean():.2%} of {labels.size:,} rows are right."
+            words = (
+                f"{percent((predicted == labels).mean(), 2)} of the {_counted(labels.size, 'row')} shown here are "
+                "right; it may have learned from them."
+            )
         else:
             return ""
         distinct = np.unique(np.concatenate([np.asarray(labels), np.asarray(predicted)]))
@@ -285,7 +302,9 @@ class Report:
             drawings = [(lambda theme: calibration(happened, probability, theme=theme), "calibration")]
         words = f"The event is that {event}. On the dotted line, 80% probable means right in 80% of the rows."
         if self.estimate is not None and self.estimate.log_loss == self.estimate.log_loss:
-            words += f" Log loss {self.estimate.log_loss:.3f}, Brier score {self.estimate.brier:.3f}."
+            words += (
+                f" Log loss {fraction(self.estimate.log_loss)}, Brier score {fraction(self.estimate.brier)}."
+            )
         figures = "".join(self._figure(draw, name) for draw, name in drawings)
         return f'<p>{escape(words)}</p><div class="pictures">{figures}</div>'
 
@@ -308,7 +327,7 @@ class Report:
                 trace = model.trace((model.coef_, model.intercept_))
                 words = "the two lemmas of the mistake bound"
                 figures.append(self._figure(lambda theme: lemmas(trace, theme=theme), words))
-            figures.append(self._figure(lambda theme: ledger(model, theme=theme), "the ledger"))
+            figures.append(self._figure(lambda theme: ledger(model, theme=theme), "the ledger", table=True))
         return f'<div class="pictures">{"".join(figures)}</div>' if figures else ""
 
     def _has_lemmas(self) -> bool:
@@ -328,8 +347,8 @@ class Report:
             f"<p><strong>{escape(type(self.proof).__name__)}</strong></p><pre>{escape(str(self.proof))}</pre>"
         )
 
-    def _figure(self, draw: Callable[[str], Any], words: str) -> str:
-        return page.figure({theme: picture(draw, theme) for theme in THEMES}, words)
+    def _figure(self, draw: Callable[[str], Any], words: str, table: bool = False) -> str:
+        return page.figure({theme: picture(draw, theme) for theme in THEMES}, words, table)
 
 
 def column_deviations(X: Any) -> NDArray[np.float64]:

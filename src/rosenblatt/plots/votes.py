@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.plots.canvas import new_axes, titled
 from rosenblatt.plots.rows import draw_rows
 from rosenblatt.plots.style import TEXT, Theme, class_looks, for_text
@@ -94,5 +95,5 @@ def _outcome(ax: Any, result: Votes, by_sign: dict[float, Any], theme: Theme) ->
     shares = {sign: float(result.survival[result.sign == sign].sum()) / total for sign in by_sign}
     tied = shares[1.0] == shares[-1.0]
     winner = "undecided" if tied else by_sign[1.0 if shares[1.0] > shares[-1.0] else -1.0][0]
-    parts = ", ".join(f"{shares[sign]:.1%} for {by_sign[sign][0]}" for sign in (1.0, -1.0))
+    parts = ", ".join(f"{percent(shares[sign])} for {by_sign[sign][0]}" for sign in (1.0, -1.0))
     ax.set_xlabel(f"{parts}   →   {winner}", color=theme.ink, fontsize=TEXT + 1, labelpad=8)

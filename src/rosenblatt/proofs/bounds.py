@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from rosenblatt.proofs.examples import Examples, as_examples, as_matrix, product, row_sqnorms
 
-FEW_PIECES = 1000  # breakpoints that are sorted rather than searched
-
 
 class MistakeBound(NamedTuple):
     """A bound on the mistakes of a perceptron, and what it is made of."""
@@ -123,8 +121,8 @@ def scaled_bound(
 ) -> tuple[float, float]:
     """Return the bound of :func:`bound_of` and the scale ``s`` of the weights that attains it.
 
-    **Problem.** ``min over s ≥ 0 of R² s²‖w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)``: convex, quadratic between the
-    breakpoints ``1/mᵢ``, so a search among them finds the piece on which its derivative changes sign.
+    **Problem.** ``min over s ≥ 0 of R² s²‖w‖² + 2·passes·Σ max(0, 1 − s·mᵢ)``: convex, and quadratic between the
+    breakpoints ``1/mᵢ``, so that sorted margins and their sums show the piece on which its derivative changes sign.
     """
     m = np.asarray(margins, dtype=np.float64)
     smallest = float(m.min()) if m.size else 1.0
@@ -132,38 +130,32 @@ def scaled_bound(
         ratio = radius * math.sqrt(w_sqnorm) / smallest
         return ratio * ratio, 1.0 / smallest
     curvature = radius * radius * w_sqnorm / passes  # derivative / (2·passes) = curvature·s − Σ_{s·mᵢ<1} mᵢ
-    with np.errstate(over="ignore"):
-        pull = float(m.sum())  # Σ mᵢ over the rows still short of margin 1: all, at s = 0
-    if pull <= 0 or curvature <= 0 or math.inf in (pull, curvature):  # beyond a float: every visit a mistake
+    ascending = np.sort(m)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.cumsum(ascending)
+    pull = float(sums[-1])  # at s = 0 every row is short of margin 1
+    if not (0 < pull < math.inf) or not (0 < curvature < math.inf):  # beyond a float: every visit a mistake
         return 2.0 * passes * m.size, 0.0
-    s = _turning_point(m[m > 0], pull, curvature)
-    loss = float(np.maximum(0.0, 1.0 - s * m).sum())
+    s, short = _turning_point(ascending, sums, curvature)
+    loss = float((1.0 - s * ascending[:short]).sum())
     bound = float(curvature * passes * s * s) + 2.0 * passes * loss
     return min(bound, 2.0 * passes * m.size), float(s)
 
 
-def _turning_point(helpful: npt.NDArray[np.float64], pull: float, curvature: float) -> float:
-    """Return the ``s`` at which ``curvature·s`` overtakes ``pull − Σ mᵢ over s·mᵢ ≥ 1``, of positive margins ``mᵢ``."""
-    low, high = 0.0, math.inf  # it lies between; pull is what is left at low
-    while helpful.size > FEW_PIECES:  # a sort of all would take longer than a pass over the data
-        guess = float(np.sort(helpful[:: helpful.size // 100])[50])
-        above, below = helpful[helpful > guess], helpful[helpful < guess]
-        equal = helpful.size - above.size - below.size
-        left = pull - float(above.sum())
-        if curvature >= left * guess:
-            helpful, high = above, 1.0 / guess
-        elif curvature >= (left - (equal - 1) * guess) * guess:
-            return 1.0 / guess
-        else:
-            helpful, low, pull = below, 1.0 / guess, left - equal * guess
-    helpful = np.sort(helpful)[::-1]
-    pulls = pull - np.concatenate([[0.0], np.cumsum(helpful)])  # on every piece
+def _turning_point(
+    ascending: npt.NDArray[np.float64], sums: npt.NDArray[np.float64], curvature: float
+) -> tuple[float, int]:
+    """Return the ``s`` at which ``curvature·s`` overtakes ``Σ mᵢ over s·mᵢ < 1``, and how many margins these are.
+
+    The margins are sorted, and ``sums`` are the sums of the first of them.
+    """
+    positive = int(np.searchsorted(ascending, 0.0, side="right"))
     with np.errstate(over="ignore"):
-        ends = np.append(1.0 / helpful, high)
-        overtaken = curvature * ends >= pulls
-    overtaken[-1] = True  # where sums are rounded otherwise
-    piece = int(np.argmax(overtaken))
-    return float(min(max(pulls[piece] / curvature, ends[piece - 1] if piece else low), ends[piece]))
+        overtaken = sums[positive:] * ascending[positive:] <= curvature  # where s = 1/mᵢ
+    short = positive + overtaken.size - int(np.argmax(overtaken[::-1])) if overtaken.any() else positive
+    low = 1.0 / float(ascending[short]) if short < ascending.size else 0.0
+    high = 1.0 / float(ascending[short - 1]) if short > positive else math.inf
+    return min(max(float(sums[short - 1]) / curvature, low), high), short
 
 
 def add_slack(X: Any, delta: float = 1.0) -> Any:

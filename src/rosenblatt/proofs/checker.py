@@ -4,24 +4,20 @@
 
 The caller states the claim: which data, which column holds the labels, with or without an intercept. The proof file
 is evidence; nothing in it decides how the data are read. Exit code 0: the proof holds (and proves what ``--expect``
-names); 1: it does not; 2: the proof or the data cannot be read. Numeric CSV and LIBSVM text are read; other formats are
-written as such by ``rosenblatt prove --export-matrix``.
+names); 1: it does not; 2: the proof or the data cannot be read.
 
-**Numbers.** A decimal number in the data means the binary64 float nearest to it (IEEE 754), as other readers of
-numeric files have it; that float is taken as the exact rational it is. From there on all is integers and fractions.
+**Numbers.** A decimal number in the data means the binary64 float nearest to it (IEEE 754), and that float is the
+exact rational it is. From there on all is integers and fractions, which Python compares exactly, also with infinity.
 
 **Demands.** Row i has features x and a label y, and x̃ = (x, 1) with an intercept, x̃ = x without. A *demand* is a
 vector a that must have a·w > 0. Two classes: a = +x̃ for the second label in sorted order (or the only one), −x̃ for the
 first, and w is one hyperplane. Three or more: one score w_c·x̃ for each class c, w = (w_1, …, w_k), and for every other
 class c (the *rival*) the demand a = x̃ ⊗ (e_y − e_c), so that a·w = w_y·x̃ − w_c·x̃ (Kesler's construction). Constraints
-A w ≥ 1: the rows of A are the demands. All claims below are claims about the demands.
-
-Read it in this order: the claims, each with its theorem; the demands; the two readers; the command.
+A w ≥ 1: the rows of A are the demands. All claims are claims about the demands.
 """
 
 import argparse
 import csv
-import io
 import json
 import math
 import re
@@ -31,9 +27,9 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace as Proof  # the fields of a proof file as attributes, each of its type
 from typing import Any, NamedTuple
 
-Proof = dict[str, Any]  # the fields of one answer, each of its type
 Name = tuple[int, int | None]  # of a demand: its row, and its rival where there are three or more classes
 Vector = dict[tuple[int, int], int]  # (class, column) -> integer, zeros left out
 
@@ -56,6 +52,29 @@ class Demands(NamedTuple):
     scale: int
     k: int  # classes
     width: int  # of x̃
+    normed: int  # the first columns of x̃, whose weights count in ‖w‖
+
+    def scores(self, hyperplanes: Any) -> tuple[dict[Name, int], int, Fraction]:
+        """Return a·w as integers over one unit, that unit, and ‖w‖²."""
+        w, D = hyperplanes
+        fits = len(w) == (self.k if self.k > 2 else 1) and all(len(plane) == self.width for plane in w)
+        require(fits, "the hyperplanes do not fit the classes or the columns")
+        values = {name: sum(v * w[c][j] for (c, j), v in a.items()) for name, a in self.vectors.items()}
+        return values, D * self.scale, Fraction(sum(n * n for p in w for n in p[: self.normed]), D * D)
+
+    def combine(self, rows: list[int], rivals: list[int], weights: Any) -> tuple[list[Name], Fraction]:
+        """Return the demands a that a proof names, each once and each with a weight λ, and ‖Σ λ a‖²."""
+        numerators, D = weights
+        paired = len(rows) == len(numerators) and len(rivals) == (len(rows) if self.k > 2 else 0)
+        require(paired, "rows, rivals and weights do not pair up")
+        names: list[Name] = [(i, rivals[n] if rivals else None) for n, i in enumerate(rows)]
+        require(len(set(names)) == len(names), "a row is named twice")
+        point: Vector = {}
+        for name, weight in zip(names, numerators, strict=True):
+            require(name in self.vectors, f"row {name[0]} is not in the data, or has no rival {name[1]}")
+            for place, v in self.vectors[name].items():
+                point[place] = point.get(place, 0) + weight * v
+        return names, Fraction(sum(v * v for v in point.values()), (D * self.scale) ** 2)
 
 
 # ---- The claims, each with its theorem
@@ -67,26 +86,23 @@ def separable(p: Proof, A: Demands) -> None:
     ``margin`` ≤ least/‖w‖; ``radius`` ≥ max ‖a‖; ``bound`` ≥ (radius/margin)², which bounds a perceptron's mistakes
     (Novikoff 1962). ``rows`` are those with a·w ≤ (1 + 2⁻²⁰)·least, at most 1000 of them.
     """
-    values, unit, sqnorm = scores(p, A)
-    least, rows, margin, radius, bound = p["least"], p["rows"], p["margin"], p["radius"], p["bound"]
-    require(min(values.values()) == least * unit > 0, "the least score is not as stated, or not positive")
-    near = {i for (i, _), value in values.items() if value << 20 <= least * unit * ((1 << 20) + 1)}
-    named = len(set(rows)) == len(rows) == min(len(near), 1000) and near.issuperset(rows)
+    values, unit, sqnorm = A.scores(p.hyperplanes)
+    require(min(values.values()) == p.least * unit > 0, "the least score is not as stated, or not positive")
+    near = {i for (i, _), value in values.items() if value << 20 <= p.least * unit * ((1 << 20) + 1)}
+    named = len(set(p.rows)) == len(p.rows) == min(len(near), 1000) and near.issuperset(p.rows)
     require(named, "the rows that are named are not those on the margin")
-    require(Fraction(margin) ** 2 * sqnorm <= least**2, "the margin is smaller")
+    require(p.margin**2 <= p.least**2 / sqnorm, "the margin is smaller")
     longest = max(sum(v * v for v in a.values()) for a in A.vectors.values())
-    require(radius == math.inf or longest <= (Fraction(radius) * A.scale) ** 2, "a row is outside the radius")
-    if bound < math.inf:
-        require(radius < math.inf and margin > 0, "a bound on mistakes needs a radius and a margin")
-        require((Fraction(radius) / Fraction(margin)) ** 2 <= bound, "the bound is below (radius/margin)²")
+    require(Fraction(longest, A.scale**2) <= p.radius**2, "a row is outside the radius")
+    bounded = p.bound == math.inf or (p.margin > 0 and p.radius**2 <= p.bound * p.margin**2)
+    require(bounded, "the bound is below (radius/margin)^2")
 
 
-def contradiction(p: Proof, A: Demands, rows: str, rivals: str, weights: str) -> list[Name]:
+def contradiction(A: Demands, rows: list[int], rivals: list[int], weights: Any) -> list[Name]:
     """Gordan: where λ > 0 and Σ λ a = 0, no w has a·w > 0 for all a, for then 0 = Σ λ (a·w) > 0."""
-    numerators, D = p[weights]
-    names, square = combine(p[rows], p.get(rivals, []), numerators, A)
-    require(names and min(numerators) > 0, "the weights are not all positive, or there are none")
-    require(sum(numerators) == D, "the weights do not sum to one")
+    names, square = A.combine(rows, rivals, weights)
+    require(names and min(weights[0]) > 0, "the weights are not all positive, or there are none")
+    require(sum(weights[0]) == weights[1], "the weights do not sum to one")
     require(square == 0, "the weighted rows do not add up to zero")
     return names
 
@@ -96,35 +112,29 @@ def inseparable(p: Proof, A: Demands) -> None:
 
     ``overlap``: moreover a·w ≥ 0 for all only where a·w = 0 for all. The core is a contradiction too, so such a w has
     Σ λ (a·w) = 0 with λ > 0, hence a·w = 0 on the core, and on all linear combinations of it, which all demands are.
+    QuasiSeparable: ``hyperplanes`` is a w with a·w ≥ 0 for all demands, > 0 for some, and = 0 for exactly those
+    ``touched``. These are linear combinations of the core, so that every such w touches them.
     """
-    contradiction(p, A, "culprits", "rivals", "weights")
+    contradiction(A, p.culprits, p.rivals, p.weights)
     most = A.width * (A.k - 1 if A.k > 2 else 1) + 1
-    require(len(p["culprits"]) <= most, "more culprits than Carathéodory's theorem allows")
-    if p["overlap"]:
-        spanned(A.vectors, p, A)
+    require(len(p.culprits) <= most, "there are more culprits than the theorem allows")
+    touched = set(A.vectors)
+    if p.answer == "QuasiSeparable":
+        touched = set(A.combine(p.touched, p.touched_rivals, ([0] * len(p.touched), 1))[0])
+        values, _, _ = A.scores(p.hyperplanes)
+        require(min(values.values()) >= 0 < max(values.values()), "a row is behind, or none is beyond")
+        zeros = {name for name, value in values.items() if value == 0}
+        require(zeros == touched, "the hyperplane touches other rows than the proof names")
+    elif p.overlap is None:
+        require(not (p.core_rows or p.core_rivals or p.core_weights[0]), "there is a core, but no overlap")
         return
-    core = p["core_rows"] or p["core_rivals"] or p["core_weights"][0]
-    require(p["overlap"] is None and not core, "overlap must be proved, or left open and its core with it")
+    require(p.overlap is (p.answer == "Inseparable"), "overlap is not as the answer has it")
+    core = contradiction(A, p.core_rows, p.core_rivals, p.core_weights)
+    require(spanned(touched, core, A), "a row is no linear combination of the core")
 
 
-def quasi_separable(p: Proof, A: Demands) -> None:
-    """Inseparable, but some w has a·w ≥ 0 for all demands, > 0 for some, and = 0 for exactly those ``touched``.
-
-    ``hyperplanes`` is one. The touched demands are linear combinations of the core, so by the argument above every such
-    w touches them.
-    """
-    inseparable(p | {"overlap": None, "core_rows": [], "core_rivals": [], "core_weights": ([], 1)}, A)
-    require(p["overlap"] is False, "rows that touch a hyperplane do not overlap")
-    names, _ = combine(p["touched"], p["touched_rivals"], [0] * len(p["touched"]), A)
-    values, _, _ = scores(p, A)
-    require(min(values.values()) >= 0 < max(values.values()), "a row lies on the wrong side, or none beyond")
-    zeros = {name for name, value in values.items() if value == 0}
-    require(zeros == set(names), "the hyperplane touches other rows than the proof names")
-    spanned(names, p, A)
-
-
-def spanned(names: Iterable[Name], p: Proof, A: Demands) -> None:
-    """The core is a contradiction, and its echelon form leaves nothing of the demands named."""
+def spanned(names: Iterable[Name], core: list[Name], A: Demands) -> bool:
+    """Return whether the demands named are linear combinations of the core: its echelon form leaves nothing of them."""
     echelon: dict[tuple[int, int], Vector] = {}
 
     def rest(row: Vector) -> Vector:
@@ -135,22 +145,21 @@ def spanned(names: Iterable[Name], p: Proof, A: Demands) -> None:
                 row = {at: n // divisor for at, n in row.items() if n}
         return row
 
-    for name in contradiction(p, A, "core_rows", "core_rivals", "core_weights"):
+    for name in core:
         if left := rest(A.vectors[name]):
             echelon[min(left)] = left
-    for name in names:
-        require(not rest(A.vectors[name]), f"row {name[0]} is no linear combination of the core")
+    return not any(rest(A.vectors[name]) for name in names)
 
 
 def feasible(p: Proof, A: Demands) -> None:
     """A w ≥ 1 in every row: ``hyperplanes`` holds w."""
-    values, unit, _ = scores(p, A)
+    values, unit, _ = A.scores(p.hyperplanes)
     require(min(values.values()) >= unit, "a row scores below 1")
 
 
 def infeasible(p: Proof, A: Demands) -> None:
     """No w has A w ≥ 1: λ > 0, Σ λ = 1 and Aᵀλ = 0 give 0 = λ·A w ≥ 1."""
-    contradiction(p, A, "rows", "rivals", "weights")
+    contradiction(A, p.rows, [], p.weights)
 
 
 def undecided(p: Proof, A: Demands) -> None:
@@ -159,16 +168,14 @@ def undecided(p: Proof, A: Demands) -> None:
     From below: ``hyperplanes`` has a·w ≥ ``least``, and least/‖w‖ ≥ lower. From above: for λ ≥ 0 and any unit w,
     min a·w ≤ Σ λ a·w/Σλ ≤ ‖Σ λ a‖/Σλ ≤ upper (Cauchy and Schwarz).
     """
-    values, unit, sqnorm = scores(p, A)
-    least, lower, upper, (weights, _) = p["least"], p["lower"], p["upper"], p["weights"]
-    require(min(values.values()) >= least * unit, "a row scores below what the proof states")
-    require(sqnorm > 0 and lower < math.inf, "the hyperplane is zero, or the lower bound infinite")
-    attained = lower == -math.inf or Fraction(lower) * abs(Fraction(lower)) * sqnorm <= least * abs(least)
-    require(attained, "the lower bound is not attained")
-    _, square = combine(p["rows"], p["rivals"], weights, A)
-    require(weights and min(weights) >= 0 < max(weights), "a weight is negative, or all are zero")
-    bounded = upper == math.inf or square <= (Fraction(upper) * A.scale * sum(weights)) ** 2
-    require(lower <= upper and bounded, "the upper bound is too small")
+    values, unit, sqnorm = A.scores(p.hyperplanes)
+    require(min(values.values()) >= p.least * unit, "a row scores below what the proof states")
+    attained = sqnorm > 0 and p.lower * abs(p.lower) <= p.least * abs(p.least) / sqnorm
+    require(attained, "the lower bound is not attained, or the hyperplane is zero")
+    numerators, D = p.weights
+    _, square = A.combine(p.rows, p.rivals, p.weights)
+    require(numerators and min(numerators) >= 0 < sum(numerators), "a weight is negative, or all are zero")
+    require(square / Fraction(sum(numerators), D) ** 2 <= p.upper**2, "the upper bound is too small")
 
 
 def hard_margin(p: Proof, A: Demands) -> None:
@@ -176,17 +183,20 @@ def hard_margin(p: Proof, A: Demands) -> None:
 
     As in ``undecided``. Where the intercept is not penalised (two classes) the norm leaves it out, and the margin is at
     most half the distance between any weighted averages of the two classes: for a unit w, twice the margin is at most
-    w·(average of one − average of the other). Weights that sum to one in each class make the always-one column cancel.
+    w·(average of one − average of the other). Weights of equal sums in both classes make the always-one column cancel.
     """
-    rows, rivals, (weights, D) = p["dual_rows"], p["dual_rivals"], p["dual_weights"]
-    require(p["least"] > 0, "the least score is not positive")
-    if p["fit_intercept"] and not p["penalise_intercept"]:
+    require(p.least > 0, "the least score is not positive")
+    names, _ = A.combine(p.dual_rows, p.dual_rivals, p.dual_weights)
+    weights, D = p.dual_weights
+    if p.fit_intercept and not p.penalise_intercept:
         require(A.k == 2, "an unpenalised intercept needs two classes")
-        codes = [A.codes[i] for i, _ in combine(rows, rivals, weights, A)[0]]
+        codes = [A.codes[i] for i, _ in names]
         sums = [sum(n for n, code in zip(weights, codes, strict=True) if code == y) for y in (0, 1)]
         require(min(sums) > 0, "a class has no dual weight")
-        weights = [n * sums[1 - code] for n, code in zip(weights, codes, strict=True)]  # of equal sums
-    undecided(p | {"lower": p["margin"], "rows": rows, "rivals": rivals, "weights": (weights, D)}, A)
+        weights = [n * sums[1 - code] for n, code in zip(weights, codes, strict=True)]
+        A = A._replace(normed=A.width - 1)
+    bounds = {"rows": p.dual_rows, "rivals": p.dual_rivals, "weights": (weights, D), "lower": p.margin}
+    undecided(Proof(**vars(p), **bounds), A)
 
 
 def soft_margin(p: Proof, A: Demands) -> None:
@@ -195,128 +205,95 @@ def soft_margin(p: Proof, A: Demands) -> None:
     The sum is over rows. For α ≥ 0 that spend at most C on each row,
     f(w) ≥ ½‖w‖² + Σ α (1 − a·w) ≥ Σ α − ½‖Σ α a‖² ≥ lower.
     """
-    values, unit, sqnorm = scores(p, A)
-    C, objective, lower, (weights, D) = Fraction(p["C"]), p["objective"], p["lower"], p["dual_weights"]
-    names, square = combine(p["dual_rows"], p["dual_rivals"], weights, A)
+    values, unit, sqnorm = A.scores(p.hyperplanes)
+    names, square = A.combine(p.dual_rows, p.dual_rivals, p.dual_weights)
+    weights, D = p.dual_weights
     hinge, spent = [0] * len(A.codes), [0] * len(A.codes)
     for (i, _), value in values.items():
         hinge[i] = max(hinge[i], unit - value)
     for (i, _), weight in zip(names, weights, strict=True):
         spent[i] += weight
-    primal = sqnorm / 2 + C * Fraction(sum(hinge), unit)
-    dual = Fraction(sum(weights), D) - Fraction(square, 2 * (D * A.scale) ** 2)
-    require(min(weights, default=0) >= 0 and max(spent) <= C * D, "a dual weight is negative, or above C")
-    require(objective == math.inf or primal <= Fraction(objective), "the objective is larger")
-    require(lower <= objective and lower < math.inf, "the lower bound is above the objective")
-    require(lower == -math.inf or Fraction(lower) <= dual, "the lower bound is above the dual objective")
+    require(min(weights, default=0) >= 0 and max(spent) <= p.C * D, "a dual weight is negative, or above C")
+    require(sqnorm / 2 + p.C * Fraction(sum(hinge), unit) <= p.objective, "the objective is larger")
+    dual = Fraction(sum(weights), D) - square / 2
+    require(p.lower <= dual, "the lower bound is above the dual objective")
 
 
-# ---- The table of claims: the check, the words of --expect that it proves, the data it is about, and a sentence
+# ---- The caller's claim. For every answer: its check, the words of --expect that it proves, and a sentence.
 
-QUASI, SIDES = "inseparable quasi-separable", "hyperplane has every row strictly on the side of its class"
+SIDES = "hyperplane has every row strictly on the side of its class"
 CLAIMS = {
-    "Separable": (separable, "separable", "examples", f"a {SIDES}"),
-    "Inseparable": (inseparable, "inseparable", "examples", f"no {SIDES}"),
-    "QuasiSeparable": (quasi_separable, QUASI, "examples", f"no {SIDES}, but one has it there or on it"),
-    "Undecided": (undecided, "undecided", "examples constraints", "the largest margin is between the bounds"),
-    "Feasible": (feasible, "feasible", "constraints", "one w has A w >= 1 in every row"),
-    "Infeasible": (infeasible, "infeasible", "constraints", "no w has A w >= 1 in every row"),
-    "HardMargin": (hard_margin, "hard-margin separable", "examples", "positive bounds on the margin"),
-    "SoftMargin": (soft_margin, "soft-margin", "examples", "the least objective is between the bounds"),
+    "Separable": (separable, "separable", f"a {SIDES}"),
+    "Inseparable": (inseparable, "inseparable", f"no {SIDES}"),
+    "QuasiSeparable": (inseparable, "inseparable quasi-separable", f"no {SIDES}, but one there or on it"),
+    "Undecided": (undecided, "undecided", "the largest margin is between the bounds"),
+    "Feasible": (feasible, "feasible", "one w has A w >= 1 in every row"),
+    "Infeasible": (infeasible, "infeasible", "no w has A w >= 1 in every row"),
+    "HardMargin": (hard_margin, "hard-margin separable", "positive bounds on the margin"),
+    "SoftMargin": (soft_margin, "soft-margin", "the least objective is between the bounds"),
 }
-EXPECTATIONS = {word for _, words, _, _ in CLAIMS.values() for word in words.split()}
+EXPECTATIONS = {word for _, words, _ in CLAIMS.values() for word in words.split()}
 EXPECTATIONS |= {"overlapping", "kernel-separable", "kernel-inseparable"}
 
 
-def check(p: Proof, table: "Table", *, fit_intercept: bool = True, expect: str | None = None) -> str | None:
-    """Return None if the proof (of ``load_proof``) proves the caller's claim about a table, else the reason why not."""
-    rows = [{j: Fraction(v) for j, v in row.items()} for row in table.rows]
-    claim, kernel = p.get("proof", p), "kernel-" if "proof" in p else ""
-    decide, words, _, _ = CLAIMS[claim["answer"]]
-    proves = [kernel + word for word in (words + " overlapping" * (claim.get("overlap") is True)).split()]
-    shape = len(rows), len(rows) if kernel else table.n_features
-    try:
-        require(expect is None or expect in proves, f"the proof is {claim['answer']}, not of {expect!r}")
-        require(shape == (claim["n_rows"], claim["n_features"]), f"the proof is not about data of {shape}")
-        if kernel:  # the proof itself says that it is about hyperplanes through the origin of its space
-            require(table.labels is not None, "a kernel proof is about labelled examples")
-            rows = gram(rows, p["degree"], p["coef0"])
-        decide(claim, demands(claim, rows, shape[1], table.labels, fit_intercept))
-    except Refused as reason:
-        return str(reason)
-    return None
+def check(p: Proof, table: "Table", *, fit_intercept: bool = True, expect: str | None = None) -> str:
+    """Return what the proof proves of the caller's claim about a table, in a sentence, or raise Refused."""
+    decide, words, sentence = CLAIMS[p.answer]
+    proves = words.split() + ["overlapping"] * (getattr(p, "overlap", None) is True)
+    proves = [f"kernel-{word}" for word in proves] if p.kernel else proves
+    require(expect is None or expect in proves, f"the proof is of {', '.join(proves)}, not of {expect!r}")
+    decide(p, demands(p, table, fit_intercept))
+    space = f"in the space of the kernel (<a, b> + {p.kernel.coef0})^{p.kernel.degree}: " if p.kernel else ""
+    origin = " (of hyperplanes through the origin)" if p.classes and not p.fit_intercept else ""
+    return f"{space}{p.answer}{origin}: {sentence}"
 
 
-# ---- The demands of a claim, and what is computed from them
-
-
-def demands(p: Proof, rows: list[dict[int, Fraction]], d: int, labels: Any, intercept: bool) -> Demands:
-    """Return the demands of the caller's claim about rows of d columns; refuse a proof of another claim."""
-    about, intercept = "constraints" if labels is None else "examples", labels is not None and bool(intercept)
-    same = about in CLAIMS[p["answer"]][2] and bool(p["classes"]) == (labels is not None)
-    require(same, f"the proof is not about {about} {'without' if labels is None else 'with'} labels")
-    which = "with an intercept" if intercept else "through the origin"
-    require(p["fit_intercept"] is intercept, f"the proof is not about hyperplanes {which}")
-    labels, classes = (labels, p["classes"]) if labels is not None else ([0] * len(rows), [0])
-    same = len({label_kind(label) for label in (*labels, *classes)}) == 1 and sorted(set(labels)) == classes
-    require(same and len(labels) == len(rows), "the labels are not those that the proof speaks of")
-    codes, k = [classes.index(label) for label in labels], len(classes)
-    scale = math.lcm(*(v.denominator for x in rows for v in x.values()))
+def demands(p: Proof, table: "Table", intercept: bool) -> Demands:
+    """Return the demands of the caller's claim about a table; refuse a proof of another claim."""
+    rows, d, labels = table.rows, table.n_features, table.labels or []
+    of_constraints = ("Feasible", "Infeasible", "Undecided")
+    about = p.answer in of_constraints if table.labels is None else p.answer not in of_constraints[:2]
+    require(about and (labels or not p.kernel), "the claim is about examples, the proof not, or conversely")
+    intercept = bool(intercept) and table.labels is not None
+    require(p.fit_intercept is intercept, "of claim and proof one has an intercept, and one has not")
+    if p.kernel:
+        rows, d = gram(rows, p.kernel.degree, p.kernel.coef0), len(rows)
+    require((len(rows), d) == (p.n_rows, p.n_features), f"it is not about {len(rows)} rows of {d} features")
+    one_kind = len({label_kind(label) for label in (*labels, *p.classes)}) <= 1
+    require(one_kind and sorted(set(labels)) == p.classes, "it is about other labels")
+    k, codes = max(len(p.classes), 1), [p.classes.index(label) for label in labels] or [0] * len(rows)
+    require(len(codes) == len(rows), "there are not as many labels as rows")
+    bias = {d: Fraction(1)} if intercept else {}
+    exact = [{j: Fraction(v) for j, v in row.items() if v} | bias for row in rows]
+    scale = math.lcm(*(v.denominator for row in exact for v in row.values()))
     vectors: dict[Name, Vector] = {}
-    for i, (x, y) in enumerate(zip(rows, codes, strict=True)):
-        row = {j: int(v * scale) for j, v in x.items() if v} | ({d: scale} if intercept else {})
+    for i, (row, y) in enumerate(zip(exact, codes, strict=True)):
+        x = {j: int(v * scale) for j, v in row.items()}
         if k <= 2:
-            vectors[i, None] = {(0, j): v if y == k - 1 else -v for j, v in row.items()}
+            vectors[i, None] = {(0, j): v if y == k - 1 else -v for j, v in x.items()}
             continue
         for c in set(range(k)) - {y}:
-            vectors[i, c] = {(y, j): v for j, v in row.items()} | {(c, j): -v for j, v in row.items()}
-    return Demands(vectors, codes, scale, k, d + intercept)
+            vectors[i, c] = {(y, j): v for j, v in x.items()} | {(c, j): -v for j, v in x.items()}
+    return Demands(vectors, codes, scale, k, d + intercept, d + intercept)
 
 
-def gram(rows: list[dict[int, Fraction]], degree: int, coef0: int) -> list[dict[int, Fraction]]:
+def gram(rows: list[dict[int, Any]], degree: int, coef0: int) -> list[dict[int, Any]]:
     """Return the rows of the Gram matrix of ``K(a, b) = (a·b + coef0)^degree`` for integer examples.
 
     With coef0 ≥ 0 the kernel is positive semidefinite, so K(a, b) = φ(a)·φ(b). A w = Σ αⱼ φ(xⱼ) has the scores K α,
     and Σ λ y Kᵢ = 0 for rows Kᵢ means ‖Σ λ y φ(xᵢ)‖² = 0: answers about the rows of K without an intercept are answers
     about the φ(x). Margin, radius and bound are those of the rows of K.
     """
-    integral = all(v.denominator == 1 and abs(v) <= EXACT for x in rows for v in x.values())
+    integral = all(v == int(v) and abs(v) <= EXACT for x in rows for v in x.values())
     require(integral, "a kernel proof needs integer examples")
-    matrix: list[dict[int, Fraction]] = []
-    for a in rows:
-        base = [int(sum(v * b.get(j, 0) for j, v in a.items())) + coef0 for b in rows]
-        fits = all((abs(n).bit_length() - 1) * degree <= 53 and abs(n**degree) <= EXACT for n in base)
-        require(fits, "the kernel exceeds 2^53")
-        matrix.append({j: Fraction(n**degree) for j, n in enumerate(base)})
-    return matrix
-
-
-def scores(p: Proof, A: Demands) -> tuple[dict[Name, int], int, Fraction]:
-    """Return a·w as integers over one unit, that unit, and ‖w‖², without the intercept where it is not penalised."""
-    w, D = p["hyperplanes"]
-    fits = len(w) == (A.k if A.k > 2 else 1) and all(len(plane) == A.width for plane in w)
-    require(fits, "the hyperplanes do not fit the classes or the columns")
-    values = {name: sum(v * w[c][j] for (c, j), v in a.items()) for name, a in A.vectors.items()}
-    penalised = A.width - (p["fit_intercept"] and not p.get("penalise_intercept", True))
-    return values, D * A.scale, Fraction(sum(n * n for plane in w for n in plane[:penalised]), D * D)
-
-
-def combine(rows: list[int], rivals: list[int], weights: list[int], A: Demands) -> tuple[list[Name], int]:
-    """Return the demands a that a proof names, each once and each with a weight λ, and ‖Σ λ a‖² times scale²."""
-    paired = len(rows) == len(weights) and len(rivals) == (len(rows) if A.k > 2 else 0)
-    require(paired, "rows, rivals and weights do not pair up")
-    names: list[Name] = [(i, rivals[n] if rivals else None) for n, i in enumerate(rows)]
-    require(len(set(names)) == len(names), "a row is named twice")
-    point: Vector = {}
-    for name, weight in zip(names, weights, strict=True):
-        require(name in A.vectors, f"row {name[0]} is not in the data, or has no rival number {name[1]}")
-        for place, v in A.vectors[name].items():
-            point[place] = point.get(place, 0) + weight * v
-    return names, sum(v * v for v in point.values())
+    sums = [[sum(int(v) * int(b.get(j, 0)) for j, v in a.items()) + coef0 for b in rows] for a in rows]
+    short = all((abs(n).bit_length() - 1) * degree <= 53 for row in sums for n in row)
+    require(short and all(abs(n**degree) <= EXACT for row in sums for n in row), "the kernel exceeds 2^53")
+    return [{j: n**degree for j, n in enumerate(row)} for row in sums]
 
 
 # ---- The proof file. Every answer has exactly these fields, name:type, and nothing else is read. Types: L labels,
-# B true or false, B? also null, N integer from 0, F float, Q rational, P proof; with * a list, with ** a list of lists.
+# B true or false, B? also null, N integer, F float, Q rational, P answer; with * a list, with ** a list of lists.
 
 ABOUT = "classes:L fit_intercept:B n_rows:N n_features:N "
 SUMS = "culprits:N* rivals:N* weights:Q* overlap:B? core_rows:N* core_rivals:N* core_weights:Q* "
@@ -332,14 +309,14 @@ FIELDS = {
     "SoftMargin": ABOUT + DUAL + "hyperplanes:Q** C:F objective:F lower:F n_iter:N",
     "KernelProof": "degree:N coef0:N proof:P",
 }
-LEAST = dict.fromkeys(["margin", "radius", "bound", "upper", "objective"], 0.0)
-LEAST |= {"n_rows": 1, "degree": 1, "C": 5e-324}
+LEAST = {"lower": -math.inf, "n_rows": 1, "degree": 1, "C": 5e-324}  # 0 for other integers and floats
 MOST = {"degree": 1000, "C": sys.float_info.max, "margin": sys.float_info.max}
 DIGITS, BITS, EXACT = 100_000, 1 << 31, 1 << 53  # of a number; of a list; what floats hold
+RATIONAL = re.compile("-?[0-9]+(/[1-9][0-9]*)?")
 
 
 def load_proof(text: str) -> Proof:
-    """Read a proof of format version 1 or 2."""
+    """Read a proof of version 1 or 2; neither NaN nor a key that occurs twice is JSON here."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "a key occurs twice in one object")
@@ -351,43 +328,55 @@ def load_proof(text: str) -> Proof:
         raise Refused(f"the proof is not JSON: {error}") from None
     require(type(content) is dict and content.pop("format", None) == "rosenblatt-proof", "this is no proof")
     version, reading = content.pop("version", None), content.pop("reading", {})
-    known = type(version) is int and version in (1, 2) and type(reading) is dict
-    require(known, "the proof has another version than 1 and 2, or a reading that is no object")
+    require(type(version) is int and version in (1, 2), "it has another version than 1 and 2")
+    require(type(reading) is dict, "its reading is no object")
     constraints = ["Feasible", "Infeasible"] + ["Undecided"] * (reading.get("as") == "constraints")
     if version == 1 and content.get("answer") in constraints and content.get("classes") == [1]:
         content["classes"] = []  # version 1 wrote one class for constraints
-    return read_fields(content)
-
-
-def read_fields(content: dict[str, Any]) -> Proof:
-    """Read the fields of an answer, each by its type and within its range."""
-    answer = content.get("answer")
-    require(type(answer) is str and answer in FIELDS, "the proof holds an unknown answer")
-    types = dict(field.split(":") for field in FIELDS[str(answer)].split())
-    require(content.keys() == {"answer", *types}, f"{answer} needs exactly these fields: {', '.join(types)}")
-    proof: Proof = {"answer": answer}
-    for name, kind in types.items():
-        try:
-            value = proof[name] = read_value(kind, content[name])
-            require(name not in LEAST or LEAST[name] <= value <= MOST.get(name, math.inf), "out of range")
-        except (ValueError, OverflowError) as error:
-            raise Refused(f"{name!r} of the proof cannot be read: {error}") from None
-    return proof
+    p = read_value("P", content)
+    if p.answer != "KernelProof":
+        return Proof(**vars(p), kernel=None)
+    inside = p.proof.answer in list(CLAIMS)[:4] and not p.proof.fit_intercept
+    require(inside, "a kernel proof holds an answer about separability without an intercept")
+    return Proof(**vars(p.proof), kernel=p)
 
 
 def read_value(kind: str, value: Any) -> Any:
-    """Return the value of a field; of rationals in a list their integers over one denominator, and that."""
+    """Return a value of its type; of rationals in lists their numerators over one denominator, and that."""
     match kind:
+        case "P" if type(value) is dict and value.get("answer") in list(FIELDS):
+            types = dict(field.split(":") for field in FIELDS[value["answer"]].split())
+            require(value.keys() == {"answer", *types}, f"the fields are not exactly {', '.join(types)}")
+            p = Proof(answer=value["answer"])
+            for name, of in types.items():
+                try:
+                    setattr(p, name, field := read_value(of, value[name]))
+                    within = of not in "NF" or LEAST.get(name, 0) <= field <= MOST.get(name, math.inf)
+                    require(within, "out of range")
+                except (ValueError, OverflowError) as error:
+                    raise Refused(f"{name!r} of the proof cannot be read: {error}") from None
+            return p
+        case "N" if type(value) is int and value >= 0:
+            return value
+        case "B" | "B?" if type(value) is bool or (value is None and kind == "B?"):
+            return value
+        case "F" if type(value) is dict and value.keys() == {"float"} and type(value["float"]) is str:
+            number = float.fromhex(value["float"])  # exact where float.hex gives the text back
+            require(number.hex() == value["float"] != "nan", "a float is written as float.hex writes it")
+            return Fraction(number) if math.isfinite(number) else number
+        case "Q" if type(value) is str and len(value) <= 2 * DIGITS + 2 and RATIONAL.fullmatch(value):
+            numerator, _, denominator = value.partition("/")  # Decimal is exact, and has no limit of digits
+            return Fraction(int(Decimal(numerator)), int(Decimal(denominator or 1)))
         case "L" if type(value) is list:
             labels = [read_value("F", each) if type(each) in (dict, float) else each for each in value]
-            kinds = {label_kind(label) for label in labels}
-            require(len(kinds) <= 1 and labels == sorted(set(labels)), "labels are unsorted, or of two kinds")
+            one_kind = len({label_kind(label) for label in labels}) <= 1
+            require(one_kind and labels == sorted(set(labels)), "labels are unsorted, or of two kinds")
             return labels
         case "N*" if type(value) is list:
             return [read_value("N", each) for each in value]
         case "Q*":
-            integers, D = read_value("Q**", [value])
-            return integers[0], D
+            vectors, D = read_value("Q**", [value])
+            return vectors[0], D
         case "Q**" if type(value) is list and all(type(each) is list for each in value):
             vectors, D = [[read_value("Q", each) for each in vector] for vector in value], 1
             for rational in (rationals := [each for vector in vectors for each in vector]):
@@ -395,28 +384,12 @@ def read_value(kind: str, value: Any) -> Any:
                 short = D.bit_length() <= 4 * DIGITS and D.bit_length() * len(rationals) <= BITS
                 require(short, "its numbers have too large a common denominator")
             return [[each.numerator * (D // each.denominator) for each in vector] for vector in vectors], D
-        case "Q" if type(value) is str and len(value) <= 2 * DIGITS + 2:
-            require(re.fullmatch("-?[0-9]+(/[1-9][0-9]*)?", value), "a rational is written p/q")
-            numerator, _, denominator = value.partition("/")  # Decimal is exact, and has no limit of digits
-            return Fraction(int(Decimal(numerator)), int(Decimal(denominator or 1)))
-        case "F" if type(value) is dict and value.keys() == {"float"} and type(value["float"]) is str:
-            number = float.fromhex(value["float"])  # exact where float.hex gives the text back
-            require(number.hex() == value["float"] != "nan", "a float is written as float.hex writes it")
-            return number
-        case "P" if type(value) is dict and value.get("answer") in list(FIELDS)[:4]:
-            proof = read_fields(value)
-            require(not proof["fit_intercept"], "a kernel proof holds a proof without an intercept")
-            return proof
-        case "N" if type(value) is int and value >= 0:
-            return value
-        case "B" | "B?" if type(value) is bool or (value is None and kind == "B?"):
-            return value
     raise Refused(f"a value of type {type(value).__name__} that is not as type {kind} demands")
 
 
 def label_kind(label: Any) -> str:
     """Labels are bools, or finite numbers (1 and 1.0 are equal, 1 and True are not), or text without NUL."""
-    number = type(label) is int or (type(label) is float and math.isfinite(label))
+    number = type(label) in (int, Fraction) or (type(label) is float and math.isfinite(label))
     require(number or type(label) is bool or (type(label) is str and "\0" not in label), "it is no label")
     return "number" if number else type(label).__name__
 
@@ -428,99 +401,89 @@ NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 MISSING = ("", "?", "NA", "N/A", "n/a", "null", "NULL", "None")
 
 
+class Reading(NamedTuple):
+    """How the caller has the data read."""
+
+    format: str | None = None  # "csv" or "libsvm"; None: CSV where the name ends so
+    target: str | None = None  # None: the last column
+    constraints: bool = False
+    header: bool | None = None  # None: a first line that holds no number names the columns
+    delimiter: str = ","
+    zero_based: bool = False
+
+
 class Table(NamedTuple):
     """The data of a claim, and how they were read."""
 
-    rows: list[dict[int, Any]]  # {column: number}, zeros left out
+    rows: list[dict[int, Any]]  # {column: number}, zeros left out; where they are read, {column: text}
     n_features: int
     labels: list[Any] | None  # None: constraints
     target: str | None = None
     reading: str = ""
 
 
-def read_table(
-    path: str,
-    *,
-    format: str | None = None,
-    target: str | None = None,
-    constraints: bool = False,
-    header: bool | None = None,
-    zero_based: bool = False,
-    delimiter: str = ",",
-) -> Table:
-    """Read numeric CSV (labels may be text) or LIBSVM text; one line is one row."""
+def read_table(path: str, how: Reading) -> Table:
+    """Read numeric CSV (labels may be text) or LIBSVM text."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-        require("\r" not in text, f"a carriage return within a line: use newlines, or {EXPORT}")
-        if format == "csv" or (format is None and path.endswith(".csv")):
-            return read_csv(text.split("\n"), target, constraints, header, delimiter)
-        require(target is None, f"LIBSVM text has no column {target!r}: omit --target, or say --format csv")
-        return read_libsvm(text.split("\n"), constraints, 0 if zero_based else 1)
+        require(not {"\r", "\0"} & set(text), "a carriage return within a line, or a NUL: use newlines")
+        as_csv = how.format == "csv" or (how.format is None and path.endswith(".csv"))
+        cells = (read_csv if as_csv else read_libsvm)(text.split("\n"), how)
+        for n, row in enumerate(cells.rows, 1):
+            odd = next((cell for cell in row.values() if not is_number(cell)), None)
+            require(odd is None, f"row {n}: {odd!r:.40} is no finite number")
+        labels = read_labels(cells.labels or [])
+        require(not how.constraints or set(labels) <= {1}, "a right-hand side is not 1, as in A w >= 1")
     except UnicodeDecodeError:
         raise Refused(f"{path}: no text in UTF-8, but compressed or of another format; {EXPORT}") from None
-    except (Refused, TypeError) as error:
-        raise Refused(f"{path}: {error}") from None
+    except (Refused, csv.Error, TypeError) as error:
+        raise Refused(f"{path}: {error}; {EXPORT}") from None
+    rows = [{j: float(cell) for j, cell in row.items() if float(cell)} for row in cells.rows]
+    return cells._replace(rows=rows, labels=None if how.constraints else labels)
 
 
-def read_csv(lines: list[str], target: Any, constraints: bool, header: Any, delimiter: str) -> Table:
-    """Read cells; without ``header`` said, a first line that holds no number names the columns."""
-    cells = []
-    for n, line in enumerate(lines, 1):
-        require(delimiter != "\t" or '"' not in line, f"line {n}: a quote, which some read as text; {EXPORT}")
-        try:
-            row = next(csv.reader([line], delimiter=delimiter, strict=True))
-        except csv.Error as error:  # most often a quoted cell that goes on in the next line
-            raise Refused(f"line {n}: no row of cells by itself ({error}); {EXPORT}") from None
-        cells += [[cell.strip(" \t\v\f") for cell in row]] if row else []
+def read_csv(lines: list[str], how: Reading) -> Table:
+    """Read the text of cells."""
+    require(how.delimiter != "\t" or '"' not in "".join(lines), "a quote, which some read as text")
+    reader = csv.reader([f"{line}\n" for line in lines], delimiter=how.delimiter, strict=True)
+    cells = [[cell.strip(" \t\v\f") for cell in row] for row in reader if row]
+    require(not any("\n" in cell for row in cells for cell in row), "a cell of several lines")
     numeric = {NUMBER.fullmatch(cell) is not None for row in cells[:1] for cell in row}
-    clear = header is not None or len(numeric) < 2
-    require(clear, "the first line mixes numbers and text: say --header or --no-header")
-    header = True not in numeric if header is None else header
+    counted = cells and cells[0] in [[str(j + k) for j in range(len(cells[0]))] for k in (0, 1)]
+    clear = how.header is not None or (len(numeric) < 2 and not counted)
+    require(clear, "the first line mixes numbers and text, or counts 0, 1, ...: say --header or --no-header")
+    header = True not in numeric if how.header is None else how.header
     names = cells.pop(0) if cells and header else [f"x{j + 1}" for row in cells[:1] for j in range(len(row))]
-    require(cells, "there are no rows, or none below the names of columns")
+    require(cells and len(set(names)) == len(names), "no rows, or two columns of one name: rename one")
+    require(all(len(row) == len(names) for row in cells), f"a row has other than {len(names)} cells")
     reading = "csv, names in the first line" if header else "csv, no line of names"
-    require(len(set(names)) == len(names), "two columns have one name: rename one")
-    for n, row in enumerate(cells, 1):
-        require(len(row) == len(names), f"row {n} has {len(row)} cells, not {len(names)}")
-    if constraints:
+    target, labels = how.target, None
+    if how.constraints:
         require(target is None, f"constraints have no labels, such as {target!r}: leave out --target")
-        return Table(numbers(map(enumerate, cells)), len(names), None, None, f"{reading}, all variables")
-    require(len(names) > 1, f"one column between {delimiter!r}: checker.py has --delimiter, and {EXPORT}")
-    target = names[-1] if target is None else target
-    require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
-    labels = read_labels([row.pop(names.index(target)) for row in cells])
-    return Table(
-        numbers(map(enumerate, cells)), len(names) - 1, labels, target, f"{reading}, target {target!r}"
-    )
+    else:
+        require(len(names) > 1, f"one column between {how.delimiter!r}: checker.py has --delimiter")
+        target = names[-1] if target is None else target
+        require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
+        labels, reading = [row.pop(names.index(target)) for row in cells], f"{reading}, target {target!a}"
+    return Table([dict(enumerate(row)) for row in cells], len(cells[0]), labels, target, reading)
 
 
-def read_libsvm(lines: list[str], constraints: bool, first: int) -> Table:
-    """Read lines ``label index:value …``, indices ascending; constraints have the label 1 everywhere."""
-    words, rows = [], []
+def read_libsvm(lines: list[str], how: Reading) -> Table:
+    """Read the text of lines ``label index:value …``; constraints have the label 1 everywhere."""
+    require(how.target is None, "LIBSVM text has no column of labels: omit --target, or say --format csv")
+    labels, cells, first = [], [], 0 if how.zero_based else 1
     for n, line in enumerate(lines, 1):
         word, *pairs = re.findall("[^ \t]+", line.partition("#")[0]) or [""]
+        require(not word or is_number(word), f"line {n}: the label {word[:40]!r} is no number: use CSV")
         parts = [pair.partition(":") for pair in pairs]
-        columns = [int(index) - first if re.fullmatch("[0-9]{1,10}", index) else -1 for index, _, _ in parts]
-        ascending = all(a < b for a, b in pairwise([-1, *columns, (1 << 31) - first]))
-        order = f"line {n}: not index:value, with indices that ascend from {first} to below 2^31"
-        require(ascending, f"{order}; for indices from 0 say --zero-based, else {EXPORT}")
-        exact = not word or (is_number(word) and abs(float(word)) < EXACT)  # others round labels from 2^53 on
-        require(exact, f"line {n}: the label {word[:40]!r} is no number below 2^53: use CSV; {EXPORT}")
-        words += [word] if word else []
-        rows += [[(j, value) for j, (_, _, value) in zip(columns, parts, strict=True)]] if word else []
-    require(rows, "there are no rows")
-    labels, width = read_labels(words), max(row[-1][0] + 1 if row else 0 for row in rows)
-    require(not constraints or set(labels) == {1}, "a right-hand side is not 1, as in A w >= 1")
-    return Table(numbers(rows), width, None if constraints else labels, None, f"libsvm, indices from {first}")
-
-
-def numbers(rows: Iterable[Iterable[tuple[int, str]]]) -> list[dict[int, Any]]:
-    """Read decimal numbers, each as the nearest binary64; zeros are left out."""
-    cells = [dict(row) for row in rows]
-    for n, row in enumerate(cells, 1):
-        odd = next((text for text in row.values() if not is_number(text)), None)
-        require(odd is None, f"row {n}: {str(odd)[:40]!r} is no finite number; {EXPORT}")
-    return [{j: float(text) for j, text in row.items() if float(text)} for row in cells]
+        indices = [int(index) if re.fullmatch("[0-9]{1,10}", index) else -1 for index, _, _ in parts]
+        ascending = all(a < b for a, b in pairwise([first - 1, *indices, 1 << 31]))
+        require(ascending, f"line {n}: not index:value ascending from {first} (--zero-based: from 0)")
+        labels += [word] if word else []
+        cells += [{i - first: value for i, (_, _, value) in zip(indices, parts, strict=True)}] if word else []
+    require(cells, "there are no rows")
+    width = max(max(row, default=-1) + 1 for row in cells)
+    return Table(cells, width, labels, None, f"libsvm, indices from {first}")
 
 
 def is_number(text: str) -> bool:
@@ -529,20 +492,29 @@ def is_number(text: str) -> bool:
 
 
 def read_labels(words: list[str]) -> list[Any]:
-    """Return text, or numbers where all are numbers: whole ones exactly, others as binary64, and none rounded."""
-    for n, word in enumerate(words, 1):
-        require(word not in MISSING and "\0" not in word, f"the label of row {n} is missing, or holds a NUL")
+    """Return text, or numbers where all are numbers; below 2^53, so that no reader rounds them."""
+    for word in words:
         foreign = not word.isascii() and any(map(str.isdecimal, word))  # to other readers it is a number
-        require(not foreign, f"the label of row {n}, {word[:40]!r}, has digits of another script")
+        usual = word not in MISSING and not foreign
+        require(usual, f"the label {word[:40]!r} is missing, or has digits of another script")
     if not all(map(is_number, words)):
         return words
-    labels = [int(word) if re.fullmatch("[+-]?[0-9]{1,400}", word) else float(word) for word in words]
-    rounded = max(map(abs, labels)) >= EXACT and any(type(label) is float for label in labels)
-    require(not rounded, "labels of 2^53 or more beside labels with a point or an exponent may be rounded")
-    return labels
+    labels = [float(word) for word in words]
+    require(max(map(abs, labels), default=0) < EXACT, "a label is 2^53 or more, which some readers round")
+    return [int(label) if label.is_integer() else label for label in labels]
 
 
 # ---- The command
+
+
+def stated(table: Table, intercept: bool) -> str:
+    """Return the caller's claim in full."""
+    what = "constraints A w >= 1"
+    if table.labels is not None:
+        words = ", ".join(f"{each!a:.40}" for each in sorted(set(table.labels))[:8])
+        what = f"labels {words}, hyperplanes {'with an intercept' if intercept else 'through the origin'}"
+    size = f"{len(table.rows)} rows, {table.n_features} features"
+    return f"data read as {table.reading}; {size}, {what}; every number is the binary64 nearest to its text"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -559,38 +531,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--header", action=argparse.BooleanOptionalAction, help="the first line names columns")
     add("--zero-based", action="store_true", help="LIBSVM indices count from 0")
     add("--delimiter", default=",", help="between the cells of a CSV file")
-    claim = vars(options.parse_args(arguments))
-    path, intercept, expect = claim.pop("proof"), not claim.pop("no_intercept"), claim.pop("expect")
+    claim = options.parse_args(arguments)
     try:
-        proof = load_proof(Path(path).read_text(encoding="utf-8"))
-        table = read_table(claim.pop("data"), **claim)
+        p = load_proof(Path(claim.proof).read_text(encoding="utf-8"))
+        table = read_table(claim.data, Reading(*(getattr(claim, name) for name in Reading._fields)))
     except (ValueError, OSError) as error:
         print(f"cannot be read: {error}", file=sys.stderr)
         return 2
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a verdict is printed whatever the labels are
-    print("claim:", stated(table, intercept))
-    reason = check(proof, table, fit_intercept=intercept, expect=expect)
-    print(f"{path} does not hold: {reason}" if reason else f"{path} holds: {proved(proof)}")
-    return 1 if reason else 0
-
-
-def stated(table: Table, intercept: bool) -> str:
-    """Return the caller's claim in full."""
-    what = "constraints A w >= 1"
-    if table.labels is not None:
-        words = ", ".join(f"{each!r:.40}" for each in sorted(set(table.labels))[:8])
-        what = f"labels {words}, hyperplanes {'with an intercept' if intercept else 'through the origin'}"
-    size = f"{len(table.rows)} rows, {table.n_features} features"
-    return f"data read as {table.reading}; {size}, {what}; every number is the binary64 nearest to its text"
-
-
-def proved(p: Proof) -> str:
-    """Return what a proof that holds says, in a sentence."""
-    if p["answer"] == "KernelProof":
-        return f"in the space of the kernel (a·b + {p['coef0']})^{p['degree']}: {proved(p['proof'])}"
-    origin = "" if p["fit_intercept"] or not p["classes"] else " (of hyperplanes through the origin)"
-    return f"{p['answer']}{origin}: {CLAIMS[p['answer']][-1]}"
+    print("claim:", stated(table, not claim.no_intercept))
+    try:
+        print("holds:", check(p, table, fit_intercept=not claim.no_intercept, expect=claim.expect))
+    except Refused as reason:
+        print("does not hold:", reason)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

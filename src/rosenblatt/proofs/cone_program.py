@@ -11,7 +11,7 @@ from rosenblatt.proofs.signs import ExactVector, scores
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.cone import Cone
 from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
-from rosenblatt.proofs.statements import two_sided_statement
+from rosenblatt.proofs.statements import statement_cost, two_sided_statement
 
 
 def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible | Undecided:
@@ -46,13 +46,14 @@ def solve_cone(A: Any, time_limit: float | None = None) -> Feasible | Infeasible
     matrix = as_matrix(A, "A")
     n, d = matrix.shape
     cone = Cone(Examples(matrix, np.zeros(n, dtype=np.intp), np.ones(1, dtype=np.int64), False))
+    clock.reserve(statement_cost(cone))
     answer = search(cone, clock)
     about: dict[str, Any] = {"classes": (), "fit_intercept": False, "n_rows": int(n), "n_features": int(d)}
     if isinstance(answer, Strict):
         return Feasible(**about, hyperplanes=(_scaled(cone, answer.w),))
     if isinstance(answer, OutOfTime):
         hyperplanes = (tuple(Fraction(value) for value in answer.w.tolist()),)
-        ids, weights = heaviest(cone, answer.ids, answer.weights)
+        ids, weights = heaviest(cone, answer.ids, answer.weights, clock)
         bounds = two_sided_statement(cone, hyperplanes, ids, weights)
         return Undecided(**about, rows=tuple(ids.tolist()), rivals=(), **bounds)
     order = np.argsort(answer.ids)

@@ -14,7 +14,7 @@ from rosenblatt.proofs.solvers.cone import Cone, Ids
 from rosenblatt.proofs.solvers.facial_reduction import Face, face
 from rosenblatt.proofs.solvers.search import OutOfTime, Strict, heaviest, search
 from rosenblatt.proofs.solvers.wolfe import wolfe_search
-from rosenblatt.proofs.statements import margin_statement, two_sided_statement
+from rosenblatt.proofs.statements import margin_statement, statement_cost, two_sided_statement
 
 SMALL = 200_000  # demands × weights up to which a separator is improved to the largest margin
 
@@ -33,7 +33,8 @@ def separability(
     X : (n, d) array or CSR matrix, float32, float64 or integers; sparse data are never made dense
     y : n labels of any sortable kind, two or more classes (one class is separable with an intercept)
     fit_intercept : whether the hyperplane may miss the origin
-    time_limit : seconds after which :class:`Undecided` is returned with two-sided bounds on the margin
+    time_limit : seconds after which :class:`Undecided` is returned with two-sided bounds on the margin; the time to
+        state them, a few passes over the data, is kept from the start, and is spent however short the limit is
     touching : on inseparable data also ask for a hyperplane that touches some rows and has the others strictly on
         their sides; False answers faster and leaves ``overlap`` open
 
@@ -62,6 +63,7 @@ def separability(
     clock = Clock(time_limit)
     examples = as_examples(X, y, fit_intercept)
     cone = Cone(examples)
+    clock.reserve(statement_cost(cone))
     answer = search(cone, clock)
     about: dict[str, Any] = {
         "classes": examples.classes,
@@ -75,7 +77,7 @@ def separability(
         return Separable(**about, **statement)
     if isinstance(answer, OutOfTime):
         hyperplanes = _hyperplanes(cone, answer.w)
-        ids, weights = heaviest(cone, answer.ids, answer.weights)
+        ids, weights = heaviest(cone, answer.ids, answer.weights, clock)
         rows, rivals = _rows_and_rivals(cone, ids)
         bounds = two_sided_statement(cone, hyperplanes, ids, weights)
         return Undecided(**about, rows=rows, rivals=rivals, **bounds)
@@ -119,12 +121,10 @@ def _hyperplanes(cone: Cone, w: Any) -> tuple[tuple[Fraction, ...], ...]:
 
 def _widest(cone: Cone, clock: Clock) -> dict[str, Any] | None:
     """State the separator of largest margin, whose ``rows`` are its support; None for many rows or a thin margin."""
-    if cone.n_rows * cone.dim > SMALL or clock.out_of_time():
+    if cone.n_rows * cone.dim > SMALL:
         return None
     margin_cone = Cone(cone.examples, keep_lengths=True)
     point = wolfe_search(margin_cone, np.zeros(margin_cone.dim), clock, first=False)
-    return (
-        margin_statement(cone.examples, _hyperplanes(margin_cone, margin_cone.unscaled(point.w)))
-        if point.separates
-        else None
-    )
+    if not point.separates or not clock.affords(statement_cost(cone)):
+        return None
+    return margin_statement(cone.examples, _hyperplanes(margin_cone, margin_cone.unscaled(point.w)))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from rosenblatt.proofs.claims import FIELDS, KernelProof
 from rosenblatt.proofs.decision import separability
 from rosenblatt.proofs.examples import as_matrix
+from rosenblatt.proofs.solvers.clock import Clock
 
 EXACT = 2**53  # integers up to here are floats
 
@@ -25,7 +26,7 @@ def kernel_separability(
     ----------
     X, y : integer examples and their labels
     degree, coef0 : of the kernel, integers; with ``coef0 ≥ 1`` a bias is part of the space
-    time_limit : seconds after which the answer may be Undecided
+    time_limit : seconds after which the answer may be Undecided; the Gram matrix is computed however long it takes
 
     Notes
     -----
@@ -45,8 +46,10 @@ def kernel_separability(
     ----------
     M. Aizerman, E. Braverman, L. Rozonoer (1964), Theoretical foundations of the potential function method.
     """
+    clock = Clock(time_limit)
     gram = exact_gram(X, degree, coef0)
-    return KernelProof(separability(gram, y, False, time_limit), int(degree), int(coef0))
+    left = None if time_limit is None else clock.left()
+    return KernelProof(separability(gram, y, False, left), int(degree), int(coef0))
 
 
 def exact_gram(X: Any, degree: int, coef0: int) -> npt.NDArray[np.float64]:

@@ -13,7 +13,7 @@ from rosenblatt.proofs.examples import Examples, as_examples, check_squares, pro
 from rosenblatt.proofs.solvers.clock import Clock
 from rosenblatt.proofs.solvers.cone import Cone
 from rosenblatt.proofs.solvers.wolfe import MinNormPoint, wolfe_search
-from rosenblatt.proofs.statements import hard_margin_statement
+from rosenblatt.proofs.statements import hard_margin_statement, statement_cost
 
 Float64s = npt.NDArray[np.float64]
 
@@ -78,6 +78,7 @@ def hard_margin(
     check_squares(examples)
     penalise_intercept = penalise_intercept or not fit_intercept
     cone = Cone(examples, keep_lengths=True)
+    clock.reserve(statement_cost(cone) + 2 * cone.pass_cost)  # candidates are measured before one is stated
     if penalise_intercept:
         point = wolfe_search(cone, np.zeros(cone.dim), clock, tolerance, first=False)
         solution = _homogeneous(cone, point)

@@ -48,8 +48,12 @@ class Logistic(NamedTuple):
 
     def loss_at_most(self, radius: float, reference_loss: float, reference_sqnorm: float) -> float:
         """Bound the summed log-loss by that of weights of squared norm ``reference_sqnorm``."""
-        room = 1.0 - self.eta * radius**2 / 2.0
-        return (reference_loss + reference_sqnorm / (2.0 * self.eta)) / room if room > 0.0 else math.inf
+        denominator = 1.0 - self.eta * radius**2 / 2.0
+        return (
+            (reference_loss + reference_sqnorm / (2.0 * self.eta)) / denominator
+            if denominator > 0.0
+            else math.inf
+        )
 
 
 @rule(Logistic)

@@ -51,7 +51,7 @@ class PassiveAggressiveSquared(NamedTuple):
 def step(pa: PassiveAggressiveSquared, seen: Seen) -> tuple[float, float]:
     """Step ``ℓ / (‖x‖² + 1/(2C))``."""
     loss = 1.0 - seen.y * seen.score
-    room = seen.x_sqnorm + 0.5 / pa.C
-    if loss > 0.0 and room > 0.0:
-        return NO_SHRINK, loss / room
+    denominator = seen.x_sqnorm + 0.5 / pa.C
+    if loss > 0.0 and denominator > 0.0:
+        return NO_SHRINK, loss / denominator
     return NO_SHRINK, 0.0

@@ -41,8 +41,8 @@ class WidrowHoff(NamedTuple):
 
     def loss_at_most(self, radius: float, reference_loss: float, reference_sqnorm: float) -> float:
         """Bound the summed squared error by that of weights of squared norm ``reference_sqnorm``."""
-        room = 1.0 - self.eta * radius**2
-        return (reference_loss + reference_sqnorm / self.eta) / room if room > 0.0 else math.inf
+        denominator = 1.0 - self.eta * radius**2
+        return (reference_loss + reference_sqnorm / self.eta) / denominator if denominator > 0.0 else math.inf
 
 
 @rule(WidrowHoff)

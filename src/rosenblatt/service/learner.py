@@ -26,22 +26,25 @@ OWN_BYTES = 64 << 10  # about what a model takes that has learned nothing
 
 
 class Scored(NamedTuple):
-    """An example's score, the two classes that are ahead, and the weights that made it."""
+    """An example's score, the two classes that are ahead, and what each name adds to the score."""
 
     best: int
     second: int
     score: float
     margin: float  # of the best over the second; zero for a tie
     names: tuple[str, ...]  # the bias, and the features that are known
+    products: list[
+        float
+    ]  # for two classes: weight × value of each name, for the second in order against the first
     values: list[float]
     weights: Matrix  # of those names, for one class against the other where there are two, else for each
     scores: list[float]  # one where there are two classes, else one for each
+    norm: float  # of the weights that gave the scores
 
     def pushes(self) -> list[float]:
         """Return what each name adds to the lead of the best class over the second: the parts of the margin."""
-        if len(self.weights) == 1:
-            sign = 1.0 if self.best == 1 else -1.0
-            return [sign * w * v for w, v in zip(row_of(self.weights, 0), self.values, strict=True)]
+        if self.products:
+            return self.products if self.best == 1 else [-each for each in self.products]
         best, second = row_of(self.weights, self.best), row_of(self.weights, self.second)
         return [(w - u) * v for w, u, v in zip(best, second, self.values, strict=True)]
 
@@ -67,6 +70,7 @@ class NameLookup(NamedTuple):
     places: NDArray[np.int64]
     rows: int  # learned from when the weights were read
     weights: Matrix
+    norm: float  # of all weights then
 
 
 class Weights(NamedTuple):
@@ -134,6 +138,11 @@ class ServedLearner(OnlineLearner):
 
     _lookup: NameLookup | None = None
 
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        """Learn from an example; its score is counted at once, since other threads read the calibration."""
+        super().learn_one(x, y, weight)
+        self._count_pending_scores()
+
     def score(self, x: Named) -> Scored:
         """Score an example; features that the model does not know count for nothing. At least one class is known."""
         lookup = self._look(tuple(x))
@@ -144,11 +153,11 @@ class ServedLearner(OnlineLearner):
             values = [self.learner.bias_input, *map(x.__getitem__, names[1:])]
         n = len(self.labels)
         if len(weights) == 1:
-            score = sum(map(mul, row_of(weights, 0), values))
-            up = int(score > 0.0)
-            return Scored(
-                min(up, n - 1), min(1 - up, n - 1), score, abs(score), names, values, weights, [score]
-            )
+            products = list(map(mul, row_of(weights, 0), values))
+            score = sum(products)
+            best, second = (1, 0) if score > 0.0 and n > 1 else (0, n - 1)
+            margin = abs(score)
+            return Scored(best, second, score, margin, names, products, values, weights, [score], lookup.norm)
         if isinstance(weights, list):
             scores = [sum(map(mul, row, values)) for row in weights]
         else:
@@ -156,14 +165,14 @@ class ServedLearner(OnlineLearner):
         best = max(range(n), key=scores.__getitem__)
         second = max((at for at in range(n) if at != best), key=scores.__getitem__)
         margin = scores[best] - scores[second]
-        return Scored(best, second, scores[best], margin, names, values, weights, scores)
+        return Scored(best, second, scores[best], margin, names, [], values, weights, scores, lookup.norm)
 
     def probability(self, scored: Scored) -> float | None:
         """Return the probability of the best class; None before there is enough feedback to know it."""
         running = self.running_calibration
         if running is None or running.calibration is None:
             return None
-        probabilities = running.probabilities(scored.scores, self._norm())
+        probabilities = running.probabilities(scored.scores, scored.norm)
         return None if probabilities is None else probabilities[scored.best]
 
     def guess(self, x: Named) -> tuple[Any, float, bool]:
@@ -244,7 +253,8 @@ class ServedLearner(OnlineLearner):
         elif lookup.rows == self.rows:
             return lookup
         if read:
-            lookup = lookup._replace(rows=self.rows, weights=self._weights_at(lookup.places))
+            weights, norm = self._weights_at(lookup.places), self._norm()
+            lookup = lookup._replace(rows=self.rows, weights=weights, norm=norm)
         self._lookup = lookup
         return lookup
 
@@ -259,7 +269,7 @@ class ServedLearner(OnlineLearner):
         places = np.array([-1, *codes]) + 1
         if places.max() >= self.learner.W.shape[1]:
             self.add_features(int(places.max()))
-        return NameLookup(wanted, (BIAS, *names), places, -1, [])
+        return NameLookup(wanted, (BIAS, *names), places, -1, [], 1.0)
 
     def _weights_at(self, places: NDArray[np.int64]) -> Matrix:
         """Return the weights in some columns, of the hypothesis that predicts: lists where small, else an array."""

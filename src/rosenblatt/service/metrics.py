@@ -1,6 +1,7 @@
 """What the service counts, with prometheus-client: requests, their seconds, the store and the models."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -11,12 +12,28 @@ if TYPE_CHECKING:
     from rosenblatt.service.writer import Service
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+ROUTES = ("models", "learn", "ledger", "explain", "snapshot", "predict", "feedback")  # counted by name
+PATHS = ("/healthz", "/readyz", "/metrics")  # counted by themselves
+AT_ONCE = 256  # requests that are counted together
 MODEL_GAUGES = {
     "clock": "Examples learned from.",
     "mistakes": "Predicted wrongly before being learned from.",
     "updates": "Times the weights moved.",
     "features": "Features known.",
 }
+
+
+def route_of(path: str) -> str:
+    """Return the name that a path is counted by.
+
+    >>> route_of("/v1/models/m/predict"), route_of("/v1/models/m"), route_of("/readyz"), route_of("/elsewhere")
+    ('predict', 'models', '/readyz', 'other')
+    """
+    if path.startswith("/v1/"):
+        parts = path.split("/")
+        route = parts[4] if len(parts) == 5 else "models"
+        return route if route in ROUTES else "other"
+    return path if path in PATHS else "other"
 
 
 class Metrics:
@@ -34,16 +51,25 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # labels are looked up once
+        self._labels = lru_cache(maxsize=1024)(self._labels_of)  # labels are looked up once
+        self._answered: list[tuple[str, int, float]] = []  # and not yet counted
 
-    def count(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
-        children = self._children.get((route, status))
-        if children is None:
-            children = (self._requests.labels(route, str(status)), self._seconds.labels(route))
-            self._children[route, status] = children
-        children[0].inc()
-        children[1].observe(seconds)
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Count a request, with others that were answered since: what a request does itself is an append."""
+        self._answered.append((path, status, seconds))
+        if len(self._answered) >= AT_ONCE:
+            self._count_answered()
+
+    def _count_answered(self) -> None:
+        answered, self._answered = self._answered, []
+        for path, status, seconds in answered:
+            requests, histogram = self._labels(path, status)
+            requests.inc()
+            histogram.observe(seconds)
+
+    def _labels_of(self, path: str, status: int) -> tuple[Counter, Histogram]:
+        route = route_of(path)
+        return self._requests.labels(route, str(status)), self._seconds.labels(route)
 
     def watch(self, service: "Service") -> None:
         """Count what a service does, too."""
@@ -51,6 +77,7 @@ class Metrics:
 
     def page(self) -> bytes:
         """Return all that is counted, in Prometheus' format."""
+        self._count_answered()
         return generate_latest(self.registry)
 
 

@@ -1,8 +1,10 @@
-"""What every request passes before a route, one class per concern, composed in one list: :func:`middleware`.
+"""What every request passes before a route, composed in one list: :func:`middleware`.
 
-Pure ASGI, from the outside in: request id and headers of the response, metrics, refusals, host, origin,
-authentication, rate limits, bodies of pages. Limits on bytes and time before any of this are those of
-:mod:`rosenblatt.web.connections`.
+Pure ASGI, built once. From the outside in: metrics, request id with the headers of the response and the answers to
+refusals, host and origin, authentication, rate limits. A check is a plain function that raises a refusal or returns
+what the next layer returns; only the two outer layers, which do something after the response, are coroutines. Limits
+on bytes and time before any of this are those of :mod:`rosenblatt.web.connections`; bodies of pages are limited around
+the pages, by :class:`LimitPageBodies`.
 """
 
 import asyncio
@@ -13,9 +15,9 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any
 
+import msgspec
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -44,7 +46,6 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 API = "/v1/"
 API_PATHS = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 STREAMED = ("/learn", "/snapshot")  # routes whose body is worked on while it arrives
-WAYS = ("models", "learn", "ledger", "explain", "snapshot", "predict", "feedback")  # that are counted by name
 WRITES = frozenset(("POST", "PUT", "DELETE"))
 WORDS = {404: "not_found", 405: "method_not_allowed"}
 JSON = (b"content-type", b"application/json")
@@ -56,66 +57,27 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
-class RequestState:
+class RequestState(msgspec.Struct, gc=False):
     """What the middleware knows about a request; under ``scope["rosenblatt"]``."""
 
-    __slots__ = ("allowed", "api", "fields", "headers", "id", "identity", "status")
-
-    def __init__(self, fields: dict[bytes, bytes], identifier: str, api: bool) -> None:
-        self.fields, self.id = fields, identifier
-        self.api = api  # whether its path belongs to the API and not to pages
-        self.headers = API_HEADERS if api else SECURITY_HEADERS  # that are added to the response
-        self.allowed: str | None = None  # the scope of its token or session, once that is decided
-        self.identity: str | None = None  # whose token or session it is, for rate limits
-        self.status = 0  # of the response, once it has begun
+    fields: dict[bytes, bytes]
+    id: str
+    api: bool  # whether its path belongs to the API and not to pages
+    headers: Headers  # that are added to the response
+    allowed: str | None = None  # the scope of its token or session, once that is decided
+    identity: str | None = None  # whose token or session it is, for rate limits
+    status: int = 0  # of the response, once it has begun
 
 
 def middleware(settings: Settings, metrics: Metrics, guard: Guard, sessions: Sessions) -> list[Middleware]:
     """Return the middleware of the service, the outermost first."""
     return [
-        Middleware(RequestIds),
         Middleware(CountRequests, metrics, settings.log_requests),
-        Middleware(AnswerRefusals),
-        Middleware(CheckHost, guard),
+        Middleware(AnswerRequests),
         Middleware(CheckOrigin, guard),
         Middleware(Authenticate, settings, guard, sessions),
         Middleware(LimitRates, settings),
-        Middleware(LimitPageBodies, settings.mail_bytes),
     ]
-
-
-class RequestIds:
-    """Gives every request an id, its own where it brought a good one, and every response its headers."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-        self._number = itertools.count()
-        self._prefix = os.urandom(4).hex()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        fields = dict(scope["headers"])
-        own = fields.get(b"x-request-id")
-        good = own is not None and GOOD_ID(own)
-        identifier = own.decode() if own is not None and good else f"{self._prefix}-{next(self._number):x}"
-        path = scope["path"]
-        state = RequestState(fields, identifier, path.startswith(API) or path in API_PATHS)
-        scope["rosenblatt"] = state
-
-        async def with_headers(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                state.status = message["status"]
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"x-request-id", identifier.encode()),
-                    *state.headers,
-                ]
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
 
 
 class CountRequests:
@@ -134,7 +96,7 @@ class CountRequests:
         took = time.perf_counter() - began
         state: RequestState = scope["rosenblatt"]
         status = state.status or 499
-        self.metrics.count(route_of(scope["path"]), status, took)
+        self.metrics.count(scope["path"], status, took)
         if status >= 400 or self.log_all:
             log.log(
                 logging.ERROR if status >= 500 else logging.INFO,
@@ -146,70 +108,78 @@ class CountRequests:
             )
 
 
-@lru_cache(maxsize=1024)
-def route_of(path: str) -> str:
-    """Return the name that a path is counted by."""
-    if path.startswith(API):
-        parts = path.split("/")
-        way = parts[4] if len(parts) == 5 else "models"
-        return way if way in WAYS else "other"
-    return path if path in ("/healthz", "/readyz", "/metrics") else "other"
+class AnswerRequests:
+    """Gives every request an id, its own where it brought a good one, and every response its headers.
 
-
-class AnswerRefusals:
-    """Answers what was refused further inside, and what went wrong there, with a problem in JSON."""
+    What was refused further inside, and what went wrong there, is answered with a problem in JSON.
+    """
 
     def __init__(self, app: App) -> None:
         self.app = app
+        self._number = itertools.count()
+        self._prefix = os.urandom(4).hex()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        state: RequestState = scope["rosenblatt"]
-        token = request_id.set(state.id)
+        fields, path = dict(scope["headers"]), scope["path"]
+        own = fields.get(b"x-request-id")
+        good = own is not None and GOOD_ID(own)
+        identifier = own.decode() if own is not None and good else f"{self._prefix}-{next(self._number):x}"
+        api = path.startswith(API) or path in API_PATHS
+        state = RequestState(fields, identifier, api, API_HEADERS if api else SECURITY_HEADERS)
+        scope["rosenblatt"] = state
+
+        def with_headers(message: dict[str, Any]) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                state.status = message["status"]
+                own_headers = message.get("headers", ())
+                message["headers"] = [*own_headers, (b"x-request-id", identifier.encode()), *state.headers]
+            return send(message)
+
+        token = request_id.set(identifier)
         try:
-            await self.app(scope, receive, send)
-        except Refusal as refusal:
-            if scope["type"] == "websocket":
-                log.warning("websocket refused", extra={"reason": str(refusal)})
-                await receive()
-                await send({"type": "websocket.close", "code": 1008, "reason": refusal.error})
-            elif not state.status:
-                await self._answer(scope, send, state, refusal)
-            else:
-                log.exception("refused after the response had begun", extra={"path": scope["path"]})
-        except HTTPException as error:
-            if scope["type"] != "http":
-                raise
-            message = f"{scope['method']} {scope['path'][:200]}: {error.detail}"
-            own = tuple(
-                (name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items()
-            )
-            problem = Problem(WORDS.get(error.status_code, "bad_request"), message, state.id)
-            state.headers = API_HEADERS
-            await respond(send, state, error.status_code, encode(problem), (JSON, *own))
-        except RequestValidationError as error:
-            first = error.errors()[0]
-            where = " ".join(str(part) for part in first["loc"])
-            problem = Problem("bad_message", f"{where}: {first['msg']}", state.id)
-            await respond(send, state, 422, encode(problem))
-        except Exception:
-            if scope["type"] != "http":
-                raise
-            log.exception("internal error", extra={"path": scope["path"]})
-            if not state.status:
-                message = "something is wrong with the service, not the request"
-                await respond(send, state, 500, encode(Problem("internal_error", message, state.id)))
+            await self.app(scope, receive, with_headers)
+        except Exception as error:
+            await self._answer(error, scope, receive, with_headers)
         finally:
             request_id.reset(token)
 
-    async def _answer(self, scope: Scope, send: Send, state: RequestState, refusal: Refusal) -> None:
+    async def _answer(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what was raised; an error outside a request of HTTP goes on to the server."""
+        state: RequestState = scope["rosenblatt"]
+        if scope["type"] != "http":
+            if not isinstance(error, Refusal):
+                raise error
+            log.warning("websocket refused", extra={"reason": str(error)})
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": error.error})
+        elif state.status:
+            log.error("failed after the response had begun", extra={"path": scope["path"]}, exc_info=error)
+        elif isinstance(error, Refusal):
+            await self._refuse(error, scope, send, state)
+        elif isinstance(error, HTTPException):
+            message = f"{scope['method']} {scope['path'][:200]}: {error.detail}"
+            problem = Problem(WORDS.get(error.status_code, "bad_request"), message, state.id)
+            fields = [
+                (name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items()
+            ]
+            state.headers = API_HEADERS
+            await respond(send, error.status_code, encode(problem), (JSON, *fields))
+        elif isinstance(error, RequestValidationError):
+            first = error.errors()[0]
+            where = " ".join(str(part) for part in first["loc"])
+            problem = Problem("bad_message", f"{where}: {first['msg']}", state.id)
+            await respond(send, 422, encode(problem))
+        else:
+            log.error("internal error", extra={"path": scope["path"]}, exc_info=error)
+            message = "something is wrong with the service, not the request"
+            await respond(send, 500, encode(Problem("internal_error", message, state.id)))
+
+    async def _refuse(self, refusal: Refusal, scope: Scope, send: Send, state: RequestState) -> None:
         page = not scope["path"].startswith(API) and b"text/html" in state.fields.get(b"accept", b"")
         if isinstance(refusal, Unauthorised) and page:
             state.headers = PAGE_HEADERS
-            await respond(send, state, *sign_in_page(401))
+            await respond(send, *sign_in_page(401))
             return
         extra: Headers = ()
         if refusal.retry_after:
@@ -218,44 +188,29 @@ class AnswerRefusals:
             extra = ((b"www-authenticate", b"Bearer"),)
         state.headers = API_HEADERS
         problem = Problem(refusal.error, str(refusal), state.id, refusal.learned)
-        await respond(send, state, refusal.status, encode(problem), (JSON, *extra))
+        await respond(send, refusal.status, encode(problem), (JSON, *extra))
 
 
-async def respond(
-    send: Send, state: RequestState, status: int, body: bytes, headers: Headers = (JSON,)
-) -> None:
+async def respond(send: Send, status: int, body: bytes, headers: Headers = (JSON,)) -> None:
     """Send a response whose body is ready."""
     fields = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body})
 
 
-class CheckHost:
-    """Refuses hosts that are not this service's, and header fields that are sent twice; hides cookies from routes."""
-
-    def __init__(self, app: App, guard: Guard) -> None:
-        self.app, self.guard = app, guard
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "lifespan":
-            fields = scope["rosenblatt"].fields
-            check_fields(scope, fields)
-            self.guard.check_host(fields)
-        await self.app(scope, receive, send)
-
-
 class CheckOrigin:
-    """Refuses requests that pages of other sites make."""
+    """Refuses hosts that are not this service's, requests of other sites' pages, and header fields sent twice."""
 
     def __init__(self, app: App, guard: Guard) -> None:
         self.app, self.guard = app, guard
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "lifespan":
-            self.guard.check_origin(scope["rosenblatt"].fields)
-        await self.app(scope, receive, send)
+        fields = scope["rosenblatt"].fields
+        check_fields(scope, fields)
+        self.guard.check_host(fields)
+        self.guard.check_origin(fields)
+        return self.app(scope, receive, send)
 
 
 class Authenticate:
@@ -264,13 +219,9 @@ class Authenticate:
     def __init__(self, app: App, settings: Settings, guard: Guard, sessions: Sessions) -> None:
         self.app, self.settings, self.guard, self.sessions = app, settings, guard, sessions
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
-        kind = scope["type"]
-        if kind == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        path, state = scope["path"], scope["rosenblatt"]
+        kind, path, state = scope["type"], scope["path"], scope["rosenblatt"]
         allowed = state.allowed = self._scope_of(path, state)
         if not state.api:
             if kind == "websocket" or path not in self.guard.open_paths:
@@ -284,7 +235,7 @@ class Authenticate:
                 streamed = not path.startswith(API) or path.endswith(STREAMED)
                 seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
                 connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _scope_of(self, path: str, state: RequestState) -> str:
         if not self.guard.asks_for_tokens:
@@ -311,7 +262,7 @@ class LimitRates:
         self._sign_ins = RateLimit(settings.sign_ins_per_minute)
         self._writes = RateLimit(settings.writes_per_minute)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or refuse it."""
         if scope["type"] == "http" and scope["method"] in WRITES:
             path, state = scope["path"], scope["rosenblatt"]
@@ -320,7 +271,7 @@ class LimitRates:
             elif path.startswith(API) and not path.endswith("/predict"):
                 who = state.identity or address_of_client(scope, self.settings)
                 self._check(self._writes, who, "writes")
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _check(self, limit: RateLimit, who: str, what: str) -> None:
         seconds = limit.take(who)
@@ -331,14 +282,14 @@ class LimitRates:
 
 
 class LimitPageBodies:
-    """Ends bodies that pages receive once they are too large, and answers 413."""
+    """Around mounted pages: ends bodies that they receive once they are too large, and answers 413."""
 
     def __init__(self, app: App, limit: int) -> None:
         self.app, self.limit = app, limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http" or scope["rosenblatt"].api:
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         state: RequestState = scope["rosenblatt"]

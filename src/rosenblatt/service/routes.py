@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path as File
 from typing import Annotated, Any
 
@@ -14,9 +14,10 @@ from fastapi.routing import APIRoute
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from rosenblatt.service.learner import Named
-from rosenblatt.service.middleware import JSON, Bodies, need_json, need_size
+from rosenblatt.service.middleware import Bodies, need_json, need_size, respond
 from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import (
     MODEL_NAME,
@@ -218,12 +219,12 @@ def _json(message: Any, status: int = 200) -> Response:
     return Response(encode(message), status, media_type="application/json")
 
 
-async def _read_body(request: Request) -> tuple[bytes, int]:
+def _read_body(request: Request) -> Awaitable[tuple[bytes, int]]:
     """Return the JSON body of a request, and how many bytes of it to release after work."""
     fields = request.scope["rosenblatt"].fields
     need_json(fields)
     bodies: Bodies = request.scope["app"].bodies
-    return await bodies.read(request.receive, fields)  # type: ignore[arg-type]
+    return bodies.read(request.receive, fields)  # type: ignore[arg-type]
 
 
 class ParsedRoute(APIRoute):
@@ -237,29 +238,27 @@ class ParsedRoute(APIRoute):
 class DirectRoute(APIRoute):
     """A POST route of FastAPI, documented like every other, whose endpoint is called without FastAPI's parsing.
 
-    Its scope is the one that its dependency declares.
+    Its scope is the one that its dependency declares. Its endpoint returns the JSON that is the response.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._needs = [each.dependency for each in self.dependencies if isinstance(each.dependency, Needs)]
+        [self._needs] = [each.dependency for each in self.dependencies if isinstance(each.dependency, Needs)]
+        self._end = self.path_format.rpartition("}")[2]
+
+    def matches(self, scope: Any) -> tuple[Match, Any]:
+        """Match a request by its path, which has one parameter, the name of a model."""
+        path = scope["path"]
+        match = path.endswith(self._end) and scope["type"] == "http" and self.path_regex.match(path)
+        return (Match.FULL, {"route": self, "path_params": match.groupdict()}) if match else (Match.NONE, {})
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request that the router has matched to this route."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"allow": "POST"})
-        for need in self._needs:
-            need.check(scope)
-        response = await self.endpoint(scope["path_params"]["name"], Request(scope, receive, send))
-        await response(scope, receive, send)
-
-
-class Encoded(Response):
-    """A response of JSON bytes, made without looking at headers that it does not have."""
-
-    def __init__(self, content: bytes) -> None:
-        self.status_code, self.background, self.body = 200, None, content
-        self.raw_headers = [JSON, (b"content-length", str(len(content)).encode())]
+        self._needs.check(scope)
+        content = await self.endpoint(scope["path_params"]["name"], Request(scope, receive))
+        await respond(send, 200, content)
 
 
 direct, router = APIRouter(route_class=DirectRoute), APIRouter(route_class=ParsedRoute)
@@ -269,17 +268,17 @@ direct, router = APIRouter(route_class=DirectRoute), APIRouter(route_class=Parse
     "/v1/models/{name}/predict",
     **described("Predict", (Prediction, Predictions), takes=Predict, needs="read"),
 )
-async def predict(name: Name, request: Request) -> Response:
+async def predict(name: Name, request: Request) -> bytes:
     """Predict one example, or many under ``examples``: label, score, margin, whether it is undecided, and why."""
     service = _service(request)
     body, held = await _read_body(request)
     try:
         model = service.models.model(name)
         if len(body) > SMALL_BODY or len(body) * len(model.learner.labels) > SMALL_WORK:
-            return Encoded(await _predict_large(service, model, body))
+            return await _predict_large(service, model, body)
         message = read_predict(body)
         predictions = service.models.answer(model, message, body)
-        return Encoded(encode(predictions[0] if message.examples is UNSET else Predictions(predictions)))
+        return encode(predictions[0] if message.examples is UNSET else Predictions(predictions))
     finally:
         request.scope["app"].bodies.held -= held
 
@@ -288,7 +287,7 @@ async def predict(name: Name, request: Request) -> Response:
     "/v1/models/{name}/feedback",
     **described("Give the true label", Change, takes=Feedback, needs="feedback"),
 )
-async def feedback(name: Name, request: Request) -> Response:
+async def feedback(name: Name, request: Request) -> bytes:
     """Learn the true label of a prediction, by its id, or of an example; answered once it is durable.
 
     A key (in the message, or as the header ``Idempotency-Key``) makes it safe to send again.
@@ -313,7 +312,7 @@ async def feedback(name: Name, request: Request) -> Response:
             fresh = service.models.reserve(name, named, label, key)
         else:
             fresh = service.models.fresh(name, label, example, prediction, key)
-        return Encoded(encode(one(await service.submit((fresh,)))))
+        return encode(one(await service.submit((fresh,))))
     finally:
         request.scope["app"].bodies.held -= held
 

@@ -22,7 +22,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.applications import Starlette
 
 from rosenblatt import __version__
 from rosenblatt.service.metrics import Metrics
@@ -85,14 +84,17 @@ class Application(FastAPI):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request; FastAPI's telemetry, which looks for its configuration at every request, is not asked."""
+        scope["app"] = self
         if scope["type"] == "lifespan":
-            await super().__call__(scope, receive, send)
-        else:
-            await Starlette.__call__(self, scope, receive, send)
+            await self.router(scope, receive, send)
+            return
+        if self.middleware_stack is None:
+            self.middleware_stack = self.build_middleware_stack()
+        await self.middleware_stack(scope, receive, send)
 
     def build_middleware_stack(self) -> Any:
         """Return the router inside our middleware, which answers errors itself, so Starlette's layers are left out."""
-        app: Any = self.router
+        app: Any = self.router.app
         for cls, arguments, options in reversed(self.user_middleware):
             app = cls(app, *arguments, **options)
         return app

@@ -20,7 +20,7 @@ from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
-from rosenblatt.data.quadratic import features_before
+from rosenblatt.data.preprocess import features_before
 from rosenblatt.data.schema import schema_from_dict
 from rosenblatt.storage import schema
 from rosenblatt.storage.schema import (
@@ -467,8 +467,8 @@ def sqnorm_is_possible(content: Content) -> None:
         now = _per_hypothesis(np.abs(content.arrays["W"]).sum(axis=1), content)
         past = _per_hypothesis(np.abs(content.arrays["A"]).sum(axis=1), content)
         now = now * content.arrays["running.scale"]
-        room = _drift(content) + 1e-9 * past * past * sqradius
-        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + room) & (sqnorm >= -room))
+        tolerance = _drift(content) + 1e-9 * past * past * sqradius
+        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + tolerance) & (sqnorm >= -tolerance))
     refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · max_sqnorm")
 
 

@@ -39,7 +39,8 @@ class ExampleReader:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._index = vocabulary.index  # compiled code has its address
-        self._reader = new_reader(self._index)
+        self._integers: dict[int, int] = {}  # features of names that are integers
+        self._reader = new_reader(self._index, self._integers)
         self.address: int = self._reader.ctypes.data
         self._functions = reader_functions()
         self.values, self.indices = np.empty(0), np.empty(0, np.uint32)
@@ -58,18 +59,26 @@ class ExampleReader:
             self.values = np.concatenate([self.values, np.zeros(size - self.capacity)])
             self.indices = np.concatenate([self.indices, np.zeros(size - self.capacity, np.uint32)])
             self.capacity = size
-            self._reader["room"] = size
+            self._reader["capacity"] = size
             self._set_address("values", self.values)
             self._set_address("indices", self.indices)
         if names > self._most_names:
+            self._functions.release(self.address)
             self._most_names = size = max(ROW_SIZE, 2 * names)
             self._codes, self._numbers = np.zeros(size, np.int64), np.zeros(size)
             self._keys, self._unknown = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+            self._held = np.zeros(size, np.int64)
             self._set_address("codes", self._codes)
             self._set_address("numbers", self._numbers)
             self._set_address("keys", self._keys)
             self._set_address("unknown", self._unknown)
+            self._set_address("held", self._held)
             self._reader["most_names"], self._reader["names"] = size, NOTHING_READ
+
+    def __del__(self) -> None:
+        """Give up the references to names."""
+        if hasattr(self, "_functions"):
+            self._functions.release(self.address)
 
     def set_features(self, n_features: int) -> None:
         """Set the number of features with weights; compiled code stops at an example with others."""
@@ -85,10 +94,15 @@ class ExampleReader:
     def read(self, x: Example, row: int = 0) -> None:
         """Read an example into a row, after the previous rows."""
         self.reserve(len(x), int(self.starts[row]) + len(x))
-        if not TEXT.issuperset(map(type, x)):
+        text_only = TEXT.issuperset(map(type, x))
+        if not text_only:
             x = self._with_text_names(x)
         if (self._read_hashed if self.vocabulary.bits else self._read_named)(x, row) < 0:
             self._read_any(x, row)
+        if not text_only:
+            for name, kind, text in zip(*self._text_names, strict=True):
+                if kind is int and text in self._index:
+                    self._integers[name] = self._index[text]
 
     def _with_text_names(self, x: Example) -> Example:
         """Return an example whose names are text: names such as 0, 1, 2 are converted once."""

@@ -19,7 +19,6 @@ from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
 from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
 from rosenblatt.learner.selection import norm_of
-from rosenblatt.rules import PNorm
 from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.streams.named_rows import (
     BlockMemory,
@@ -32,13 +31,22 @@ from rosenblatt.streams.named_rows import (
     table_columns,
 )
 from rosenblatt.streams.names import NameSketch
-from rosenblatt.streams.rows_learner import ALL_SCORED, LEAD_DECAY, SCORED_EVERY, TOO_LARGE, RowsLearner
+from rosenblatt.streams.rows_learner import (
+    ALL_SCORED,
+    LEAD_DECAY,
+    MOST_PENDING,
+    SCORED_EVERY,
+    TOO_LARGE,
+    RowsLearner,
+)
 
 # Attributes that hold addresses of one object; a copy sets them anew.
 ROW_STATE = frozenset(
     (
         "_answers",
+        "_averaged",
         "_candidate_calls",
+        "_clock_view",
         "_column_names",
         "_columns",
         "_follow",
@@ -56,12 +64,13 @@ ROW_STATE = frozenset(
         "_row_scores",
         "_rule",
         "_scale",
+        "_scaled_address",
         "_scaled_values",
         "_scaling",
+        "_sqnorm_view",
         "_stale",
         "_tables",
         "_values",
-        "_weighed_address",
     )
 )
 
@@ -128,16 +137,18 @@ class OnlineLearner(RowsLearner):
     """
 
     _of_this_object = RowsLearner._of_this_object | ROW_STATE
-    _label_codes: dict[Any, int]  # of labels met, as the compiled loop takes them
+    _label_codes: dict[Any, int]  # of known labels, as the compiled loop takes them
     _reader: ExampleReader | None  # of single examples, with the row that it read last
     _reader_address: int
     _stale: bool  # whether addresses must be looked up; always where names are hashed
     _values: Any  # the array of the reader whose address is looked up
     _read: Any  # the compiled function that reads an example
     _label_view: Any  # memory of the label
+    _clock_view: Any  # memory of the number of visits
+    _sqnorm_view: Any  # memory of the squared norms of the weights
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
-    _weighed_address: int  # of the row as the weights take it: standardised where that is done
+    _scaled_address: int  # of the row to learn from, standardised where features are scaled
     _candidate_calls: list[tuple[Any, Any, Any, int]]  # the loop, rule, geometry and row of every candidate
 
     def __init__(
@@ -188,7 +199,7 @@ class OnlineLearner(RowsLearner):
             self._set_row(x, False)
         if self._scaling and not self._scale(*self._scaling, False):
             self._refuse([x], TOO_LARGE_TO_SCALE)
-        code = self._predict(self._weighed_address, self._p)
+        code = self._predict(self._scaled_address, self._p)
         return self._answers[code] if code != NOT_FINITE else self._refuse([x])
 
     def learn_one(self, x: Example, y: Any, weight: float = 1.0) -> None:
@@ -210,7 +221,7 @@ class OnlineLearner(RowsLearner):
         if self._candidate_calls:
             self._learn_by_candidates(label)
             return
-        result = self._learn(self._rule, self._geometry, self._weighed_address)
+        result = self._learn(self._rule, self._geometry, self._scaled_address)
         if result < 0:
             if result == OVERFLOW:
                 raise ValueError(TOO_LARGE)
@@ -272,7 +283,7 @@ class OnlineLearner(RowsLearner):
         X = X if hasattr(X, "__len__") else list(X)
         labels = exact_labels(y if hasattr(y, "__len__") else list(y))
         known = np.isin(labels, self.learner.classes)
-        scores = self.learner.scores(self._weighed_matrix(self._rows(X, grow=False)), self.predicting)
+        scores = self.learner.scores(self._scaled_matrix(self._rows(X, grow=False)), self.predicting)
         codes = np.searchsorted(self.learner.classes, labels[known])
         norm = norm_of(self.learner, self.predicting) or 1.0
         self.calibration = fit_calibration(scores[known] / norm, codes, method)
@@ -344,7 +355,7 @@ class OnlineLearner(RowsLearner):
         rows = self._rows(X, grow=False)
         if not np.isfinite(rows.values).all():
             self._refuse(X)
-        return self.learner.predict(self._weighed_matrix(rows), self.predicting)
+        return self.learner.predict(self._scaled_matrix(rows), self.predicting)
 
     # Files
 
@@ -366,7 +377,7 @@ class OnlineLearner(RowsLearner):
     # Inside
 
     def _scored(self, x: Example) -> tuple[Any, NDArray[np.float64]]:
-        row = self._weighed_matrix(self._rows([x], grow=False))
+        row = self._scaled_matrix(self._rows([x], grow=False))
         if not self.learner.clock:
             return self.labels[0], np.zeros(len(self.labels))
         scores = np.atleast_1d(self.learner.scores(row, self.predicting)[0])
@@ -412,14 +423,20 @@ class OnlineLearner(RowsLearner):
 
     def _add_score(self, label: int) -> None:
         """Add the score of the row in the buffer, which is about to be learned from."""
-        classes, clock = len(self.labels), self.learner.totals.item(0)[0]
-        if self.running_calibration is None or classes < 2 or not clock or isinstance(self._geometry, PNorm):
+        classes, clock = len(self.labels), self._clock_view[0]
+        if self._running_calibration is None or classes < 2 or not clock or self._p:
             return
-        self._predict(self._weighed_address, self._p)
-        scores = self._row_scores.tolist()
-        if self.predicting == "averaged":
-            scores = [score / clock for score in scores]
-        self.running_calibration.add(scores, label if classes > 2 else (label + 1) // 2, self._norm())
+        self._predict(self._scaled_address, self._p)
+        self._pending_scores.append(
+            (
+                self._row_scores.tolist(),
+                clock if self._averaged else 1.0,
+                label if classes > 2 else (label + 1) // 2,
+                self._sqnorm_view.tolist(),
+            )
+        )
+        if len(self._pending_scores) == MOST_PENDING:
+            self._count_pending_scores()
 
     def _learn_by_candidates(self, label: int) -> None:
         """Let every candidate predict the row in the buffer and learn from it; move the lead."""
@@ -438,7 +455,7 @@ class OnlineLearner(RowsLearner):
             self._lead(leader, self.rows)
 
     def _look_up_addresses(self, reader: ExampleReader) -> None:
-        """Set the addresses of the row as the weights take it, for this learner and for every candidate."""
+        """Set the addresses of the row to learn from, for this learner and for every candidate."""
         buffer = self.row_buffer()
         reader.set_features(self.learner.n_features)
         values, indices, starts = (
@@ -446,7 +463,9 @@ class OnlineLearner(RowsLearner):
         )
         labels = buffer.labels.ctypes.data
         self._values, self._label_view = reader.values, memoryview(cast(Any, buffer.labels))
-        self._row_scores = buffer.state.scores
+        self._row_scores, self._averaged = buffer.state.scores, self.predicting == "averaged"
+        self._clock_view = memoryview(cast(Any, buffer.state.totals["clock"]))
+        self._sqnorm_view = memoryview(cast(Any, buffer.state.running["sqnorm"]))
         self._rule, self._geometry = self.learner.rule, self.learner.geometry
         self._predict, self._p = row_predictor(), link_power(self._geometry)
         self._read, self._reader_address = reader_functions().read, reader.address
@@ -463,7 +482,7 @@ class OnlineLearner(RowsLearner):
             values = scaled
             table = buffer.of_row(values, indices, starts, labels)
             self._tables.append(table)
-        self._weighed_address = table.ctypes.data
+        self._scaled_address = table.ctypes.data
         self._candidate_calls = []
         guesses = np.zeros(len(self.candidates), np.int64)
         self._tables.append(guesses)
@@ -516,8 +535,8 @@ class OnlineLearner(RowsLearner):
             self._columns = columns if columns.permanent else None
         return columns.rows(block, memory)
 
-    def _weighed_matrix(self, rows: Rows) -> Any:
-        """Return rows as the weights take them, for prediction."""
+    def _scaled_matrix(self, rows: Rows) -> Any:
+        """Return rows for prediction, standardised where features are scaled."""
         if self.statistics is not None:
             rows = scaled_rows(self.statistics, rows)
         return self._matrix(rows, self.learner.n_features)

@@ -65,6 +65,7 @@ CHANGES_KEPT = 100
 ALL_SCORED = 512  # single rows whose scores all serve for probabilities; later every SCORED_EVERY-th
 SCORED_EVERY = 64
 MOST_SCORED = 64  # rows of a block whose scores do
+MOST_PENDING = 1024  # scores of single rows that wait to be counted for probabilities
 
 
 class LeaderChange(NamedTuple):
@@ -177,15 +178,39 @@ class RowsLearner:
         """The hypothesis that predicts; under ``"auto"`` that of the leader."""
         return BOTH[self.leader % len(BOTH)] if self.candidates else self.hypothesis
 
+    @property
+    def running_calibration(self) -> RunningCalibration | None:
+        """The probabilities that follow the stream, of all scores so far; None where they are not kept."""
+        if self._pending_scores:
+            self._count_pending_scores()
+        return self._running_calibration
+
+    @running_calibration.setter
+    def running_calibration(self, calibration: RunningCalibration | None) -> None:
+        self._running_calibration = calibration
+        # Scores of single rows, their divisor, the label, and the squared norms of the weights. To count a score takes
+        # longer than to learn from a row, and need not be done before probabilities are asked for.
+        self._pending_scores: list[tuple[list[float], float, int, list[float]]] = []
+
+    def _count_pending_scores(self) -> None:
+        pending, self._pending_scores = self._pending_scores, []
+        if self._running_calibration is not None:
+            for scores, divisor, label, sqnorms in pending:
+                norm = math.sqrt(max(sum(sqnorms), 0.0))
+                self._running_calibration.add([score / divisor for score in scores], label, norm)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: not the row buffer, whose address is its own."""
-        return {name: value for name, value in vars(self).items() if name not in self._of_this_object}
+        """Return what a copy needs: not the row buffer, whose address is its own, and no scores that wait."""
+        self._count_pending_scores()
+        state = vars(self).copy()  # at once: another thread may predict, which can add an attribute
+        return {name: value for name, value in state.items() if name not in self._of_this_object}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._learn = self._row_buffer = None
+        self._pending_scores = []
 
-    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_row_buffer"))
+    _of_this_object: ClassVar[frozenset[str]] = frozenset(("_learn", "_pending_scores", "_row_buffer"))
 
     # Growing
 
@@ -203,14 +228,16 @@ class RowsLearner:
         self._clear()
 
     def add_features(self, n_features: int) -> None:
-        """Make room for so many features, and as many again, so that growing stays cheap."""
+        """Reserve weights for this many features, at least twice as many as before, so that growing stays cheap."""
         if n_features > self.learner.n_features:
-            self._make_room(max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features)
+            self._reserve_features(
+                max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features
+            )
 
-    def _make_room(self, n_features: int) -> None:
+    def _reserve_features(self, n_features: int) -> None:
         """Add features to the weights, of every candidate, and to the statistics."""
         for candidate in self.candidates:
-            candidate._make_room(n_features)
+            candidate._reserve_features(n_features)
         if not self.candidates:
             self.learner.add_features(n_features)
         self._widen_statistics(n_features)
@@ -227,7 +254,7 @@ class RowsLearner:
         self._clear()
 
     def _fitted(self, X: Any) -> Any:
-        """Make room for the features of the rows; dense rows and ledgers need as many as the learner has."""
+        """Reserve weights for the features of the rows; dense rows and ledgers need as many as the learner has."""
         if self.compiled and not isinstance(X, np.ndarray):
             self.add_features(X.shape[1])
             return X
@@ -242,14 +269,14 @@ class RowsLearner:
             self._clear()  # the row buffer holds the address of the statistics
 
     def scaled(self, X: Any) -> Any:
-        """Return rows as the weights take them: with scaling, each standardised by the statistics and itself."""
+        """Return rows to predict; where features are scaled, each is standardised by the statistics and itself."""
         if self.statistics is None:
             return X
         self._widen_statistics(X.shape[1])
         return scaled_matrix(self.statistics, X)
 
     def _scaled_and_counted(self, X: Any) -> Any:
-        """Return rows as the weights take them; with scaling, every row joins the statistics."""
+        """Return rows to learn from; where features are scaled, each joins the statistics and is standardised."""
         if self.statistics is not None:
             self._widen_statistics(X.shape[1])
             return scaled_matrix(self.statistics, X, update=True)
@@ -305,7 +332,7 @@ class RowsLearner:
             self._passed(stop - start)
 
     def _learn_block(self, rows: Rows, y: NDArray[Any], sample_weight: Any = None) -> bool:
-        """Learn from sparse rows whose features there is room for; from none, and False, where one is not finite."""
+        """Learn from sparse rows whose features have weights; from none, and False, where one is not finite."""
         n = rows.starts.size - 1  # type: ignore[union-attr]
         if y.shape != (n,):
             raise ValueError(f"y must hold one label for each of the {n} rows, got {y.size}")
@@ -318,7 +345,7 @@ class RowsLearner:
             return self._learn_scaled_block(scaled_rows(self.statistics, rows, update=True), y, weight)
 
     def _learn_scaled_block(self, rows: Rows, y: NDArray[Any], weight: NDArray[np.float64] | None) -> bool:
-        """Learn from sparse rows as the weights take them."""
+        """Learn from sparse rows that are standardised where features are scaled."""
         first = self._first_part(y.size)
         if (
             first and np.isfinite(rows.values).all()
@@ -417,7 +444,7 @@ class RowsLearner:
         )
 
     def _add_scores(self, X: Any, y: NDArray[Any]) -> None:
-        """Add scores of some rows of a block, as the weights take them, that is about to be learned from."""
+        """Add scores of some rows of a block that is about to be learned from; they are standardised already."""
         if not y.size or not self._scores_are_due(y.size):
             return
         known = np.flatnonzero(np.isin(y, self.learner.classes))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.data import Batch, Examples, Schema
 from rosenblatt.data.arrow_batches import BatchFile, write_batches
@@ -21,12 +22,21 @@ from rosenblatt.data.source import Source, check_spooled
 from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Epoch, Evaluation, Learner
 from rosenblatt.learner.examples import checked_examples
-from rosenblatt.learner.training import decays, run_epochs
+from rosenblatt.learner.scoring import linear_scores
+from rosenblatt.learner.training import (
+    BoundTerms,
+    Evaluator,
+    chosen_names,
+    column_sqnorms,
+    decays,
+    run_epochs,
+    scored_weights,
+)
 from rosenblatt.streams.cache import NoCache, cached_batches, is_cacheable, is_rereadable, reporting_full_disk
-from rosenblatt.streams.evaluate import MARGIN_BYTES, evaluate_stream, labels_of
 
 FEW_CLASSES = 8  # with at most this many, comparison is faster than a search
 BASE_MEMORY = 245 << 20  # bytes beside the weights: the interpreter, its modules, the blocks in flight
+MARGIN_BYTES = 64 << 20  # limit for margins in memory
 BUFFER_ROWS, BUFFER_BYTES = 1 << 16, 32 << 20  # of the buffer of a shuffle
 
 
@@ -40,7 +50,7 @@ class Pass(NamedTuple):
     of: int | None = None  # rows of a whole pass, None where unknown
 
 
-Tell = Callable[[Pass], None]
+OnPass = Callable[[Pass], bool | None]  # False after a pass: stop
 
 
 class Trained(NamedTuple):
@@ -66,9 +76,9 @@ def train_on_stream(
     memory: int | None = None,
     evaluate: bool = False,
     pocket: bool = False,
-    tell: Tell | None = None,
+    on_pass: OnPass | None = None,
 ) -> Trained:
-    """Cycle over a stream until a pass makes no update, or ``passes`` times.
+    """Cycle over a stream until a pass makes no update, ``passes`` times, or until ``on_pass`` returns False after one.
 
     One pass in the order of the file reads the file itself. More passes, or a shuffle, read it once into a file of
     batches, in the user's cache folder (``keep``) or a temporary one, and map that into memory. A shuffle visits the
@@ -87,7 +97,7 @@ def train_on_stream(
             f"Python and its libraries alone take about {BASE_MEMORY >> 20} MB, more than the memory asked for "
             f"({memory >> 20} MB): allow more"
         )
-    trainer = _Trainer(learner, passes, shuffle, memory, evaluate or pocket, tell or (lambda _: None))
+    trainer = _Trainer(learner, passes, shuffle, memory, evaluate or pocket, on_pass or (lambda _: None))
     if isinstance(examples, BatchFile):
         return trainer.train(examples)
     again = is_rereadable(source)
@@ -166,10 +176,16 @@ class _Trainer:
     """Passes of a learner over batches."""
 
     def __init__(
-        self, learner: Learner, passes: int, shuffle: bool, memory: int | None, evaluate: bool, tell: Tell
+        self,
+        learner: Learner,
+        passes: int,
+        shuffle: bool,
+        memory: int | None,
+        evaluate: bool,
+        on_pass: OnPass,
     ) -> None:
         self.learner, self.passes, self.shuffle = learner, passes, shuffle
-        self.memory, self.evaluate, self.tell = memory, evaluate, tell
+        self.memory, self.evaluate, self.on_pass = memory, evaluate, on_pass
         self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
         self.late_class = False  # a third class appeared in the only pass over a file
         self.misread = False  # a later row of the file showed that earlier ones were read wrongly
@@ -181,7 +197,7 @@ class _Trainer:
 
     def restarted(self, learner: Learner) -> "_Trainer":
         """Return a trainer with the same options for another learner."""
-        return _Trainer(learner, self.passes, self.shuffle, self.memory, self.evaluate, self.tell)
+        return _Trainer(learner, self.passes, self.shuffle, self.memory, self.evaluate, self.on_pass)
 
     def count_rows(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield batches and report the number of rows so far."""
@@ -189,7 +205,7 @@ class _Trainer:
         for batch in batches:
             yield batch
             rows += batch.lines.size
-            self.tell(Pass(0, rows, 0, False))
+            self.on_pass(Pass(0, rows, 0, False))
 
     def train(self, batches: "_FileBatches | BatchFile") -> Trained:
         """Run the passes; where the user interrupts them, return the learner after the last whole pass."""
@@ -202,15 +218,15 @@ class _Trainer:
             rows = self._visit(number - first + 1, batches)
             return decays(learner)
 
-        def on_epoch(epoch: Epoch) -> None:
+        def on_epoch(epoch: Epoch) -> bool | None:
             nonlocal whole
             if self.must_restart:
-                return
+                return None
             whole = learner  # releases the previous copy before the next is made
             number = epoch.number - first
             if number < self.passes and not learner.converged:
                 whole = copy.deepcopy(learner)
-            self.tell(Pass(number, rows, epoch.mistakes, True, rows))
+            return self.on_pass(Pass(number, rows, epoch.mistakes, True, rows))
 
         try:
             only_these = run_epochs(learner, visit_all, self.passes, on_epoch)
@@ -243,7 +259,7 @@ class _Trainer:
             )
             learner.visit(examples, classes, cores())
             rows += batch.lines.size
-            self.tell(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
+            self.on_pass(Pass(number, rows, learner.mistakes - mistakes, False, batches.rows))
         self.misread = isinstance(batches, _FileBatches) and batches.examples.revised
         return rows
 
@@ -368,3 +384,40 @@ def _matrix_bytes(X: Any) -> int:
     if X is None:
         return 0
     return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)
+
+
+def evaluate_stream(
+    learner: Learner, batches: Iterable[Batch], only_these: bool = True, margin_bytes: int = MARGIN_BYTES
+) -> dict[str, Evaluation]:
+    """Evaluate every hypothesis with weights in one pass over a stream, and choose the pocket.
+
+    The results are those of training in memory, except that the bound of weights with errors is infinite if the
+    margins of all rows would take more than ``margin_bytes`` bytes.
+    """
+    weights = scored_weights(learner)
+    stacked = np.concatenate([*weights.values()])
+    evaluator, whole = Evaluator([*weights], learner.joint, margin_bytes), True
+    for batch in batches:
+        labels, copies = np.searchsorted(learner.classes, labels_of(batch)), None
+        if batch.weight is not None:
+            copies = np.ceil(batch.weight).astype(np.int64)
+            whole &= bool((batch.weight == copies).all())
+        evaluator.add(linear_scores(batch.X, stacked[:, : 1 + batch.X.shape[1]]), labels, copies)
+    names = chosen_names(evaluator)
+    if "pocket" in names:
+        learner.pocket = weights[names["pocket"]]
+    terms = BoundTerms(
+        learner.rule, learner.radius, len(learner.epochs), learner.start_norm, whole and only_these
+    )
+    learner.evaluations = {
+        name: evaluator.evaluation(scored, column_sqnorms(weights[scored], learner.joint), terms)
+        for name, scored in names.items()
+    }
+    return learner.evaluations
+
+
+def labels_of(batch: Batch) -> NDArray[Any]:
+    """Return the labels of a batch; raise ValueError without labels."""
+    if batch.y is None:
+        raise ValueError(f"{batch.where(0)}: no labels to learn from")
+    return batch.y

@@ -183,6 +183,7 @@ USED_METHODS = {  # of uvicorn's protocol, with the names of their arguments: it
     "on_body": ["body"],
     "on_message_complete": [],
     "on_response_complete": [],
+    "_start_asgi_task": ["cycle", "app"],
     "handle_websocket_upgrade": [],
 }
 
@@ -444,7 +445,13 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self._wait_for_next()
 
         def on_response_complete(self) -> None:
-            super().on_response_complete()
+            """Go on with the next request; uvicorn's own would start a timer for every response."""
+            self.server_state.total_requests += 1
+            if self.transport.is_closing():
+                return
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
             if self._in_body:  # an answer that did not wait for the body, such as 401: the rest is discarded
                 latest = self.loop.time() + settings.header_seconds
                 self.deadline = latest if self.deadline is None else min(self.deadline, latest)

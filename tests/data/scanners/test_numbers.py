@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import read_all
-from rosenblatt.data.scanners.missing import MISSING
-from rosenblatt.data.scanners.numbers import SKIPPED, scan_numbers
+from rosenblatt.data.scanners.numbers import MISSING, SKIPPED, scan_numbers
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 CELLS = st.one_of(

@@ -10,8 +10,7 @@ from tests.fuzz.plain import vw_line
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
-from rosenblatt.data.scanners.vw import scan_vw
-from rosenblatt.data.scanners.vw_loop import NUMBER, TEXT
+from rosenblatt.data.scanners.vw import NUMBER, TEXT, scan_vw
 
 AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 

@@ -51,6 +51,27 @@ def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(taught):
     assert "frame-ancestors 'none'" in policy
 
 
+def test_nicegui_draws_nothing_without_unsafe_eval(taught, visit):
+    """Decision 19: where this fails, NiceGUI no longer needs it, and it has to leave the policy."""
+    visitor = visit(taught, connected=False)
+
+    def without_eval(route):
+        answer = route.fetch()
+        policy = answer.headers["content-security-policy"]
+        assert " 'unsafe-eval'" in policy
+        headers = {**answer.headers, "content-security-policy": policy.replace(" 'unsafe-eval'", "")}
+        route.fulfill(response=answer, headers=headers)
+
+    visitor.page.route(taught.address + "/", without_eval)
+    with visitor.page.expect_event("pageerror") as error:
+        visitor.page.goto(taught.address + "/")
+    assert "unsafe-eval" in str(error.value)
+    assert visitor.page.inner_text("body").strip() == ""
+    visitor.troubles.clear()  # as expected
+    for path in ("/v1/models", "/openapi.json", "/metrics"):  # what is no page of NiceGUI runs no script
+        assert "default-src 'none'" in taught.ask("GET", path).headers["content-security-policy"]
+
+
 def test_the_api_keeps_its_own_words_for_what_is_not_there(taught):
     for method, path, status in (
         ("GET", "/v1/nothing", 404),

@@ -26,3 +26,20 @@ def test_the_model_page_tells_what_was_learned_and_gives_it_away(taught, visit, 
 def test_without_anything_learned_it_says_so(serve, visit):
     page = visit(serve(), "/model").page
     assert "Nothing learned yet" in page.locator(".mail-empty").inner_text()
+
+
+def test_on_a_phone_the_ledger_is_as_wide_as_the_page_and_names_its_numbers(taught, visit):
+    page = visit(taught, "/model", size="phone").page
+    ledger = page.locator(".mail-ledger")
+    ledger.wait_for()
+    assert ledger.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    cells = ledger.locator("tbody tr").first.locator("td[data-name]")
+    shown = cells.evaluate_all("all => all.map(each => getComputedStyle(each, '::before').content)")
+    assert [each.strip('" ').partition('"')[0] for each in shown] == [
+        "truth",
+        "mark before",
+        "score",
+        "weights",
+        "mistakes",
+    ]

@@ -49,7 +49,7 @@ def compare(
         refuse("--prove puts its answer in the report: name one with --report FILE")
     if report is not None:
         refuse_overwriting(report, source)
-    reading = data.read_options()
+    reading = data.read_options(classes=True)
     reading = reading.changed(scale=scale_by_default(source, reading, data.scale))
     with Progress() as progress:
         progress.update(f"reading {source}")
@@ -109,7 +109,7 @@ def _class_names(learners: list[str] | None) -> list[str] | None:
 def _show(source: str, table: "Comparison", report: str | None) -> None:
     from rich.text import Text
 
-    from rosenblatt.cli.output import columns, console, facts, number, seconds, show, title
+    from rosenblatt.cli.output import columns, console, facts, number, seconds, share, show, title
 
     losses = ("perceptron", "hinge", "logistic") if console().width >= WIDE else ("hinge",)
     drawn = columns("learner", "accuracy", "±", "mistakes", *losses, "geo. margin", "time")
@@ -121,7 +121,7 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
         losses_shown = [number(getattr(row, f"{loss}_loss")) for loss in losses]
         drawn.add_row(
             row.learner,
-            f"{row.accuracy:.4f}",
+            share(row.accuracy),
             f"{row.spread:.3f}",
             f"{row.mistakes:,}",
             *losses_shown,

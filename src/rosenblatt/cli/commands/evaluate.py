@@ -121,7 +121,7 @@ def _show(report: dict[str, Any]) -> None:
         ("rows", f"{report['rows']:,}"),
         ("accuracy", f"{share(report['accuracy'])} ({report['hypothesis']})"),
         *(
-            [("probabilities", f"log loss {report['log_loss']:.4f}, Brier score {report['brier']:.4f}")]
+            [("probabilities", f"log loss {share(report['log_loss'])}, Brier score {share(report['brier'])}")]
             if "log_loss" in report
             else []
         ),

@@ -52,7 +52,7 @@ def fit(
     from rosenblatt.learner.models.options import learner_for
 
     training = training_options(learner, kernel)
-    reading = data.read_options()
+    reading = data.read_options(classes=learner.task != "regression")
     request = FitRequest(
         source,
         reading,

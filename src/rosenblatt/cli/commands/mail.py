@@ -27,11 +27,11 @@ def import_(
     ],
     important: Annotated[
         list[str],
-        typer.Option("--important", metavar="FOLDER", help="Where what is important lies; may be repeated."),
+        typer.Option("--important", metavar="FOLDER", help="Folder of important mail; may be repeated."),
     ],
     rest: Annotated[
         list[str],
-        typer.Option("--rest", metavar="FOLDER", help="Where the rest lies; may be repeated."),
+        typer.Option("--rest", metavar="FOLDER", help="Folder of all other mail; may be repeated."),
     ],
     data: Data = None,
     json: opt.AsJson = False,
@@ -107,13 +107,15 @@ def import_(
 
 
 def learned_lines(imported: "Imported") -> list[str]:
-    """Say what was learned; a share of right marks only for messages whose order is known."""
+    """Return lines on what was learned; the share of right marks only for messages whose order is known."""
+    from rosenblatt.learner.estimate import percent
+
     if not imported.learned:
         return ["learned from none: all were learned before"]
     lines = []
     if imported.dated:
-        right = 100 * (1 - imported.mistakes / imported.dated)
-        lines.append(f"learned from {imported.dated:,} in time order, {right:.1f}% marked right before")
+        right = percent(1 - imported.mistakes / imported.dated)
+        lines.append(f"learned from {imported.dated:,} in time order, {right} marked right before")
     undated = imported.learned - imported.dated
     if undated:
         lines.append(

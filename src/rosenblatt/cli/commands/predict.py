@@ -136,7 +136,7 @@ def label_texts(model: Model, scores: Any, undecided: str | None) -> list[Any]:
 
 
 class Shown(NamedTuple):
-    """What is written of a row beside its label."""
+    """The columns to write besides the label."""
 
     line: bool
     tag: bool
@@ -185,7 +185,7 @@ class _Answers:
         return labels, np.hstack(columns) if columns else None
 
     def note_unanswered(self) -> None:
-        """Say how many rows were answered, and what is certified about the answers."""
+        """Print how many rows were answered, and what is certified about the answers."""
         if self._abstention is not None:
             answered = self._rows - self._unanswered
             note(f"answered {answered:,} of {self._rows:,} rows: {self._abstention}")

@@ -74,9 +74,9 @@ def prove(
     report = report_of(proof, rows)
     recorded = reading_of(rows, reading, "examples")
     if export_matrix is not None:
-        from rosenblatt.cli.matrix_file import export
+        from rosenblatt.cli.proof_report import export_matrix as write_matrix
 
-        recorded["exported"] = export(rows, export_matrix)
+        recorded["exported"] = write_matrix(rows, export_matrix)
         report["matrix"] = export_matrix
     if output is not None:
         write(proof, output, recorded)

@@ -10,7 +10,7 @@ from rosenblatt.cli import signals
 from rosenblatt.cli.errors import ExitCode, refuse, refuse_data
 from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
-from rosenblatt.cli.output import counted, note
+from rosenblatt.cli.output import counted, note, share
 from rosenblatt.cli.progress import Meter, describe
 from rosenblatt.cli.reading import TABLES, note_oddities, refuse_overwriting
 
@@ -166,7 +166,7 @@ def stream(
         )
     examples = open_examples(
         source,
-        data.read_options(hash_bits=hash_bits or 0, grow=True, at_once=True),
+        data.read_options(hash_bits=hash_bits or 0, classes=True, grow=True, at_once=True),
         schema=schema,
         batch_rows=None,
     )
@@ -280,8 +280,8 @@ class _Run:
             print(json.dumps(status), flush=True)
         else:
             print(
-                f"{status['rows']:>12,} rows  accuracy {status['accuracy']:.4f}  "
-                f"last {since:,}: {status['recent_accuracy']:.4f}  "
+                f"{status['rows']:>12,} rows  accuracy {share(status['accuracy'])}  "
+                f"last {since:,}: {share(status['recent_accuracy'])}  "
                 f"{counted(status['features'], 'feature')}  {describe(status)}"
                 + (f"  by {status['leader']}" if "leader" in status else ""),
                 flush=True,

@@ -283,8 +283,7 @@ def _independent(
             + "; write them with rosenblatt prove --export-matrix, and verify that file"
         )
     try:
-        table = checker.read_table(
-            source,
+        how = checker.Reading(
             format="libsvm" if form == "libsvm" else "csv",
             target=reading.target,
             constraints=constraints,
@@ -292,6 +291,7 @@ def _independent(
             zero_based=reading.zero_based is True,
             delimiter=reading.separator or ("\t" if form == "tsv" else ","),
         )
+        table = checker.read_table(source, how)
     except checker.Refused as error:
         refuse_data(str(error))
     actual: dict[str, Any] = {
@@ -306,8 +306,10 @@ def _independent(
     if reading.header is None:
         del actual["header"]  # the checker decided by the first line
     _compare_reading(path, recorded, actual)
-    content = checker.load_proof(Path(path).read_text(encoding="utf-8"))
-    failure = checker.check(content, table, fit_intercept=not no_intercept, expect=expect)
-    claim = checker.stated(table, not no_intercept)
-    proved = None if failure else checker.proved(content)
-    return {"proof": path, "holds": failure is None, "failure": failure, "claim": claim, "proved": proved}
+    proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
+    verdict = {"proof": path, "claim": checker.stated(table, not no_intercept)}
+    try:
+        proved = checker.check(proof, table, fit_intercept=not no_intercept, expect=expect)
+    except checker.Refused as reason:
+        return {**verdict, "holds": False, "failure": str(reason), "proved": None}
+    return {**verdict, "holds": True, "failure": None, "proved": proved}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.cli.fit.estimate import SHARE, Estimated, calibration_in, estimate_by_test
-from rosenblatt.cli.output import counted
+from rosenblatt.cli.fit.estimate import SHARE, Estimated, calibration_in, estimate_by_test, too_few
+from rosenblatt.cli.output import counted, note
 from rosenblatt.cli.reading import Rows, part_of
 from rosenblatt.learner.calibration import fit_calibration
-from rosenblatt.learner.choice import MAX_KERNEL_ROWS, Candidate, Choice, choose, default_candidates
+from rosenblatt.learner.choice import Candidate, Choice, choose, default_candidates, kernels_fit
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.models import TrainingOptions, trainer
 from rosenblatt.learner.selection import Folds, group_folds, holdout, stratified_folds, time_folds
@@ -78,9 +78,12 @@ def choose_and_estimate(
 ) -> tuple[Chosen, Estimated | None]:
     """Choose on four fifths of the rows, and estimate the choice on the fifth that took no part in it.
 
-    With groups, the fifth is of whole groups.
+    With groups, the fifth is of whole groups. Few rows are all needed for the choice, which has no estimate then.
     """
-    labels = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
+    if too_few(rows):
+        return choose_training(request, rows, progress, groups), None
+    classes, labels = np.unique(rows.y, return_inverse=True)
+    labels = labels.reshape(-1)
     if groups is not None:
         folds = group_folds(groups, 5)
     else:
@@ -88,6 +91,10 @@ def choose_and_estimate(
     learned = np.flatnonzero(folds.fold != 0)
     part = part_of(rows, learned)
     held = part_of(rows, np.flatnonzero(folds.fold == 0), part)
+    missing = np.setdiff1d(classes, part.y)
+    if classes.size - missing.size < 2:
+        note(f"{rows.source}: no estimate; without the rows held out only one class is left to learn from")
+        return choose_training(request, rows, progress, groups), None
     chosen = choose_training(request, part, progress, None if groups is None else groups[learned])
     progress.update("estimating")
     model = trainer(chosen.training)(chosen.training, part.X, part.y, part.weight, lambda *_: True)
@@ -103,6 +110,9 @@ def choose_and_estimate(
         metadata=chosen.metadata,
         rows=np.flatnonzero(folds.fold == 0),
     )
+    if missing.size:  # the probabilities are those of fewer classes than the model has
+        note(f"{rows.source}: no probabilities; class {str(missing[0])!r} is only in the rows held out")
+        chosen, estimated = chosen._replace(metadata={}), replace(estimated, metadata={})
     return chosen, estimated
 
 
@@ -120,8 +130,9 @@ def _candidates(rows: Rows) -> list[Candidate]:
     sparse = (
         hasattr(rows.X, "tocsr") and rows.plan is None
     )  # a table with categories is small enough to be dense
-    candidates = default_candidates(rows.X.shape[0], rows.X.shape[1], sparse)
-    if rows.X.shape[0] <= MAX_KERNEL_ROWS and not any(each.map for each in candidates):
+    (n, features), classes = rows.X.shape, np.unique(rows.y).size
+    candidates = default_candidates(n, features, sparse, classes)
+    if kernels_fit(n, classes) and not any(each.map for each in candidates):
         candidates.append(Candidate(PassiveAggressive(C=0.1), ("averaged",), kernel="poly", degree=2))
     return candidates
 

@@ -63,18 +63,17 @@ def _train(
     from rosenblatt.engines.training import summarize_shards
     from rosenblatt.learner.models.options import is_scaled, with_default_rule
 
-    passes, checkpoint = request.training.max_iter, request.engine.checkpoint
+    checkpoint = request.engine.checkpoint
     try:
         files, schema, columns = with_schema(split(request.source, shards, request.reading), engine)
-        training = with_default_rule(request.training, schema, scale=request.reading.scale)._replace(
-            standardised=is_scaled(schema)
-        )
-        request = replace(request, training=training)
         engine.load(files)
         try:
             data, shard_rows = summarize_shards(engine)
         except ValueError as error:  # one class, or labels of two types
             refuse_data(f"{request.source}: {error}")
+        training = with_default_rule(request.training, schema, scale=request.reading.scale, rows=data.rows)
+        request = replace(request, training=training._replace(standardised=is_scaled(schema)))
+        passes = training.max_iter
         values = TargetValues()
         values.update(data.classes)
         values.rows = data.rows

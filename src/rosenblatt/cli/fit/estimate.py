@@ -25,6 +25,7 @@ FEWEST_ROWS = 10  # of which some can be held out
 FOLDS_UP_TO = (
     100_000_000  # stored values × passes (× classes, from three on) that are estimated by five folds
 )
+COPIES_NOTED = 0.05  # of the rows: more copies are mentioned
 SHARE = 0.2  # held out of larger data, and by --certify
 
 
@@ -49,15 +50,14 @@ def estimate_by_rows(
     """Return the estimate by folds or by a part of the rows held out; None where rows are too few."""
     from rosenblatt.learner.models.folds import fold_scores
 
-    if rows.y.size < FEWEST_ROWS:
-        note(
-            f"{rows.source}: no estimate from {counted(rows.y.size, 'row')}; {FEWEST_ROWS} or more are needed"
-        )
+    if too_few(rows):
         return None
     folds, how = _folds(request, rows, groups)
     if request.training.task == "classification" and not _can_train(rows.y, folds):
         note(f"{rows.source}: no estimate; without a fold only one class is left to learn from")
         return None
+    if groups is None:
+        _note_copies(rows)
     progress.update("estimating", 0, folds.number)
     scores = fold_scores(
         request.training,
@@ -70,31 +70,61 @@ def estimate_by_rows(
     )
     if request.training.task == "regression":
         return _regression(scores, rows, how)
-    return _classification(scores, rows.y, np.unique(rows.y), rows.weight, how)
+    return _classification(scores, rows, folds, how)
+
+
+def _note_copies(rows: "Rows") -> None:
+    """Say where many rows are copies of others: a copy that was learned from makes the figure on the other too high."""
+    from rosenblatt.core.order import row_keys
+    from rosenblatt.core.rows import rows_of
+
+    labels = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
+    copies = rows.y.size - np.unique(row_keys(rows_of(rows.X), labels)).size
+    if copies > COPIES_NOTED * rows.y.size:
+        note(
+            f"{rows.source}: {copies:,} of {rows.y.size:,} rows are copies of others, and may be scored by a model "
+            "that learned from their like; where a case was recorded twice the estimate is too high: "
+            "--groups COLUMN keeps the rows of a case together"
+        )
+
+
+def too_few(rows: "Rows") -> bool:
+    """Return whether rows are too few to hold some out, and say so."""
+    if rows.y.size >= FEWEST_ROWS:
+        return False
+    note(f"{rows.source}: no estimate from {counted(rows.y.size, 'row')}; {FEWEST_ROWS} or more are needed")
+    return True
 
 
 def estimate_by_test(model: "Model", rows: "Rows", calibration: Any) -> Estimated | None:
-    """Return the estimate on the rows of a test file."""
+    """Return the estimate on the rows of a test file; rows of classes that the model does not know are wrong."""
     from rosenblatt.cli.scoring import codes_of
     from rosenblatt.learner.estimate import estimate
-    from rosenblatt.learner.models.folds import score_norm
+    from rosenblatt.learner.models.folds import score_norm, with_all_classes
 
     if model.classes is None:
         return None
-    codes = codes_of(rows.y, model.classes)
-    known = codes >= 0
-    if not known.any():
+    codes, classes = codes_of(rows.y, model.classes), model.classes
+    if not (codes >= 0).any():
         return None
-    scores = np.asarray(model.scores(rows.X, model.hypothesis), np.float64)[known]
+    scores = np.asarray(model.scores(rows.X, model.hypothesis), np.float64)
+    predicted = model.classes[_decided(scores)]
     probabilities = None
     if calibration is not None:
         probabilities = calibration.probabilities(scores, score_norm(model, model.hypothesis))
-    figures = estimate(
-        scores, codes[known], model.classes, f"{counted(int(known.sum()), 'row')} of {rows.source}",
-        probabilities=probabilities,
-    )  # fmt: skip
-    predicted = model.classes[_decided(scores)]
-    return Estimated(_figures_as_json(figures), {}, figures, rows.y[known], predicted, probabilities, None)
+    if (codes < 0).any():
+        others = rows.y[codes < 0]
+        if model.classes.dtype.kind not in "iuf" or others.dtype.kind not in "iuf":
+            classes, others = classes.astype(str), others.astype(str)
+        classes = np.union1d(classes, others)
+        codes, own = codes_of(rows.y, classes), codes_of(model.classes, classes)
+        scores = with_all_classes(scores, own, classes.size)
+        if probabilities is not None:
+            few, probabilities = probabilities, np.zeros(scores.shape)
+            probabilities[:, own] = few
+    how = f"{counted(rows.y.size, 'row')} of {rows.source}"
+    figures = estimate(scores, codes, classes, how, probabilities=probabilities)
+    return Estimated(_figures_as_json(figures), {}, figures, rows.y, predicted, probabilities, None)
 
 
 def certified(
@@ -216,17 +246,15 @@ def _can_train(y: NDArray[Any], folds: "Folds") -> bool:
     return all(np.unique(y[folds.train(k)]).size > 1 for k in range(folds.number))
 
 
-def _classification(
-    scores: "OutOfFold", y: NDArray[Any], classes: NDArray[Any], weight: Any, how: str
-) -> Estimated:
+def _classification(scores: "OutOfFold", rows: "Rows", folds: "Folds", how: str) -> Estimated:
     from rosenblatt.learner.calibration import fit_calibration
     from rosenblatt.learner.estimate import estimate
 
+    y, classes = rows.y, np.unique(rows.y)
     labels = np.searchsorted(classes, y)
-    calibration = fit_calibration(scores.normalised, labels, weight=weight)
+    calibration = fit_calibration(scores.normalised, labels, weight=rows.weight)
     scored = np.flatnonzero(scores.scored)
-    # The probabilities of the figures are those of a calibration on the same rows: two numbers a column are fitted.
-    probabilities = calibration.probabilities(scores.normalised[scored])
+    probabilities = _probabilities_of_others(scores, labels, rows.weight, folds)
     figures = estimate(
         scores.normalised[scored],
         labels[scored],
@@ -244,6 +272,32 @@ def _classification(
         probabilities,
         scored,
     )
+
+
+def _probabilities_of_others(
+    scores: "OutOfFold", labels: NDArray[np.int64], weight: NDArray[np.float64] | None, folds: "Folds"
+) -> NDArray[np.float64] | None:
+    """Return probabilities of the scored rows, each by a calibration on the scored rows of other folds.
+
+    So no row has a part in its own probability. Rows of a single part held out are divided into five.
+    """
+    from rosenblatt.learner.calibration import fit_calibration
+    from rosenblatt.learner.selection import stratified_folds
+
+    scored = np.flatnonzero(scores.scored)
+    if scored.size < 2:
+        return None
+    part = folds.fold[scored]
+    if np.unique(part).size < 2:
+        part = stratified_folds(labels[scored], 5).fold
+    count = scores.scores.shape[1] if scores.scores.ndim == 2 else 2
+    probabilities = np.full((labels.size, count), np.nan)
+    for k in np.unique(part):
+        others, own = scored[part != k], scored[part == k]
+        own_weight = None if weight is None else weight[others]
+        calibration = fit_calibration(scores.normalised[others], labels[others], weight=own_weight)
+        probabilities[own] = calibration.probabilities(scores.normalised[own])
+    return probabilities[scored]
 
 
 def _regression(scores: "OutOfFold", rows: "Rows", how: str) -> Estimated:

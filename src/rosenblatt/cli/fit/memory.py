@@ -37,7 +37,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         request = replace(request, training=request.training._replace(standardised=is_scaled(rows.schema)))
         if not flags.auto:
             traced, scale = output.trace is not None, request.reading.scale
-            training = with_default_rule(request.training, rows.schema, traced, scale=scale)
+            training = with_default_rule(request.training, rows.schema, traced, scale=scale, rows=rows.y.size)
             request = replace(request, training=training)
         groups = _groups(request, rows) if flags.groups else None
         test_rows = None
@@ -130,7 +130,7 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
     mapped = getattr(fitted.model, "mapped", lambda X: X)
     feature_names = rows.schema.feature_names
     if request.training.map and feature_names is not None:
-        from rosenblatt.data.quadratic import quadratic_names
+        from rosenblatt.data.preprocess import quadratic_names
 
         feature_names = quadratic_names(feature_names)
     if estimated is not None and estimated.figures is not None:

@@ -19,6 +19,7 @@ from rosenblatt.cli.output import (
     share,
     sparkline,
 )
+from rosenblatt.learner.estimate import fraction, given_percent, percent, percent_span
 from rosenblatt.learner.models.options import is_scaled
 
 if TYPE_CHECKING:
@@ -204,7 +205,12 @@ def _tried(auto: dict[str, Any]) -> Any:
     for each in shown:
         style = "bold" if each["chosen"] else ""
         learner = each["learner"] + (" ← chosen" if each["chosen"] else "")
-        cells = (f"{each['accuracy']:.2%}", f"{each['standard_error']:.2%}", each["hypothesis"], learner)
+        cells = (
+            percent(each["accuracy"], 2, short=True),
+            percent(each["standard_error"], 2, short=True),
+            each["hypothesis"],
+            learner,
+        )
         table.add_row(*(Text(cell, style=style) for cell in cells))
     if len(auto["tried"]) > len(shown):
         table.add_row("", "", "", Text(f"and {len(auto['tried']) - len(shown):,} more", style="dim"))
@@ -228,8 +234,8 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         return []
     if estimate.get("kind") == "progressive":
         figure = (
-            f"{estimate['accuracy']:.1%} right in the first pass, each row before it was learned from (progressive: "
-            "about the mean of the hypotheses of that pass; the model is usually better)"
+            f"{percent(estimate['accuracy'])} right in the first pass, each row before it was learned from "
+            "(progressive: about the mean of the hypotheses of that pass; the model is usually better)"
         )
         bound = estimate["bound"]
         return [("new rows", figure), *([("bounded", bound["statement"])] if bound is not None else [])]
@@ -240,16 +246,16 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
             if estimate[key] is not None
         )
         return [("new rows", f"{errors} ({estimate['how']})")]
-    span = f"{estimate['low']:.1%} to {estimate['high']:.1%}"
+    span = percent_span(estimate["low"], estimate["high"])
     lines = [
         (
             "new rows",
-            f"{estimate['accuracy']:.1%} right on rows not learned from ({estimate['how']}, an estimate; "
-            f"{estimate['confidence']:.0%} interval {span})",
+            f"{percent(estimate['accuracy'])} right on rows not learned from ({estimate['how']}, an estimate; "
+            f"{given_percent(estimate['confidence'])} interval {span})",
         ),
         (
             "majority",
-            f"{estimate['majority_accuracy']:.1%} by always answering {estimate['majority']}"
+            f"{percent(estimate['majority_accuracy'])} by always answering {estimate['majority']}"
             + ("" if estimate["better_than_majority"] else ": the model is not shown to be better than that"),
         ),
     ]
@@ -271,11 +277,11 @@ def _estimate_facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{100.0 * value:.1f}%"
+    return "" if value is None else percent(value)
 
 
 def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None else fraction(value)
 
 
 def _classes(counts: dict[str, int | None] | None) -> str:

@@ -69,7 +69,7 @@ class LearnerFlags:
             "--max-iter",
             group=LEARNER,
             help="Stop after a pass without an update, or after this many.",
-            show_default="10; of a regression, 50",
+            show_default="10; of scaled columns of few rows, up to 20; of a regression, 50",
         ),
     ] = None
     seed: Annotated[

@@ -85,7 +85,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
 
     from rosenblatt.data import open_examples
     from rosenblatt.data.named.mail import MailExamples
-    from rosenblatt.learner.models.options import with_default_rule
+    from rosenblatt.learner.models.options import passes_for, with_default_rule
     from rosenblatt.learner.models.perceptron import PerceptronModel, about_training, new_learner
     from rosenblatt.streams.names import NameSketch, collect_names
     from rosenblatt.streams.train import train_on_stream
@@ -121,7 +121,7 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
             memory=bytes_of(flags.memory) if flags.memory else None,
             evaluate=not flags.no_measure,
             pocket=training.hypothesis == "pocket",
-            tell=PassReporter(request, progress),
+            on_pass=PassReporter(request, training, progress),
         )
         watch.lap("learn")
         learner = trained.learner
@@ -132,6 +132,8 @@ def fit_on_stream(request: "FitRequest") -> dict[str, Any]:
             )
         if examples.target_kind == "numeric":  # of formats that say so only when all is read
             refuse_many_numbers(request, learner.classes.size, IN_MEMORY_ONLY)
+        if training.passes is not None and request.training.passes is None:
+            training = training._replace(passes=passes_for(trained.rows))
         hypothesis = _predicting(training, trained)
         model = PerceptronModel(learner, hypothesis, about_training(training, learner, hypothesis))
         fitted = Fitted(
@@ -177,15 +179,24 @@ def _about(path: str, trained: "Trained") -> dict[str, Any]:
 class PassReporter:
     """Reports the progress of a fit: on a terminal's bar, and after every ``--every`` rows."""
 
-    def __init__(self, request: "FitRequest", progress: Progress) -> None:
-        self._passes, self._progress = request.training.max_iter, progress
+    def __init__(self, request: "FitRequest", training: "TrainingOptions", progress: Progress) -> None:
+        self._passes, self._progress = training.max_iter, progress
+        self._by_default = training.passes is not None and request.training.passes is None
         self._every, self._json = request.out_of_core.every, request.output.json
         self._meter, self._number, self._reported = Meter(request.source), 0, 0
         self._next = self._every or 0
         self._before = time.perf_counter()  # of the last call
 
-    def __call__(self, at: "Pass") -> None:
-        """Report where a pass is."""
+    def __call__(self, at: "Pass") -> bool | None:
+        """Report where a pass is; return False after the default number of passes over so many rows."""
+        from rosenblatt.learner.models.options import passes_for
+
+        if at.done and self._by_default:
+            self._passes = passes_for(at.rows)
+        self._report(at)
+        return False if at.done and at.number >= self._passes else None
+
+    def _report(self, at: "Pass") -> None:
         signals.check_interrupt()
         if at.number != self._number:
             self._number, self._next, self._reported = at.number, self._every or 0, 0

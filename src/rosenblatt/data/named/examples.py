@@ -14,7 +14,7 @@ from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
 from rosenblatt.data.memory import memory_limit
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
-from rosenblatt.data.tfidf import DocumentCounts, TfidfPlan
+from rosenblatt.data.words import DocumentCounts, TfidfPlan
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening

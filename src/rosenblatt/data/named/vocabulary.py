@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
 from rosenblatt.data.labels import check_names, checked_name, exact_labels
 from rosenblatt.data.scanners.names import sorted_rows
-from rosenblatt.data.tfidf import Tfidf
-from rosenblatt.data.words import Words, words_from_dict, words_in
+from rosenblatt.data.words import Tfidf, Words, words_from_dict, words_in
 
 if TYPE_CHECKING:
     from rosenblatt.data.schema import Column, LabelKind

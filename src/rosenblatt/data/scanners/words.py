@@ -131,7 +131,7 @@ def number_in_order(numbers: Any, starts: Any, n_prefixes: int, numbered: Any, k
 def weight_rows(
     indptr: Any, indices: Any, values: Any, documents: int, frequency: Any, groups: Any, squares: Any
 ) -> None:
-    """Weight each row of word counts by the documents up to it, in place: see :class:`rosenblatt.data.tfidf.Tfidf`.
+    """Weight each row of word counts by the documents up to it, in place: see :class:`rosenblatt.data.words.Tfidf`.
 
     ``frequency`` (features) is updated; ``squares`` (groups) is scratch memory.
     """

@@ -165,8 +165,8 @@ class ScoreCache:
         """Begin to compute ``(classes, rows)`` scores of a block by the coefficients as they are."""
         numbers, steps, n = self._numbers, self._steps, self._numbers.size
         if self._space.arrays.on_gpu and self._space.recordable:  # shapes that come again; rows of zero steps
-            room = max(MIN_PENDING_GPU, 1 << max(n - 1, 0).bit_length())
-            numbers, steps = _lengthened(numbers, room), _lengthened(steps, room)
+            capacity = max(MIN_PENDING_GPU, 1 << max(n - 1, 0).bit_length())
+            numbers, steps = _lengthened(numbers, capacity), _lengthened(steps, capacity)
         self._block_rows[0] = block.rows
         scores, (rows, steps) = self._task.run(block.numbers, numbers, steps)
         self._on_device = rows[:n, ...], steps[:n, ...]

@@ -24,7 +24,7 @@ from rosenblatt.data.matrix import checked_matrix
 
 FLOATS = ("float32", "float64")
 VALUES_IN_CACHE, VALUES_ON_DEVICE = 1 << 20, 1 << 28  # kernel values held at once
-MIN_STORED_ROWS = 256  # room of a new RowStore
+MIN_STORED_ROWS = 256  # capacity of a new RowStore
 MAX_GRAPHS = 8  # of one task: each holds memory on the device for everything its function computes
 HASHED_AT_ONCE = 1 << 24  # numbers hashed at once on a device, eight bytes each, several times over
 SIGN_BIT = -(1 << 63)  # xor with it makes signed numbers compare as unsigned ones
@@ -559,10 +559,10 @@ class RowStore:
 
     def _grow(self, like: Any, rows: int) -> None:
         old = self.all()
-        room = max(2 * self._used, rows, MIN_STORED_ROWS)
+        capacity = max(2 * self._used, rows, MIN_STORED_ROWS)
         name = str(like.dtype).rpartition(".")[2]
         dtype = "int64" if np.issubdtype(np.dtype(name), np.integer) else name
-        self._memory = self._arrays.empty((room, *tuple(like.shape[1:])), dtype)
+        self._memory = self._arrays.empty((capacity, *tuple(like.shape[1:])), dtype)
         if old is not None:
             self._memory[: self._used, ...] = old
 

@@ -65,7 +65,7 @@ from rosenblatt.learner.training import Epoch, Evaluation, decays, forget_evalua
 
 __all__ = ["FORGET", "KernelLearner", "KernelLedger"]
 
-LEDGER_VISITS = 4096  # visits that a ledger makes room for at once
+LEDGER_VISITS = 4096  # visits for which the ledger reserves lines in one call of the loop
 FOLDS_AT_ONCE = 64
 VOTED_AT_ONCE = 256  # rows on the CPU: their scores and votes stay in the caches
 VOTES_ON_DEVICE = 1 << 29  # numbers held at once on a device
@@ -595,7 +595,7 @@ class KernelLearner(LearnerState):
         while visited < visits:
             lines = NO_LEDGER
             if self.ledger is not None:
-                lines = self.ledger.room(min(visits - visited, LEDGER_VISITS) * hypotheses_count)
+                lines = self.ledger.reserve(min(visits - visited, LEDGER_VISITS) * hypotheses_count)
             visited = visit_block(self.rule, block, kernel_scale, state, changes, lines, visited)
             if self.ledger is not None:
                 self.ledger.written(int(self.totals["written"][0]), data.first_row)
@@ -634,10 +634,10 @@ class KernelLearner(LearnerState):
         return slots
 
     def _reserve(self, slots: int) -> None:
-        """Make room for this many support rows."""
+        """Reserve weights for this many support rows."""
         if slots > self.W.shape[1]:
-            room = max(slots, 2 * self.W.shape[1])
-            self.W, self.average_offset = widened(self.W, room), widened(self.average_offset, room)
+            capacity = max(slots, 2 * self.W.shape[1])
+            self.W, self.average_offset = widened(self.W, capacity), widened(self.average_offset, capacity)
 
     def _new_changes(self, data: Data, rows: int) -> Changes:
         """Return an empty record of the changes by a block of this many rows."""

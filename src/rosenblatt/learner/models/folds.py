@@ -84,7 +84,7 @@ def _one_by_one(
         model = train_model(options, X_train, y[train], own_weight, lambda *_: True)
         scores = np.asarray(model.scores(X_test, model.hypothesis), np.float64)
         if not regression and model.classes.size < classes.size:
-            scores = _with_all_classes(scores, model.classes, classes)
+            scores = with_all_classes(scores, np.searchsorted(classes, model.classes), classes.size)
         result.scores[test] = scores
         result.norms[test] = score_norm(model, model.hypothesis)
         result.scored[test] = True
@@ -93,14 +93,14 @@ def _one_by_one(
     return result
 
 
-def _with_all_classes(
-    scores: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]
+def with_all_classes(
+    scores: NDArray[np.float64], own: NDArray[np.int64], classes: int
 ) -> NDArray[np.float64]:
-    """Return a column for every class; those that the training part lacks score below all others."""
+    """Return a column for every class, given the places of those that were learned; others score below all of them."""
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
-    widened = np.tile(scores.min(axis=1, keepdims=True) - 1.0, (1, classes.size))
-    widened[:, np.searchsorted(classes, own)] = scores
+    widened = np.tile(scores.min(axis=1, keepdims=True) - 1.0, (1, classes))
+    widened[:, own] = scores
     return widened
 
 

@@ -37,10 +37,10 @@ class HyperplaneModel:
 
 
 class PlanesModel(HyperplaneModel):
-    """Fixed hyperplanes, found by another method."""
+    """Fixed hyperplanes, computed by another method."""
 
     def facts(self) -> dict[str, Any]:
-        """Return the parameters of the estimator that found them."""
+        """Return the parameters of the estimator that computed them."""
         return {"parameters": self.about.get("parameters") or {}}
 
     def save(self, path: str, about: dict[str, Any], ledger: bool) -> None:

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rosenblatt.data.tfidf import DocumentCounts
-from rosenblatt.data.words import Words, count_words
+from rosenblatt.data.words import DocumentCounts, Words, count_words
 
 
 class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.mail.filter import MailFilter
 from rosenblatt.service.sessions import SIGN_OUT
 from rosenblatt.web.layout import Markup, html
@@ -60,7 +61,7 @@ class Frame:
                 self._turner.props(f"flat dense aria-label='Theme: {self.theme}'").classes("lab-quiet")
         return place
 
-    async def tell_stats(self, unsure: int | None = None) -> None:
+    async def show_stats(self, unsure: int | None = None) -> None:
         """Say how the filter stands; ``unsure`` counts messages of the whole inbox, whatever the search is."""
         model = self.mail_filter.model
         parts: list[str] = []
@@ -70,7 +71,7 @@ class Frame:
             parts.append(Markup("<b>{:,}</b> learned").format(model.learner.rows))
             accuracy = await self.mail_filter.accuracy()
             if accuracy is not None:
-                parts.append(Markup("<b>{:.1f}%</b> right").format(100 * accuracy))
+                parts.append(Markup("<b>{}</b> right").format(percent(accuracy, short=True)))
         if unsure is not None:
             parts.append(Markup("<b>{:,}</b> unsure").format(unsure))
         self._stats.set_content(Markup(" · ").join(parts))

@@ -208,13 +208,13 @@ class InboxPage:
         """Learn what is said about a message, and mark anew what is on screen."""
         self.select(row, focus=False)
         if self.shown.answers.get(row.message.number) == label:
-            row.tell(Markup("You said <b>{}</b> already.").format(wording.SENTENCE[label]))
+            row.show_change(Markup("You said <b>{}</b> already.").format(wording.SENTENCE[label]))
             return
         async with self._work():
             before = self.shown.words(row.at)
             await self._learn([row], label)
             changed = await self._remark(apart_from=[row])
-            row.tell(wording.learned(self._moved(row.at, before), changed, label))
+            row.show_change(wording.learned(self._moved(row.at, before), changed, label))
 
     async def answer_selected(self, label: str) -> None:
         """Learn the same about all selected messages; one undo takes it back."""
@@ -245,7 +245,7 @@ class InboxPage:
             messages = {answer.message for answer in answers}
             rows = [row for row in self.rows if row.message.number in messages]
             for row in rows:
-                row.tell(wording.taken_back(answers[0].label))
+                row.show_change(wording.taken_back(answers[0].label))
             if rows:
                 self.select(rows[0], focus=True)
             if len(answers) > 1 or not rows:
@@ -274,13 +274,13 @@ class InboxPage:
         await self.mail_filter.refresh(self.shown)
         changed = 0
         for row in self.rows:
-            row.tell(None)
+            row.show_change(None)
             changed += row.remark(_flash) and row not in apart_from
         await self._tell()
         return changed
 
     async def _tell(self) -> None:
-        await self.frame.tell_stats(await self.mail_filter.unsure())
+        await self.frame.show_stats(await self.mail_filter.unsure())
         self._undo.set_enabled(await self.mail_filter.can_undo())
 
     # What others do meanwhile

@@ -8,6 +8,7 @@ import numpy as np
 from nicegui import ui
 from numpy.typing import NDArray
 
+from rosenblatt.learner.estimate import percent
 from rosenblatt.mail.bound import Bounded, bound_for
 from rosenblatt.mail.features import in_words
 from rosenblatt.mail.filter import MailFilter
@@ -49,12 +50,12 @@ class ModelPage:
                             "<p>Import an mbox into the inbox, and say what is important.</p>"
                         )
                     )
-                await self.frame.tell_stats()
+                await self.frame.show_stats()
                 return
             service = self.mail_filter.service
             await service.write_ledger()
             past = await asyncio.to_thread(history, service.models.store, model)
-            await self.frame.tell_stats()
+            await self.frame.show_stats()
             accuracy = await self.mail_filter.accuracy()
             self._facts(model, accuracy)
             with ui.element("div").classes("mail-cards"):
@@ -93,7 +94,7 @@ class ModelPage:
         facts = {
             "messages learned from": f"{info.clock:,}",
             "marked wrong before": f"{info.mistakes:,}",
-            "marked right before": "unknown order" if accuracy is None else f"{100 * accuracy:.1f}%",
+            "marked right before": "unknown order" if accuracy is None else percent(accuracy),
             "updates of the weights": f"{info.updates:,}",
             "words and signs known": f"{info.features:,}",
         }
@@ -219,9 +220,10 @@ def _about(bound: Bounded | str, seen: int) -> str:
 
 
 def _ledger(lines: Sequence[LedgerLine], subjects: Mapping[int, str]) -> Markup:
-    row = Markup(
-        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word'>{}</td><td class='word'>{}</td><td>{:.2f}</td>"
-        "<td class='word'>{}</td><td>{:,}</td></tr>"
+    row = Markup(  # a phone shows a row as lines, with the names that it has no columns for
+        "<tr><td>{:,}</td><td class='word'>{}</td><td class='word' data-name='truth'>{}</td>"
+        "<td class='word' data-name='mark before'>{}</td><td data-name='score'>{:.2f}</td>"
+        "<td class='word' data-name='weights'>{}</td><td data-name='mistakes'>{:,}</td></tr>"
     )
     rows = [
         row.format(

@@ -13,6 +13,7 @@ from starlette.routing import Match
 
 from rosenblatt.mail.filter import MailFilter
 from rosenblatt.mail.mailbox import Mailbox
+from rosenblatt.service.middleware import LimitPageBodies
 from rosenblatt.service.store import StoreBroken
 from rosenblatt.service.writer import Service
 from rosenblatt.web.refusals import Refusal
@@ -55,7 +56,8 @@ def mount(app: FastAPI) -> None:
         app, title=TITLE, favicon=ICON, show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS
     )
     pages = app.state.pages = app.router.routes[-1]
-    pages.app = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
+    behind = _BehindTheApi(app, pages.app)  # type: ignore[attr-defined]
+    pages.app = LimitPageBodies(behind, app.state.settings.mail_bytes)  # type: ignore[attr-defined]
 
 
 @contextlib.asynccontextmanager

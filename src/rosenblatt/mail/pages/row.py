@@ -131,7 +131,7 @@ class Row:
         if self.open:
             self._text.set_content(wording.highlighted(self.text, self._words) or NO_TEXT)
 
-    def tell(self, change: Markup | None) -> None:
+    def show_change(self, change: Markup | None) -> None:
         """Say below the message what a correction did, or nothing."""
         self._change.set_visibility(change is not None)
         if change is not None:

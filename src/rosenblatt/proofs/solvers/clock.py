@@ -35,6 +35,11 @@ class Clock:
         """Return whether an uninterruptible call that is predicted to take ``seconds`` may start."""
         return self._end is None or seconds * self._slowness <= self.left()
 
+    def reserve(self, seconds: float) -> None:
+        """Keep seconds for what has to be done at the end: from here on they are not left."""
+        if self._end is not None:
+            self._end -= seconds
+
     def run(self, seconds: float, call: Callable[[], T]) -> T:
         """Run a call predicted to take ``seconds``; where it takes longer (a busy machine), later predictions grow."""
         if self._end is None or seconds < 1e-3:

@@ -22,6 +22,13 @@ from rosenblatt.proofs.signs import ExactVector, Scores, as_fractions, scores
 Ids = npt.NDArray[np.intp]
 Float64s = npt.NDArray[np.float64]
 UNEVEN = 64.0  # columns whose largest values differ by more than this are scaled in a working copy
+VALUE_TIME = (
+    2e-9  # seconds that a pass over the rows takes for each value, and for each demand and each weight:
+)
+DEMAND_TIME, WEIGHT_TIME = (
+    5e-8,
+    1e-6,
+)  # measured for sweeps, prices, exact signs and statements, times two to ten
 FEW_CELLS = 20_000  # values of rows that are written out densely sooner than their columns are compared
 
 
@@ -76,6 +83,12 @@ class Cone:
             return ids, (1 - codes[ids]) if self.k == 2 else codes[ids]
         i, rank = np.divmod(ids, self.k - 1)
         return i, rank + (rank >= codes[i])
+
+    @cached_property
+    def pass_cost(self) -> float:
+        """Predict the seconds that one pass over all demands takes: a sweep, prices, exact signs."""
+        values = self.n_values * (self.k - 1 if self.joint else 1)
+        return VALUE_TIME * values + DEMAND_TIME * self.n_rows + WEIGHT_TIME * self.dim
 
     def restricted(self, examples: Ids) -> "Cone":
         """Return the cone of some of the examples."""

@@ -43,7 +43,7 @@ def face(cone: Cone, start: Combination, clock: Clock) -> Face | None:
 
     Rows that columns of one sign settle are left out first: no separator has to touch them.
     """
-    reduction = None if clock.out_of_time() else reduced(cone)
+    reduction = reduced(cone) if clock.affords(2 * cone.pass_cost) else None
     if reduction is None or reduction.core is None:
         return _grown(cone, start, clock)
     inside = np.searchsorted(reduction.rows, start.ids)
@@ -51,6 +51,8 @@ def face(cone: Cone, start: Combination, clock: Clock) -> Face | None:
     if known is None:
         return None
     w = reduction.lifted(known.w)
+    if not clock.affords(cone.pass_cost):
+        return None
     touched = np.zeros(cone.n_rows, dtype=np.bool_)
     touched[reduction.rows] = known.touched
     if w is None or not np.array_equal(cone.exact_signs(w), np.where(touched, 0, 1)):
@@ -64,6 +66,8 @@ def _grown(cone: Cone, start: Combination, clock: Clock) -> Face | None:
     """Grow the contradiction ``start``, a face at a time."""
     if not cone.dim:
         return Face(start, np.ones(cone.n_rows, dtype=np.bool_), [])
+    if not clock.affords(2 * cone.pass_cost):
+        return None
     core = _with_opposites(cone, start, contradictions(cone), clock)
     rivals = cone.n_rows // len(cone.examples.codes)
     part, where = (
@@ -71,7 +75,7 @@ def _grown(cone: Cone, start: Combination, clock: Clock) -> Face | None:
         np.arange(len(cone.examples.codes)),
     )  # the examples that are not yet known to be touched
     while core is not None and not clock.out_of_time():
-        basis = orthogonal_to(cone, core.ids, part.n_values, clock)
+        basis = orthogonal_to(cone, core.ids, part, clock)
         if basis is None:
             return None
         left = ProjectedCone(part, basis)
@@ -105,10 +109,10 @@ def _opposites_within(left: ProjectedCone, clock: Clock) -> Combination | None:
     return exact_combination(left, ids, np.ones(len(ids)), clock)
 
 
-def orthogonal_to(cone: Cone, ids: Ids, n_values: int, clock: Clock) -> list[list[int]] | None:
+def orthogonal_to(cone: Cone, ids: Ids, part: Cone, clock: Clock) -> list[list[int]] | None:
     """Return integer vectors that span all ``w`` with ``a·w = 0`` for the demands ``ids``.
 
-    None if they are too long, or scoring ``n_values`` values with each of them takes too long.
+    None if they are too long, or scoring the demands of ``part`` with each of them takes too long.
     """
     cells = len(ids) * cone.dim
     if cells > MOST_CELLS or not clock.affords(1e-6 * cells + pivots_cost(len(ids), cone.dim)):
@@ -120,10 +124,10 @@ def orthogonal_to(cone: Cone, ids: Ids, n_values: int, clock: Clock) -> list[lis
     size = cone.dim - rank
     if rank < used and rank * bits * cone.dim > MOST_BITS:
         return None
-    if n_values * size > MOST_WORK or cone.dim * size > MOST_CELLS:
+    if part.n_values * size > MOST_WORK or cone.dim * size > MOST_CELLS:
         return None
     reducing = solve_cost(rank, bits) * (used / max(rank, 1)) if rank < used else 0.0
-    if not clock.affords(reducing + size * (4e-9 * n_values + 5e-6 * cone.dim + 2e-4)):
+    if not clock.affords(reducing + size * (2 * part.pass_cost + 5e-6 * cone.dim + 2e-4)):
         return None
     lowest = max(whole.columns)
     return [
@@ -135,7 +139,7 @@ def orthogonal_to(cone: Cone, ids: Ids, n_values: int, clock: Clock) -> list[lis
 def _search(left: ProjectedCone, clock: Clock) -> Combination | Sequence[Fraction] | None:
     """Answer the question in the subspace: Wolfe's point, made exact, else the exact simplex."""
     point = wolfe_search(left, np.zeros(left.dim), clock)
-    if point.separates and left.exact_signs(point.w).min() > 0:
+    if point.separates and clock.affords(left.pass_cost) and left.exact_signs(point.w).min() > 0:
         return [Fraction(value) for value in point.w.tolist()]
     if point.norm < 1e-6:
         combination = exact_combination(left, point.ids, point.weights / left.norms[point.ids], clock)

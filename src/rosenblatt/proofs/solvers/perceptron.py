@@ -64,12 +64,14 @@ class ActivePerceptron:
         """Return whether a sweep was clean; stop early where mistakes are many or the active rows stay wrong."""
         stuck, before = 0, len(self._everything)
         for sweep in range(SWEEPS):
+            if not clock.affords(self._cone.pass_cost):
+                break
             count = self._sweep()
             many = count > 10 + len(self._everything) // 100
             falling = self._cone.is_sparse and count <= FALLING * before
             hopeless = sweep >= 2 and many and not falling
             before = count
-            if self.clean or hopeless or clock.out_of_time():
+            if self.clean or hopeless:
                 break
             stuck += self._cycle(count, clock) > 0
             if stuck >= 6:
@@ -79,7 +81,9 @@ class ActivePerceptron:
     def go_on(self, clock: Clock, budget: float) -> bool:
         """Continue while mistakes fall and at most ``budget`` values are visited; return whether a sweep was clean."""
         fewest, idle = len(self._everything) + 1, 0
-        while not self.clean and idle < PATIENCE and self.visited < budget and not clock.out_of_time():
+        while not self.clean and idle < PATIENCE and self.visited < budget:
+            if not clock.affords(self._cone.pass_cost):
+                break
             count = self._sweep()
             if not self.clean:
                 idle = 0 if count < fewest else idle + 1
@@ -100,13 +104,16 @@ class ActivePerceptron:
         self._active = np.append(self._active, wrong[~self._seen[wrong]])
         self._seen[wrong] = True
         values = self._values_per_row * len(self._active)
+        seconds = self._cone.pass_cost * len(self._active) / len(self._everything)
         rounds = min(CYCLES, max(1, CHUNK // max(values, 1)))
         left = count
         for done in range(0, CYCLES, rounds):
             cycles = min(rounds, CYCLES - done)
+            if not clock.affords(cycles * seconds):
+                break
             left = self._learn(self._active, cycles)
             self.visited += cycles * values
-            if not left or clock.out_of_time():
+            if not left:
                 break
         return left
 

@@ -183,7 +183,7 @@ def _conclude(
         w = [
             value * Fraction(2) ** shift for value, shift in zip(focus.moved(optimum.w), scales, strict=True)
         ]
-        if cone.exact_signs(w).min() > 0:
+        if clock.affords(cone.pass_cost) and cone.exact_signs(w).min() > 0:
             return w
     if optimum.t < 1e-6:
         norms = cone.norms[cone.example_and_rival(working)[0]]
@@ -201,6 +201,8 @@ def _adding_cost(focus: _Focus, n_rows: int) -> float:
 def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> tuple[Optimum | None, Ids]:
     """Solve over all rows by adding the most violated ones; return the optimum and the rows it knows."""
     cone = focus.cone
+    if not clock.affords(cone.pass_cost):
+        return None, focus.ids
     program = BoxProgram(cone.dim)
     size = max(2 * cone.dim, 50)
     center = np.array([float(value) for value in focus.center])
@@ -225,7 +227,7 @@ def _cutting_plane(focus: _Focus, clock: Clock, reward_slack: bool = False) -> t
     optimum = None
     for _ in range(CUTS):
         optimum = program.solve(clock.left())
-        if optimum is None or clock.out_of_time():
+        if optimum is None or not clock.affords(cone.pass_cost):
             return optimum, included
         prices = cone.prices(optimum.w)
         if offsets_near is not None and near is not None:

@@ -21,6 +21,7 @@ from rosenblatt.proofs.solvers.refinement import refinement_search
 from rosenblatt.proofs.solvers.simplex import exact_simplex
 from rosenblatt.proofs.solvers.wolfe import is_small, least_work, wolfe_search
 
+SUM_TIME = 2e-6  # seconds to add one value of a row to an exact sum
 MOST_WRITTEN = 500_000  # values of the rows that bound an undecided margin from above
 
 
@@ -50,28 +51,29 @@ class OutOfTime(NamedTuple):
 def search(cone: Cone, clock: Clock) -> Strict | Contradiction | OutOfTime:
     """Run the portfolio until one answer is proved or the time is up."""
     perceptron = ActivePerceptron(cone)
-    if perceptron.run(clock) and (strict := _strict(cone, perceptron.w, "perceptron")):
+    if perceptron.run(clock) and (strict := _strict(cone, perceptron.w, "perceptron", clock)):
         return strict
-    if opposite := contradictions(cone):
+    if clock.affords(2 * cone.pass_cost) and (opposite := contradictions(cone)):
         ids = opposite[0]
         return Contradiction(ids, _equal_weights(len(ids)), "duplicates")
-    reduction = None if clock.out_of_time() else reduced(cone)
+    reduction = reduced(cone) if clock.affords(2 * cone.pass_cost) else None
     if reduction is None:
         return _search_core(cone, perceptron, clock)
     if reduction.core is None:
         w = reduction.lifted([])
-        strict = None if w is None else _short_or_whole(cone, w, "pure columns")
+        strict = None if w is None else _short_or_whole(cone, w, "pure columns", clock)
         return strict or _search_core(cone, perceptron, clock)
-    return _lifted(reduction, search(reduction.core, clock)) or _search_core(cone, perceptron, clock)
+    answer = _lifted(reduction, search(reduction.core, clock), clock)
+    return answer or _search_core(cone, perceptron, clock)
 
 
-def _lifted(reduction: Reduction, answer: Strict | Contradiction | OutOfTime) -> Any:
+def _lifted(reduction: Reduction, answer: Strict | Contradiction | OutOfTime, clock: Clock) -> Any:
     """Turn an answer about the core into one about the whole; None where floats cannot hold its weights."""
     if isinstance(answer, Contradiction):
         return answer._replace(ids=reduction.rows[answer.ids])
     w = reduction.lifted(answer.w)
     if isinstance(answer, Strict):
-        return None if w is None else _short_or_whole(reduction.whole, w, answer.by)
+        return None if w is None else _short_or_whole(reduction.whole, w, answer.by, clock)
     best = np.zeros(reduction.whole.dim) if w is None else np.asarray(w, dtype=np.float64)
     return OutOfTime(best, reduction.rows[answer.ids], answer.weights)
 
@@ -83,13 +85,13 @@ def _search_core(
     small = is_small(cone)
     if cone.is_sparse or not small:  # of dense rows a short run is the better start for the next solver
         budget = least_work(cone) / 4 if small else np.inf
-        if perceptron.go_on(clock, budget) and (strict := _strict(cone, perceptron.w, "perceptron")):
+        if perceptron.go_on(clock, budget) and (strict := _strict(cone, perceptron.w, "perceptron", clock)):
             return strict
     w = perceptron.w
     ids, weights = np.array([0]), np.ones(1)
     if small and not clock.out_of_time():
         point = wolfe_search(cone, w, clock)
-        if point.separates and (strict := _strict(cone, point.w, "wolfe")):
+        if point.separates and (strict := _strict(cone, point.w, "wolfe", clock)):
             return strict
         if len(point.ids):
             w, ids = point.w, point.ids
@@ -110,15 +112,15 @@ def _search_core(
     return OutOfTime(np.asarray(cone.unscaled(w), dtype=np.float64), ids, weights)
 
 
-def _strict(cone: Cone, w: Float64s, by: str) -> Strict | None:
+def _strict(cone: Cone, w: Float64s, by: str, clock: Clock) -> Strict | None:
     """Accept weights of the working copy if every exact sign is positive."""
-    return _short_or_whole(cone, cone.unscaled(w), by)
+    return _short_or_whole(cone, cone.unscaled(w), by, clock)
 
 
-def _short_or_whole(cone: Cone, w: list[Fraction] | Float64s, by: str) -> Strict | None:
+def _short_or_whole(cone: Cone, w: list[Fraction] | Float64s, by: str, clock: Clock) -> Strict | None:
     """Accept weights if every exact sign is positive; floats of sparse rows, often many, are tried shortened first."""
     for candidate in (shortened(w), w) if isinstance(w, np.ndarray) and cone.is_sparse else (w,):
-        if cone.exact_signs(candidate).min() > 0:
+        if clock.affords(cone.pass_cost) and cone.exact_signs(candidate).min() > 0:
             return Strict(candidate, by)
     return None
 
@@ -129,9 +131,12 @@ def shortened(w: Float64s) -> Float64s:
     return np.asarray(np.ldexp(np.rint(np.ldexp(w, 26 - exponent)), exponent - 26))
 
 
-def heaviest(cone: Cone, ids: Ids, weights: Float64s) -> tuple[Ids, Float64s]:
-    """Return the demands of largest weight, few enough to be written out: any weights prove an upper bound."""
-    most = max(1, MOST_WRITTEN // max(cone.width * cone.k, 1))
+def heaviest(cone: Cone, ids: Ids, weights: Float64s, clock: Clock) -> tuple[Ids, Float64s]:
+    """Return the demands of largest weight, few enough to be summed exactly: any weights prove an upper bound."""
+    values = MOST_WRITTEN
+    while values and not clock.affords(SUM_TIME * values):
+        values //= 2
+    most = max(1, values // max(cone.width * cone.k, 1))
     order = np.sort(np.argsort(-weights, kind="stable")[:most])
     return ids[order], weights[order]
 

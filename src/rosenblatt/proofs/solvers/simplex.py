@@ -91,9 +91,10 @@ class _Basis:
             del self.support[worst]
 
     def cost(self) -> float:
-        """Predict the seconds of one pivot: three solves, and integer rows written out anew."""
+        """Predict the seconds of one pivot: three solves, integer rows written out anew, all rows scored twice."""
         n = len(self.support)
-        return 3 * solve_cost(n, longest(self.table.matrix)) + 4e-6 * n * self.cone.dim
+        written = 4e-6 * n * self.cone.dim
+        return 3 * solve_cost(n, longest(self.table.matrix)) + written + 2 * self.cone.pass_cost
 
     def _square(self) -> list[list[int]]:
         return [[1 if r == 0 else row[r - 1] for row in self.table.matrix] for r in self.tight]

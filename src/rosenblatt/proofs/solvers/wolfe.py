@@ -67,19 +67,19 @@ def wolfe_search(
     ``first`` stops at the first separator found; else the search goes on to the point of least norm.
     """
     size = working_size(cone)
-    working = _worst(cone.prices(w), size)
     ids, weights = np.empty(0, dtype=np.intp), np.empty(0)
     best, idle = np.inf, 0
     point = MinNormPoint(w, ids, weights, np.inf, False, False)
-    if not clock.affords(writing_cost(size, cone)):
+    if not clock.affords(cone.pass_cost + writing_cost(size, cone)):
         return point
+    working = _worst(cone.prices(w), size)
     P = working_rows(cone, working)
     for _ in range(ROUNDS):
         capacity = min(len(working), cone.dim + 1) + 1
         support, lambdas = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
         support[: len(ids)], lambdas[: len(ids)] = np.searchsorted(working, ids), weights
         most = 20 * (cone.dim + 10)
-        iterations, seconds = _affordable(clock, most, P.shape, len(ids))
+        iterations, seconds = _affordable(clock, most, P.shape, len(ids), cone.pass_cost)
         if not iterations:
             return point
         start, limits = len(ids), (iterations, tolerance)
@@ -113,8 +113,13 @@ def wolfe_search(
     return point
 
 
-def _affordable(clock: Clock, most: int, shape: tuple[int, ...], n_used: int) -> tuple[int, float]:
-    """Return a number of iterations that takes at most a quarter of the time left, and their predicted seconds."""
+def _affordable(
+    clock: Clock, most: int, shape: tuple[int, ...], n_used: int, pricing: float
+) -> tuple[int, float]:
+    """Return a number of iterations that takes at most a quarter of the time left, and their predicted seconds.
+
+    What follows them, ``pricing`` all rows, must fit in as well.
+    """
     n_rows, dim = shape
 
     def predicted(iterations: int) -> float:
@@ -123,7 +128,7 @@ def _affordable(clock: Clock, most: int, shape: tuple[int, ...], n_used: int) ->
         return VALUE_TIME * dim * (orthogonalised + iterations * (n_rows + 8 * most_used))
 
     iterations = most
-    while iterations and not clock.affords((4 if iterations > 1 else 1) * predicted(iterations)):
+    while iterations and not clock.affords((4 if iterations > 1 else 1) * predicted(iterations) + pricing):
         iterations //= 2
     return iterations, predicted(iterations)
 
