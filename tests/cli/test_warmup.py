@@ -10,7 +10,7 @@ from tests.patience import SECONDS
 # Workers import the script too, and with it the task.
 SCRIPT = """
 import os, threading
-from rosenblatt.cli import warmup
+from rosenblatt.cli.commands import warmup
 
 def wait():
     os.write(1, b"at work\\n")
