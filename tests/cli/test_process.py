@@ -68,7 +68,7 @@ def imported(*arguments):
 
 @pytest.fixture
 def files(tmp_path):
-    rows = [(1.5 * k % 7 - 3, k % 5, "in" if 1.5 * k % 7 > 3 else "out") for k in range(400)]
+    rows = [(1.5 * k % 7 - 3, 0.377 * k % 5, "in" if 1.5 * k % 7 > 3 else "out") for k in range(400)]
     (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in rows))
     (tmp_path / "a.svm").write_text("".join(f"{1 if y == 'in' else -1} 1:{x} 2:{z}\n" for x, z, y in rows))
     return tmp_path

@@ -114,6 +114,6 @@ def test_every_limit_is_that_of_the_container(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="more than 262,144"):  # a quarter
         arrow_check.check_uncompressed_size(packed)
     with pytest.raises(MemoryError, match="features need about"):
-        state._check_room(1, 1 << 20, 1)
+        state._check_memory(1, 1 << 20, 1)
     for file in Path(state.__file__).parents[1].rglob("*.py"):
         assert "SC_PHYS_PAGES" not in file.read_text() or file.name == "memory.py"

@@ -249,7 +249,7 @@ def test_a_worker_that_dies_between_epochs_changes_nothing(client):
             killed.append(address)
             os.kill(pid, signal.SIGKILL)
 
-    here = fit_dask(Perceptron(max_iter=3), *arrays(X, y), client=client, tell=kill)
+    here = fit_dask(Perceptron(max_iter=3), *arrays(X, y), client=client, on_epoch=kill)
     assert killed
     same_learner(here.learner_, fit_local(Perceptron(max_iter=3), X, y, shards=4).learner_)
 
@@ -261,7 +261,7 @@ def test_nothing_stays_behind(client):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_dask(Perceptron(), *arrays(X, y), client=client, tell=interrupt)
+        fit_dask(Perceptron(), *arrays(X, y), client=client, on_epoch=interrupt)
     fit_dask(Perceptron(), *arrays(X, y), client=client)
     client.run(lambda: None)  # what was let go of before is gone when this has come back
 

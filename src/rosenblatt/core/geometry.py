@@ -898,7 +898,7 @@ def through_link(theta: NDArray[Any], p: float, joint: bool) -> NDArray[np.float
     >>> through_link(w, 4.0 / 3.0, joint=False).round(12)
     array([[ 3., -1.]])
     """
-    V = theta.astype(np.float64)
+    V = theta.astype(np.float64, order="C")  # the order of sums does not depend on the layout
     axis = None if joint else 1
     most = np.abs(V).max(axis=axis, keepdims=True)
     most[most == 0.0] = 1.0  # leaves a zero vector as it is
