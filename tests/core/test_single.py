@@ -79,7 +79,7 @@ def test_a_long_example_that_grows_the_weights_is_learned_from_whole():
 @pytest.mark.parametrize("lam", [1e-2, 1e-7])
 def test_a_fold_of_the_visited_features_is_a_fold_of_all(multi_class, lam):
     rng = np.random.default_rng(0)
-    X = random_array((60, 4000), density=0.002, format="csr", rng=rng)
+    X = random_array((60, 4000), density=0.002, format="csr", random_state=rng)
     y = rng.integers(0, 4, 60)
     whole, rows = (Learner(Pegasos(lam), multi_class=multi_class, keep_ledger=False) for _ in range(2))
     for learner in (whole, rows):

@@ -125,7 +125,7 @@ def test_an_index_zero_anywhere_shifts_what_was_read_before(write, monkeypatch, 
     assert found.schema == LibsvmSchema(11, zero_based=True)
     assert found.X.shape == (40_101, 11)
     assert found.X[:1].indices.tolist() == [1, 10]
-    assert found.X[40_000].toarray().ravel()[:3].tolist() == [1, 0, 1]
+    assert found.X[[40_000]].toarray().ravel()[:3].tolist() == [1, 0, 1]
     whole = read_all(path, zero_based=True)
     for name in ("indices", "indptr", "data"):
         assert (getattr(found.X, name) == getattr(whole.X, name)).all()

@@ -14,7 +14,7 @@ from rosenblatt.learner.scoring import decided, linear_scores
 @pytest.mark.parametrize("rows_of_weights", [1, 2, 4, 5, 9, 30])
 def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, monkeypatch):
     rng = np.random.default_rng(0)
-    X = random_array((60, 17), density=0.4, rng=rng, format="csr").astype(dtype)
+    X = random_array((60, 17), density=0.4, random_state=rng, format="csr").astype(dtype)
     X.data[:] = rng.integers(-5, 6, X.data.size)
     X = X if sparse else X.toarray()
     weights = rng.integers(-5, 6, (rows_of_weights, 18)).astype(np.float64)
@@ -29,7 +29,9 @@ def test_scores_of_many_rows_are_those_of_few(dtype, sparse, rows_of_weights, mo
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_threads_change_no_bit_of_a_score(sparse, rows, monkeypatch):
     rng = np.random.default_rng(0)
-    X = random_array((rows, 90), density=0.5, rng=rng, format="csr", data_sampler=rng.standard_normal)
+    X = random_array(
+        (rows, 90), density=0.5, random_state=rng, format="csr", data_sampler=rng.standard_normal
+    )
     X = X if sparse else X.toarray()
     weights = rng.normal(size=(3, 91))
     monkeypatch.setattr(scoring, "MIN_NUMBERS_FOR_LOOP", 0)

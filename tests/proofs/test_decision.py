@@ -188,7 +188,7 @@ def test_float32_and_integers_are_taken_as_they_are():
 def test_sparse_data_are_never_made_dense():
     n, d = 2000, 200_000
     rng = np.random.default_rng(0)
-    X = sp.random_array((n, d), density=5 / d, format="csr", rng=rng)
+    X = sp.random_array((n, d), density=5 / d, format="csr", random_state=rng)
     y = rng.integers(0, 2, n)
     X = sp.csr_array(sp.hstack([X, sp.csr_array(np.where(y, 1.0, -1.0)[:, None])]))
     proof = separability(X, y)  # dense would be 3.2 GB

@@ -27,14 +27,16 @@ def clear_data(seed, n=40, d=3):
     """Two classes with a unit normal ``u`` (homogeneous) and its margin."""
     rng = np.random.default_rng(seed)
     u = rng.normal(size=d + 1)
-    u[0] *= 0.05  # both sides have points
+    u[0] *= 0.05  # most draws have points on both sides
     u /= np.linalg.norm(u)
-    X = rng.normal(size=(30 * n, d)) * rng.choice([0.3, 1.0, 3.0])
-    scores = homogeneous(X) @ u
-    far = np.argsort(-np.abs(scores))[: 10 * n]
-    keep = rng.permutation(far)[:n]
-    X, scores = X[keep], scores[keep]
-    labels = (scores > 0).astype(np.int64)
+    labels = np.zeros(n, np.int64)
+    while labels.min() == labels.max():  # a few draws in a thousand have all points on one side
+        X = rng.normal(size=(30 * n, d)) * rng.choice([0.3, 1.0, 3.0])
+        scores = homogeneous(X) @ u
+        far = np.argsort(-np.abs(scores))[: 10 * n]
+        keep = rng.permutation(far)[:n]
+        X, scores = X[keep], scores[keep]
+        labels = (scores > 0).astype(np.int64)
     return X, labels, u, float(np.abs(scores).min())
 
 

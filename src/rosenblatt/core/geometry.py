@@ -46,7 +46,7 @@ from rosenblatt.core.rows import (
     score_row,
     weight_index,
 )
-from rosenblatt.core.simd import fused_multiply_add, weighted_squares
+from rosenblatt.core.simd import fused_multiply_add, sqnorm_growth, weighted_squares
 from rosenblatt.jit import compiled_part, exactly_compiled_part, inlined_part
 from rosenblatt.rules import CoordinateRates, CoordinateSums, Euclidean, PNorm, SecondOrder, narrow
 from rosenblatt.rules.base import PER_COORDINATE, add_gradient, hook_of, rate, weight_of
@@ -500,12 +500,8 @@ def move_along_variances(
     rows, i, layout = example
     W, average_offset, variances = weights
     start, stop = extent(rows, i, layout)
-    grown = 0.0
-    for k in range(start, stop):
-        at = weight_index(rows, start, k, layout, c)
-        along = step * variances[at] * rows.values[k]
-        grown += along * (2.0 * W[at] + along)
     # In a loop of its own, so that weights are rounded as in version 0.1: its journals replay to the same bits.
+    grown = growth_along(example, c, weights, step)
     at = bias_index(rows, layout, c)
     before = W[at]
     W[at] = fused_multiply_add(step * layout.bias_input, variances[at], W[at])
@@ -519,6 +515,33 @@ def move_along_variances(
         average_offset[at] += scale_sum * along
         variances[at] = narrow(rule, variances[at], float(rows.values[k]))
     return grown
+
+
+def growth_along(example: Example, c: Any, weights: Any, step: float) -> float:
+    """Return by how much ``step·Σx`` increases ``‖W‖²`` of class ``c``, bias excluded, summed in a fixed order."""
+    raise RuntimeError("growth_along runs inside compiled loops only")
+
+
+@overload(growth_along, **INLINED)
+def _growth_along(example: Any, c: Any, weights: Any, step: Any) -> Callable[..., Any]:
+    def dense(example: Any, c: Any, weights: Any, step: Any) -> Any:
+        rows, i, layout = example
+        W, _, variances = weights
+        width, first = layout.features, bias_index(rows, layout, c) + ONE
+        return sqnorm_growth(rows.values, i * width, step, W, variances, first, width)
+
+    def sparse(example: Any, c: Any, weights: Any, step: Any) -> Any:
+        rows, i, layout = example
+        W, _, variances = weights
+        start, stop = extent(rows, i, layout)
+        grown = 0.0
+        for k in range(start, stop):
+            at = weight_index(rows, start, k, layout, c)
+            along = step * variances[at] * rows.values[k]
+            grown += along * (2.0 * W[at] + along)
+        return grown
+
+    return dense if is_dense(example.types[0]) else sparse
 
 
 @overload(narrow, strict=False, **INLINED)

@@ -73,6 +73,36 @@ def weighted_squares(typingctx: Any, values: Any, x: Any, V: Any, v: Any, width:
 
 
 @intrinsic
+def sqnorm_growth(typingctx: Any, values: Any, x: Any, step: Any, W: Any, V: Any, w: Any, width: Any) -> Any:
+    """Return ``‖W + a‖² − ‖W‖² = Σ a(2W + a)`` for ``a[k] = step·V[w + k]·x[k]``, summed in float64."""
+    signature = types.float64(values, x, types.float64, W, V, w, width)
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        numbers = [context.get_value_type(array.dtype) for array in (values, W, V)]
+        count = lanes_of(numbers[0])
+        row_lanes, weight_lanes, variance_lanes = (Lanes(builder, number, count) for number in numbers)
+        lanes = Lanes(builder, ir.DoubleType(), count)
+        row = _pointer(context, builder, values, arguments[0], arguments[1])
+        weights = _pointer(context, builder, W, arguments[3], arguments[5])
+        variances = _pointer(context, builder, V, arguments[4], arguments[5])
+        steps = _broadcast(builder, arguments[2], count)
+        sums = [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(UNROLL)]
+
+        def visit(at: Any, turn: int, mask: Any) -> None:
+            part = lanes.widened(row_lanes.load(row, at, mask))
+            weight = lanes.widened(weight_lanes.load(weights, at, mask))
+            variance = lanes.widened(variance_lanes.load(variances, at, mask))
+            along = builder.fmul(builder.fmul(steps, variance), part)
+            factor = builder.fadd(builder.fadd(weight, weight), along)
+            builder.store(lanes.multiply_add(along, factor, builder.load(sums[turn])), sums[turn])
+
+        _for_each_vector(builder, arguments[6], lanes, UNROLL, visit)
+        return lanes.total([builder.load(part) for part in sums])
+
+    return signature, emit
+
+
+@intrinsic
 def add_scaled(typingctx: Any, values: Any, x: Any, step: Any, V: Any, v: Any, width: Any) -> Any:
     """Add ``step`` times the row at ``x`` to the weights at ``v``, which may be wider numbers; return ``‖x‖²``."""
     signature = V.dtype(values, x, V.dtype, V, v, width)
