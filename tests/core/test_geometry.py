@@ -149,3 +149,16 @@ def unready_step(own, seen):
 def test_a_second_order_rule_without_narrow_is_refused_by_name():
     with pytest.raises(TypeError, match="Unready needs a method narrow"):
         Learner(Unready())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 4, 7, 8, 9, 31, 32, 33, 50])  # whole vectors, masked ones, both
+def test_the_recorded_norm_of_arow_is_that_of_its_weights(width, dtype, classes):
+    rng = np.random.default_rng(width)
+    X, y = rng.normal(size=(60, width)).astype(dtype), rng.integers(0, classes, 60)
+    learner = Learner(rules.AROW())
+    learner.train(X, y, max_iter=3)
+    sqnorm = (learner.weights("last").astype(np.float64) ** 2).sum()
+    rtol = 1e-9 if dtype == np.float64 else 1e-4  # weights are rounded to their dtype after every update
+    np.testing.assert_allclose(learner.running["sqnorm"].sum(), sqnorm, rtol=rtol)
