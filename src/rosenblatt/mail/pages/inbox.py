@@ -99,14 +99,19 @@ class InboxPage:
 
     # What is listed
 
-    async def load(self) -> None:
-        """Find messages and list them."""
+    async def load(self, keep_place: bool = False) -> None:
+        """Find messages and list them, from the top or with the same message current and the same ones selected."""
         self.listing = await self.mail_filter.listing(self.frame.query.get("q", ""))
         self._seen = await self._state()
-        await self._list_rows()
+        await self._list_rows(keep_place)
 
-    async def _list_rows(self) -> None:
-        """List what the filter lets through, from the top."""
+    async def _list_rows(self, keep_place: bool = False) -> None:
+        """List the messages that pass the filter.
+
+        The current message is set before this first awaits: a key pressed meanwhile must act on no other message.
+        """
+        here = self.here.message.number if keep_place and self.here is not None else None
+        selected = {row.message.number for row in self.selected} if keep_place else set()
         show, listing = self._show, self.shown
         self._order = [
             at
@@ -117,9 +122,15 @@ class InboxPage:
         ]
         self._list.clear()
         self.rows, self.here = [], None
+        at = next((i for i, each in enumerate(self._order) if listing.messages[each].number == here), 0)
         self._add_rows()
+        while at >= len(self.rows) and self.rows:
+            self._add_rows()
+        for row in self.rows:
+            if row.message.number in selected:
+                row.set_selected(True)
         if self.rows:
-            self.select(self.rows[0], focus=False)
+            self.select(self.rows[at], focus=False)
         self._tell_empty()
         self.tell_selected()
         await self._tell()
@@ -298,22 +309,10 @@ class InboxPage:
         came = state[0] != self._seen[0]
         self._seen = state
         if came:
-            await self._arrived()
+            await self.load(keep_place=True)
         else:
             await self.mail_filter.refresh(self.shown, answers=True)
             await self._remark()
-
-    async def _arrived(self) -> None:
-        """List messages that came, and stay at the message that keys speak of."""
-        here = None if self.here is None else self.here.message.number
-        selected = {row.message.number for row in self.selected}
-        await self.load()
-        for row in self.rows:
-            if row.message.number == here:
-                self.select(row, focus=False)
-            if row.message.number in selected:
-                row.set_selected(True)
-        self.tell_selected()
 
     # Keys
 
