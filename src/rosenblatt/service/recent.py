@@ -127,7 +127,7 @@ class Recent:
             at = start % self._room
             n = min(head - start, self._room - at)
             self._file.seek(START + at)
-            self._file.write(bytes(self._ring[at : at + n]))
+            self._file.write(memoryview(self._ring)[at : at + n])
             start += n
         self._file.flush()  # the records are there before the head says so
         self._file.seek(0)
